@@ -102,7 +102,7 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
         best: dict[int, float] = {}
         change = -1
         values = series.values
-        for step, state in zip(log.steps, log.states, strict=True):
+        for step in log.steps:
             before = step.index if step.moved_from is None else step.moved_from
             origin = standing.pop(before, None)
             if step.kind is StepKind.WITHDRAWN:
@@ -111,11 +111,11 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
                 change += 1
                 origin = change
             standing[step.index] = origin
-            if state.score <= best.get(origin, -np.inf):
+            if step.score <= best.get(origin, -np.inf):
                 continue
-            best[origin] = state.score
+            best[origin] = step.score
             moved = _percent(values[: step.at + 1], step.index) * sign
-            rate = BUDGET.alarm_rate(state.score)
+            rate = BUDGET.alarm_rate(step.score)
             is_call = step.kind is StepKind.CALLED
             alarms.append(Alarm(step.at, origin, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first

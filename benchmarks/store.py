@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from side_by_side import arguments, at_once, fsync, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import BatchDecisions, OnlineJudge, PendingSeries
+from barograph.detection.online import AlarmLog, BatchDecisions, OnlineJudge, PendingSeries
 from barograph.features import FEATURE_SETS
 from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
@@ -51,8 +51,8 @@ class Silent:
         """Call no point a change."""
         sizes = [np.arange(s.first, s.values.size) - s.start for s in series]
         size = sum(map(len, sizes))
-        starts = [s.start for s in series]
         return BatchDecisions(
+            newest=np.zeros(size),
             probability=np.zeros(size),
             answer=np.zeros(size, dtype=np.int8),
             surprise=np.zeros(size),
@@ -60,7 +60,7 @@ class Silent:
             baseline_size=np.concatenate(sizes),
             reruns=np.zeros(size, dtype=np.int8),
             settled=np.concatenate([s.values[s.first :] for s in series]),
-            starts=starts,
+            logs=[AlarmLog() for _ in series],
         )
 
 

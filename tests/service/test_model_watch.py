@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection.online import Judge, PendingSeries, cold_start
-from barograph.detection.online.judge import BatchDecisions
+from barograph.detection.online.batch import BatchDecisions
 from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
 from barograph.service import ModelWatch, create_app, model_watch

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.online import BatchDecisions, PendingSeries
+from barograph.detection.online import AlarmLog, BatchDecisions, PendingSeries
 from barograph.detection.online.newest import settle
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
@@ -24,11 +24,11 @@ class Rule:
     def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
         probability: list[float] = []
         pre: list[int] = []
-        starts: list[int] = []
+        logs: list[AlarmLog] = []
         settled: list[float] = []
         reruns: list[int] = []
         for sent, first, found, base, _, runs in stretches:
-            start, values = found, sent.copy()
+            start, values, log = found, sent.copy(), AlarmLog()
             for split in range(first, values.size):
                 kept = max(0, kept_from(base + split, self.history) - base)
                 reruns.append(0)
@@ -42,10 +42,12 @@ class Rule:
                 pre.append(split - begin if split else 0)
                 if score >= self.threshold:
                     start = split
-            starts.append(start)
+                    log.alarms.append(base + split)
+            logs.append(log)
         scores = np.array(probability)
         is_change = scores >= self.threshold
         return BatchDecisions(
+            newest=scores,
             probability=scores,
             answer=np.where(is_change, CHANGE, 0).astype(np.int8),
             surprise=np.zeros(scores.size),
@@ -53,7 +55,7 @@ class Rule:
             baseline_size=np.array(pre, dtype=np.int64),
             settled=np.array(settled),
             reruns=np.array(reruns),
-            starts=starts,
+            logs=logs,
         )
 
     def score(self, before: Floats, value: float) -> float:

@@ -14,7 +14,7 @@ from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
-from barograph.store.reading import steps_of
+from barograph.store.reading import steps_between
 from tests.detection.online.models import edge_model, paper_model
 from tests.store.samples import series
 from tests.training.online_histories import learned
@@ -95,9 +95,9 @@ def said(store: Store, name: str) -> Said:
         number = reading.number_of(connection, series(name))
         assert number is not None
         points = reading.points_of(connection, number, limit=LENGTH)
-        noted = sorted(steps_of(connection, number, 0, LENGTH).items())
+        noted = sorted(steps_between(connection, number, 0, LENGTH).items())
     steps: list[tuple[object, ...]] = [
-        (one.kind, one.order, at, one.probability, one.from_order) for at, (one, _) in noted
+        (one.kind, one.index, at, one.probability, one.moved_from) for at, (one, _) in noted
     ]
     alarms = [point.order for point in points if point.decision.is_change]
     return alarms, steps, [point.decision.probability for point in points]

@@ -120,8 +120,9 @@ def test_tails_from_blocks_equal_tails_from_points(
         assert values == [row.settled for row in mine][before:]
         if mine:
             assert last == mine[-1].order
-            said = RULE.judge([PendingSeries(np.array([row.settled for row in mine]), 0, 0)])
-            assert start == max(0, said.starts[0] - before)
+            judged = RULE.judge([PendingSeries(np.array([row.settled for row in mine]), 0, 0)])
+            last_alarm = judged.logs[0].alarms[-1:] or [0]
+            assert start == max(0, last_alarm[0] - before)
 
 
 def test_block_of_a_shorter_history_is_ignored(

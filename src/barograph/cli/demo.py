@@ -23,7 +23,7 @@ import numpy as np
 
 from barograph.cli.retrain import read_params
 from barograph.detection.online import ANSWERS, Answer
-from barograph.detection.online.judge import BatchDecisions
+from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.models import TriageModel
 from barograph.repeats import MAD_TO_SD
 from barograph.series import ChangePoint, Region, Verdict
@@ -99,15 +99,17 @@ class DemoRule:
         ends = np.cumsum([flags.size for flags, _ in parts]) - 1
         answers[ends[far[ends]]] = ANSWERS.index(Answer.SUSPECT)
         none = np.full(far.size, -1, dtype=np.int64)
+        probability = np.where(far, 0.9, 0.1)
         return BatchDecisions(
-            probability=np.where(far, 0.9, 0.1),
+            newest=probability,
+            probability=probability,
             answer=answers.astype(np.int8),
             surprise=np.where(far, FAR, 0.0),
             settled=np.concatenate([stretch.values[stretch.first :] for stretch in stretches]),
             reruns=np.where(answers == ANSWERS.index(Answer.SUSPECT), RERUNS, 0),
             known_since=none,
             baseline_size=sizes,
-            starts=[0] * len(stretches),
+            logs=[AlarmLog() for _ in stretches],
         )
 
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from barograph.cli.judged import JudgedSeries
-from barograph.detection.online import Answer, StepKind
-from barograph.detection.online.changes import ScoredStep, changes_of
+from barograph.detection.online import AlarmStep, Answer, StepKind
+from barograph.detection.online.changes import changes_of
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats
 from barograph.store import reading
-from barograph.store.reading import scored_steps
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -41,7 +40,7 @@ def stored_series(
     with store.read() as connection:
         chosen = [pair for pair in zip(series, selection.counts, strict=True) if pair[1]]
         known = reading.series_named(connection, [entry.id for entry, _ in chosen])
-        steps = scored_steps(connection, [entry.id for entry in known.values()])
+        steps = reading.steps_of(connection, [entry.id for entry in known.values()])
         decided = [
             _judged(
                 connection,
@@ -61,7 +60,7 @@ def _judged(
     stored: StoredSeries,
     first: int,
     last: int,
-    steps: Sequence[ScoredStep],
+    steps: Sequence[AlarmStep],
 ) -> JudgedSeries | None:
     """Return the decisions on the commits between two orders, given all steps of the series."""
     number = stored.id
@@ -107,13 +106,13 @@ def _judged(
     )
 
 
-def _alarm(point: StoredPoint) -> ScoredStep:
+def _alarm(point: StoredPoint) -> AlarmStep:
     """Return the step of an alarm of a judge without a second look."""
     order, probability = point.order, point.decision.probability
-    return ScoredStep(StepKind.CALLED, order, order, probability, None, float("inf"))
+    return AlarmStep(StepKind.CALLED, order, order, probability)
 
 
-def _at_places(step: ScoredStep, places: dict[int, int]) -> ScoredStep:
+def _at_places(step: AlarmStep, places: dict[int, int]) -> AlarmStep:
     """Return a step with positions instead of orders."""
     moved_from = None if step.moved_from is None else places.get(step.moved_from)
     return replace(step, index=places[step.index], at=places[step.at], moved_from=moved_from)

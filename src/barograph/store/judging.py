@@ -5,16 +5,23 @@ several transactions, so that others need not wait; `stale` notes from where the
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, zip_longest
+from dataclasses import replace
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import AlarmLog, BatchDecisions, Judge, PendingSeries
+from barograph.detection.online import (
+    AlarmLog,
+    AlarmStep,
+    BatchDecisions,
+    Judge,
+    PendingSeries,
+)
 from barograph.store.database import Insertion, Row
-from barograph.store.measurement import PointResult, StepRecord
+from barograph.store.measurement import PointResult
 from barograph.store.schema import steps
 from barograph.store.tail import (
     SeriesTail,
@@ -159,21 +166,21 @@ def decide(
     decisions = _decisions(judged)
     rows = _Rows(changes)
     due: list[tuple[int, SeriesTail]] = []
-    # There are no logs without a second look.
-    ends = zip_longest(unjudged.items(), pending, judged.starts, judged.logs)
-    for (series, commits), values, start, log in ends:
+    items = zip(unjudged.items(), pending, judged.logs, strict=True)
+    for (series, commits), values, log in items:
         tail = tails[series]
         order_at = _Orders(connection, series, tail.count, commits)
-        records = rows.add_steps(series, log, order_at) if log is not None and log.steps else {}
+        steps_by_order = rows.add_steps(series, log, order_at) if log.states else {}
         for place, commit in enumerate(commits, values.first):
             settled, known, decision = next(decisions)
             if commit.reruns:
                 values.values[place] = settled  # in the tail, where the first run stood
             since = None if known < 0 else order_at(known)
-            rows.add(series, commit, settled, (*decision, since), records)
+            rows.add(series, commit, settled, (*decision, since), steps_by_order)
+        start = log.alarms[-1] - values.base if log.alarms else values.start
         tail.accept(len(commits), start, commits[-1].order, judge.history)
         tails.recount(tail)
-        tail.state = None if log is None else log.state
+        tail.state = log.state
         rewritten = commits[0].measured is None  # its block may hold other values
         if rewritten or is_block_due(series, tail.count - len(commits), tail.count):
             due.append((series, tail))
@@ -240,19 +247,18 @@ class _Rows:
         self._again: list[Row] = []
         self._steps: list[Row] = []
 
-    def add_steps(self, series: int, log: AlarmLog, order_at: _Orders) -> dict[int, StepRecord]:
-        """Add the steps of a series; return them by the order of their arrival."""
-        records: dict[int, StepRecord] = {}
+    def add_steps(self, series: int, log: AlarmLog, order_at: _Orders) -> dict[int, AlarmStep]:
+        """Add the steps of a series; return them with orders, by that of their arrival."""
+        by_order: dict[int, AlarmStep] = {}
         for step, state in zip(log.steps, log.states, strict=True):
-            order = order_at(step.at)
             moved_from = None if step.moved_from is None else order_at(step.moved_from)
-            record = StepRecord(step.kind.value, order_at(step.index), step.probability, moved_from)
-            records[order] = record
-            change = (record.kind, record.order, record.from_order, record.probability)
+            order, index = order_at(step.at), order_at(step.index)
+            by_order[order] = replace(step, index=index, at=order, moved_from=moved_from)
+            change = (step.kind.value, index, moved_from, step.probability)
             standing = (state.change, state.score, state.confirmed, state.direction)
             decided = (self._changes.model, self._changes.at)
             self._steps.append((series, order, *change, *standing, *decided))
-        return records
+        return by_order
 
     def add(
         self,
@@ -260,7 +266,7 @@ class _Rows:
         commit: UnjudgedCommit,
         settled: float,
         decision: StoredDecision,
-        steps: Mapping[int, StepRecord],
+        steps: Mapping[int, AlarmStep],
     ) -> None:
         """Add the decision on a commit to the row of each run, and report it."""
         self._add(series, commit.order, commit, self._changes.decided(settled, decision))

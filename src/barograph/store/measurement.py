@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from barograph.detection.online import ANSWERS, Answer
+from barograph.detection.online import ANSWERS, AlarmStep, Answer
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
 
 CHANGE = ANSWERS.index(Answer.CHANGE)
@@ -63,22 +63,6 @@ class Limits:
     largest: float = 1e100
 
 
-class StepRecord(NamedTuple):
-    """One step of the second look.
-
-    Attributes:
-        kind: called, confirmed, moved or withdrawn.
-        order: Order of the change point; after `moved`, the new one.
-        probability: Probability of the change at that moment.
-        from_order: Order of the change point before it was moved.
-    """
-
-    kind: str
-    order: int
-    probability: float
-    from_order: int | None = None
-
-
 class KnownChange(NamedTuple):
     """Where a change begins whose alarm was raised at an earlier commit."""
 
@@ -131,7 +115,7 @@ class PointResult:
         series: Number of the series; 0 if it was rejected.
         order: Order of the point.
         decision: The decision on the commit; None if the measurement was rejected.
-        steps: What the second look did when the commit arrived.
+        steps: What the second look did when the commit arrived, by orders.
     """
 
     status: PointStatus
@@ -139,7 +123,7 @@ class PointResult:
     series: int = 0
     order: int | None = None
     decision: CommitDecision | None = None
-    steps: tuple[StepRecord, ...] = ()
+    steps: tuple[AlarmStep, ...] = ()
 
     @property
     def is_change(self) -> bool:

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import ANSWERS, StepKind
-from barograph.detection.online.changes import ScoredStep
+from barograph.detection.online import ANSWERS, AlarmStep, StepKind
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Series, SeriesId
 from barograph.store.database import rows_in
-from barograph.store.measurement import CommitDecision, KnownChange, StepRecord
+from barograph.store.measurement import CommitDecision, KnownChange
 from barograph.store.registry import series_id
 from barograph.store.schema import aliases, models, points, revisions, series, steps
 
@@ -23,6 +22,7 @@ POINT = (
     *("order", "run", "commit", "time", "value", "settled"),
     *("answer", "probability", "surprise", "baseline_size", "reruns", "known_since", "reasons"),
 )
+STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
 
 
 class StoredSeries(NamedTuple):
@@ -296,28 +296,31 @@ def revisions_of(
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
 
 
-def steps_of(
+def steps_between(
     connection: sa.Connection, number: int, first: int, last: int
-) -> dict[int, tuple[StepRecord, str]]:
+) -> dict[int, tuple[AlarmStep, str]]:
     """Return the steps that happened from one order to another, each with its model."""
     s = steps.c
-    rows = connection.execute(
-        sa.select(*(s.order, s.kind, s.change_order, s.probability, s.from_order, models.c.version))
-        .join(models, models.c.id == s.model)
-        .where(s.series == number, s.order >= first, s.order <= last)
-    )
-    return {order: (StepRecord(*step), model) for order, *step, model in rows}
+    query = sa.select(*(s[name] for name in STEP), models.c.version)
+    chosen = query.join(models, models.c.id == s.model).where(s.series == number)
+    rows = connection.execute(chosen.where(s.order >= first, s.order <= last))
+    return {step.at: (step, model) for *fields, model in rows for step in [_step(fields)]}
 
 
-def scored_steps(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[ScoredStep]]:
-    """Return all steps of each series, by orders and with the score of the change after each."""
+def steps_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[AlarmStep]]:
+    """Return all steps of each series, in order."""
     s = steps.c
-    columns = (s.kind, s.change_order, s.order, s.probability, s.from_order, s.score)
-    query = sa.select(s.series, *columns).order_by(s.series, s.order)
-    scored: dict[int, list[ScoredStep]] = {number: [] for number in numbers}
-    for number, kind, *fields in rows_in(connection, query, s.series, numbers):
-        scored[number].append(ScoredStep(StepKind(kind), *fields))
-    return scored
+    query = sa.select(s.series, *(s[name] for name in STEP)).order_by(s.series, s.order)
+    by_series: dict[int, list[AlarmStep]] = {number: [] for number in numbers}
+    for number, *fields in rows_in(connection, query, s.series, numbers):
+        by_series[number].append(_step(fields))
+    return by_series
+
+
+def _step(fields: Sequence[Any]) -> AlarmStep:
+    """Return the step of the columns STEP."""
+    kind, *rest = fields
+    return AlarmStep(StepKind(kind), *rest)
 
 
 def current_states(connection: sa.Connection, number: int, first: int, last: int) -> dict[int, str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.detection.online import ANSWERS
+from barograph.detection.online import ANSWERS, AlarmStep, StepKind
 from barograph.store.database import BulkUpdate, Insertion, Row
 from barograph.store.measurement import (
     CommitDecision,
@@ -15,7 +15,6 @@ from barograph.store.measurement import (
     Measurement,
     PointResult,
     PointStatus,
-    StepRecord,
 )
 from barograph.store.schema import points, revisions, steps
 
@@ -69,7 +68,7 @@ class StoredValue:
     value: float
     decision: StoredDecision | None = None
     others: dict[float, int | None] = field(default_factory=dict)
-    steps: tuple[StepRecord, ...] = ()
+    steps: tuple[AlarmStep, ...] = ()
 
     def has(self, value: float) -> bool:
         """Return whether the value is the one that holds, or a superseded one."""
@@ -129,11 +128,11 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
             values[series, order][run] = StoredValue(commit, time, value, tuple(decision))
         for *place, run, value, time in rows(revisions, r.run, r.value, r.time):
             values[tuple(place)][run].others[value] = time
-        for *place, kind, order, probability, from_order in rows(
-            steps, s.kind, s.change_order, s.probability, s.from_order
+        for series, order, kind, index, *rest in rows(
+            steps, s.kind, s.change_order, s.probability, s.from_order, s.score
         ):
-            step = StepRecord(kind, order, probability, from_order)
-            for stored in values[tuple(place)].values():
+            step = AlarmStep(StepKind(kind), index, order, *rest)
+            for stored in values[series, order].values():
                 stored.steps = (step,)
     return values
 

@@ -67,13 +67,13 @@ def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.M
     series = walks(0, 40, 120)
     judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
     at = 0
-    for values, start in zip(series, judged.starts, strict=True):
+    for values, log in zip(series, judged.logs, strict=True):
         replayed = replay(MODEL, values)
         probability, found = replayed.probability, replayed.change_points
         part = slice(at, at + values.size)
         assert judged.probability[part].tolist() == probability.tolist()
         assert np.flatnonzero(judged.is_change[part]).tolist() == found.tolist()
-        assert start == (found[-1] if found.size else 0)
+        assert log.alarms == found.tolist()
         at += values.size
     assert judged.is_change.any()
 
@@ -85,10 +85,11 @@ def test_two_calls_equal_one_call(seed: int, cut: int, history: int) -> None:
     whole = judge.judge([PendingSeries(values, 0, 0)])
     first = judge.judge([PendingSeries(values[:cut], 0, 0)])
     if cut < values.size:
-        then = judge.judge([PendingSeries(values, cut, first.starts[0])])
+        start = first.logs[0].alarms[-1] if first.logs[0].alarms else 0
+        then = judge.judge([PendingSeries(values, cut, start)])
         assert [*first.probability, *then.probability] == whole.probability.tolist()
         assert [*first.baseline_size, *then.baseline_size] == whole.baseline_size.tolist()
-        assert then.starts == whole.starts
+        assert first.logs[0].alarms + then.logs[0].alarms == whole.logs[0].alarms
     assert whole.baseline_size.max() <= history
 
 

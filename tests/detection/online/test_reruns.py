@@ -15,7 +15,7 @@ from barograph.detection.online import (
     PendingSeries,
     settle,
 )
-from barograph.detection.online.batch import BatchLog, advance_all
+from barograph.detection.online.batch import BatchDecisions, advance_all
 from barograph.errors import DataError
 from barograph.models import OnlineModels
 from barograph.series import Floats
@@ -129,7 +129,7 @@ def one_by_one(values: Floats, runs: Mapping[int, Floats], **options: Any) -> li
 
 def in_chunks(
     values: Floats, runs: Mapping[int, Floats], cuts: list[int], **options: Any
-) -> list[BatchLog]:
+) -> list[BatchDecisions]:
     """Decide chunk by chunk; each starts from the settled values and the state before it."""
     known, state, logs = values[:0], None, []
     for begin, end in zip([0, *cuts], [*cuts, values.size], strict=True):
@@ -150,7 +150,7 @@ def test_batches_with_runs_equal_repeat_to_the_bit(seed: int, history: int, budg
     cuts = sorted(np.random.default_rng(seed).choice(range(1, 260), 6, replace=False).tolist())
     for chunks in ([], cuts):
         logs = in_chunks(values, runs, chunks, budget=budget, history=history)
-        whole = BatchLog.of(logs)
+        whole = BatchDecisions.of(logs)
         assert [ANSWERS[k] for k in whole.answer] == [d.answer for d in expected]
         assert whole.surprise.tolist() == [d.surprise for d in expected]
         assert whole.probability.tolist() == [d.probability for d in expected]

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
-from barograph.store.reading import steps_of
+from barograph.store.reading import steps_between
 from tests.detection.online.models import paper_model
 from tests.store.digest import digest
 from tests.store.samples import series
@@ -68,12 +68,12 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
         number = reading.number_of(connection, series(name))
         assert number is not None
         points = reading.points_of(connection, number)
-        noted = steps_of(connection, number, 0, LENGTH)
+        noted = steps_between(connection, number, 0, LENGTH)
     steps: list[tuple[object, ...]] = [
-        (point.kind, point.order, at, point.probability, point.from_order)
+        (point.kind, point.index, at, point.probability, point.moved_from)
         for at, (point, _) in sorted(noted.items())
     ]
-    alarms = [point.order for point in points if point.decision.is_change]
+    alarms = [point.index for point in points if point.decision.is_change]
     return alarms, steps, [point.decision.probability for point in points]
 
 

@@ -1,6 +1,6 @@
 """Online detection: a decision on the newest commit, and a second look as others follow."""
 
-from barograph.detection.online.batch import AlarmLog
+from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.detection.online.budget import ALARM_POLICIES, Budget, TailRates
 from barograph.detection.online.decision import (
     ANSWERS,
@@ -12,7 +12,6 @@ from barograph.detection.online.decision import (
 )
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.judge import (
-    BatchDecisions,
     Judge,
     OnlineJudge,
     SecondLookConfig,

@@ -56,7 +56,7 @@ class AlarmLog:
     Attributes:
         alarms: The points at which an alarm was raised.
         steps: What happened to change points, in order.
-        states: The state of the second look after each step.
+        states: The state of the second look after each step; empty without a second look.
         state: The state of the second look after the last point; None if nothing matters later.
     """
 
@@ -66,13 +66,15 @@ class AlarmLog:
     state: AlarmState | None = None
 
 
-class BatchLog(NamedTuple):
-    """What happened to many series.
+class BatchDecisions(NamedTuple):
+    """The decisions on the new points of many series, concatenated.
 
     Attributes:
         newest: The probability of each new point as the newest one; 0 if it was not scored.
-        probability: The probability of the change that the decision on each new point is about.
-        known_since: The change that is known as each new point arrives; -1 if there is none.
+        probability: The probability of the change that the decision on each new point is about: the
+            one that is raised or known, else a change at this point.
+        known_since: Position in the whole series of the change that is known as each new point
+            arrives; -1 if there is none.
         answer: The answer on each new point, as its position in ANSWERS.
         surprise: How far each new point departs from what is usual; see `newest.departure`.
         settled: The value of each new point that its runs were settled by.
@@ -91,16 +93,22 @@ class BatchLog(NamedTuple):
     baseline_size: Ints
     logs: list[AlarmLog]
 
+    @property
+    def is_change(self) -> Flags:
+        """Whether an alarm was raised at each new point."""
+        change: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
+        return change
+
     @classmethod
     def of(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate the logs of groups of series."""
+        """Concatenate the decisions on groups of series."""
         *columns, logs = zip(*parts, strict=True)
         joined = [np.concatenate(column) for column in columns]
         return cls._make([*joined, [log for part in logs for log in part]])
 
 
 _NONE, _NO_COUNT, _NO_ANSWER = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8)
-NOTHING = BatchLog(
+NOTHING = BatchDecisions(
     *(_NONE, _NONE, _NO_COUNT, _NO_ANSWER, _NONE, _NONE, _NO_ANSWER, _NO_COUNT), logs=[]
 )
 
@@ -113,7 +121,7 @@ def advance_all(
     *,
     history: int,
     threads: int | None = 1,
-) -> BatchLog:
+) -> BatchDecisions:
     """Decide on the new points of many series, as `OnlineDetector` does on each.
 
     Args:
@@ -130,7 +138,7 @@ def advance_all(
         _Run(batch, model, confirm, budget, threads).decide()
         for batch in batches_of(pending, history, by_change_points=by_change_points)
     ]
-    return BatchLog.of(parts) if parts else NOTHING
+    return BatchDecisions.of(parts) if parts else NOTHING
 
 
 class _Run:
@@ -163,7 +171,7 @@ class _Run:
         if budget is not None:
             self._departure = departures(batch.values, batch.kept, batch.newest).surprise
 
-    def decide(self) -> BatchLog:
+    def decide(self) -> BatchDecisions:
         """Decide on all rows."""
         logs = self._logs()
         newest = np.where(np.isnan(self._probability[0]), 0.0, self._probability[0])
@@ -176,7 +184,7 @@ class _Run:
             reruns[row] = rerun.advised
         surprise = self._departure
         decided = newest, about, self._known, self._answer, surprise, settled, reruns, sizes
-        return BatchLog(*decided, logs)
+        return BatchDecisions(*decided, logs)
 
     def _logs(self) -> list[AlarmLog]:
         batch = self._batch

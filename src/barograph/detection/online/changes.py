@@ -1,35 +1,11 @@
-"""The changes of a series from the steps of the second look: what stands, and since when.
-
-Places are positions or orders, as the steps have them.
-"""
+"""The changes of a series from the steps of the second look: what stands, and since when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from barograph.detection.online.decision import StepKind
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredStep:
-    """A step of the second look, with the score that the change has after it.
-
-    Attributes:
-        kind: What happened.
-        index: The change point.
-        at: The newest point when it happened.
-        probability: The probability of the change at that time.
-        moved_from: Its former place, or the change point that a `called` one replaces.
-        score: The score in nats; see `Budget`.
-    """
-
-    kind: StepKind
-    index: int
-    at: int
-    probability: float
-    moved_from: int | None
-    score: float
+from barograph.detection.online.decision import AlarmStep, StepKind
 
 
 @dataclass(slots=True)
@@ -46,7 +22,7 @@ class StandingChange:
 
     index: int
     probability: float
-    steps: list[ScoredStep] = field(default_factory=list)
+    steps: list[AlarmStep] = field(default_factory=list)
     stands: bool = True
 
     @property
@@ -55,12 +31,12 @@ class StandingChange:
         return self.steps[0].kind is not StepKind.CALLED
 
 
-def changes_of(steps: Iterable[ScoredStep]) -> list[StandingChange]:
+def changes_of(steps: Iterable[AlarmStep]) -> list[StandingChange]:
     """Return every change that the steps are about, in the order of their alarms.
 
     Example:
-        >>> called = ScoredStep(StepKind.CALLED, 40, 40, 0.8, None, 6.0)
-        >>> moved = ScoredStep(StepKind.MOVED, 41, 43, 0.9, 40, 8.0)
+        >>> called = AlarmStep(StepKind.CALLED, 40, 40, 0.8)
+        >>> moved = AlarmStep(StepKind.MOVED, 41, 43, 0.9, moved_from=40)
         >>> [(change.index, len(change.steps)) for change in changes_of([called, moved])]
         [(41, 2)]
     """

@@ -16,7 +16,8 @@ from contextlib import suppress
 from typing import IO, Any
 
 from barograph.compiled import is_cached
-from barograph.detection.online.judge import BatchDecisions, OnlineJudge
+from barograph.detection.online.batch import BatchDecisions
+from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import describe_all
 from barograph.detection.online.pending import PendingSeries
 from barograph.errors import NotReadyError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -43,6 +44,8 @@ ANSWERS = tuple(Answer)  # arrays of answers hold positions in it
 class AlarmStep:
     """One event in the life of a change point.
 
+    Places are positions in the series; the store has the orders of commits instead.
+
     Attributes:
         kind: What happened.
         index: The change point; after `moved`, its new place.
@@ -50,6 +53,7 @@ class AlarmStep:
         probability: The probability of the change at that time.
         moved_from: The former place of a change point that was moved, or the change point that a
             `called` one replaces.
+        score: The score of the change since then, in nats (see `Budget`); infinite if unknown.
     """
 
     kind: StepKind
@@ -57,6 +61,7 @@ class AlarmStep:
     at: int
     probability: float
     moved_from: int | None = None
+    score: float = field(default=math.inf, compare=False, repr=False)
 
     def apply(self, change_points: dict[int, float]) -> None:
         """Update the probability of each standing change point by what happened."""

@@ -4,50 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from barograph.detection.online.batch import AlarmLog, Answers, advance_all
+from barograph.detection.online.batch import BatchDecisions, advance_all
 from barograph.detection.online.budget import DEFAULT_POLICY, Budget
-from barograph.detection.online.decision import ANSWERS, Answer
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import Flags, Floats, Ints
-
-
-class BatchDecisions(NamedTuple):
-    """The decisions on the new points of many series, concatenated.
-
-    Attributes:
-        probability: The probability of the change that the decision on each new point is about: the
-            one that is raised or known, else a change at this point; 0 if it was not scored.
-        answer: The answer on each new point, as its position in ANSWERS.
-        surprise: How far each new point departs from what is usual; see `newest.departure`.
-        settled: The value of each new point that its runs were settled by.
-        reruns: How many further runs of each commit are advised.
-        known_since: Position in the whole series of the change that is known as each new point
-            arrives; -1 if there is none.
-        baseline_size: Number of values that each point was compared with.
-        starts: Position of the last change point in the values of each series; 0 if there is none.
-        logs: Steps and state of each series; empty without a second look.
-    """
-
-    probability: Floats
-    answer: Answers
-    surprise: Floats
-    settled: Floats
-    reruns: Answers
-    known_since: Ints
-    baseline_size: Ints
-    starts: list[int]
-    logs: Sequence[AlarmLog] = ()
-
-    @property
-    def is_change(self) -> Flags:
-        """Whether an alarm was raised at each new point."""
-        change: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
-        return change
 
 
 class Judge(Protocol):
@@ -120,20 +84,10 @@ class OnlineJudge:
 
     def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
         """Decide on the new points of every series."""
-        batch = advance_all(
+        return advance_all(
             *(pending, self.model, self.confirm, self.budget),
             history=self.history,
             threads=self.threads,
-        )
-        starts = [series.start for series in pending]
-        if self.budget is None:
-            for k, (series, log) in enumerate(zip(pending, batch.logs, strict=True)):
-                if log.alarms:
-                    starts[k] = log.alarms[-1] - series.base
-        return BatchDecisions(
-            *(batch.probability, batch.answer, batch.surprise, batch.settled, batch.reruns),
-            *(batch.known_since, batch.baseline_size),
-            *(starts, () if self.budget is None else batch.logs),
         )
 
 

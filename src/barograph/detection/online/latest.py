@@ -7,16 +7,14 @@ change may have stood before it, and more of the history is replayed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.batch import AlarmLog, BatchLog, advance_all
-from barograph.detection.online.changes import ScoredStep
-from barograph.detection.online.decision import ANSWERS, Answer
+from barograph.detection.online.batch import AlarmLog, BatchDecisions, advance_all
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import COMPARED, settle
 from barograph.detection.online.pending import PendingSeries
@@ -106,7 +104,7 @@ class LatestDecision(NamedTuple):
     reruns: int
     baseline_size: int
     values: Floats
-    steps: tuple[ScoredStep, ...]
+    steps: tuple[AlarmStep, ...]
 
 
 def judge_latest(
@@ -147,14 +145,9 @@ def _pending(judge: OnlineJudge, series: JudgedHistory, settled: Floats, new: in
     return series.pending(settled, new)
 
 
-def _decision(values: Floats, batch: BatchLog, row: int, log: AlarmLog) -> LatestDecision:
+def _decision(values: Floats, batch: BatchDecisions, row: int, log: AlarmLog) -> LatestDecision:
     """Return the decision on the newest point of a series, which is a row of the batch."""
     known = int(batch.known_since[row])
-    scores = [state.score for state in log.states] or [math.inf] * len(log.steps)
-    steps = [
-        ScoredStep(step.kind, step.index, step.at, step.probability, step.moved_from, score)
-        for step, score in zip(log.steps, scores, strict=True)
-    ]
     return LatestDecision(
         ANSWERS[batch.answer[row]],
         float(batch.probability[row]),
@@ -163,5 +156,5 @@ def _decision(values: Floats, batch: BatchLog, row: int, log: AlarmLog) -> Lates
         int(batch.reruns[row]),
         int(batch.baseline_size[row]),
         values,
-        tuple(steps),
+        tuple(log.steps),
     )

@@ -293,7 +293,7 @@ class SecondLook(AlarmRule):
                 return alarm, [step]
         if standing is not None and not self._state.confirmed and self._is_sure(standing):
             self._state = self._state._replace(confirmed=True, probability=standing.probability)
-            return None, [AlarmStep(StepKind.CONFIRMED, standing.split, at, standing.probability)]
+            return None, [self._step(StepKind.CONFIRMED, at, standing)]
         return None, []
 
     def _hides_step_back(self, best: WindowScore, at: int, newest: WindowScore, rise: Rise) -> bool:
@@ -329,7 +329,7 @@ class SecondLook(AlarmRule):
         """
         if best is None or best.split == standing.split:
             self._state = NOTHING
-            return None, [AlarmStep(StepKind.WITHDRAWN, standing.split, at, standing.probability)]
+            return None, [self._step(StepKind.WITHDRAWN, at, standing)]
         direction = rise(best.split)
         if abs(best.split - standing.split) <= SAME and direction * self._state.direction >= 0:
             return None, [self._take(StepKind.MOVED, at, best, direction, standing.split)]
@@ -380,7 +380,14 @@ class SecondLook(AlarmRule):
         confirmed = best.window > 0 or (kind is not StepKind.CALLED and self._state.confirmed)
         score = self._score(best)
         self._state = AlarmState(best.split, score, confirmed, direction, best.probability)
-        return AlarmStep(kind, best.split, at, best.probability, instead_of)
+        return self._step(kind, at, best, instead_of)
+
+    def _step(
+        self, kind: StepKind, at: int, score: WindowScore, instead_of: int | None = None
+    ) -> AlarmStep:
+        """Return the step that led to the present state."""
+        place = score.split, at, score.probability
+        return AlarmStep(kind, *place, instead_of, self._state.score)
 
 
 def confirmed(score: WindowScore, newest: NewestResult) -> WindowScore:

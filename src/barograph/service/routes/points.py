@@ -373,7 +373,10 @@ def _decision(outcome: PointResult) -> PointDecision:
         None if known is None else KnownSince(*known),
         decision.baseline_size,
         reason,
-        [SecondLookStep(*step) for step in outcome.steps],  # type: ignore[arg-type]
+        [
+            SecondLookStep(step.kind.value, step.index, step.probability, step.moved_from)
+            for step in outcome.steps
+        ],
     )
 
 

@@ -13,7 +13,7 @@ from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
-from barograph.store.reading import current_states, steps_of
+from barograph.store.reading import current_states, steps_between
 from barograph.store.tokens import Scope
 
 
@@ -248,14 +248,21 @@ def _decisions(
 ) -> list[dict[str, Any]]:
     """Return the decisions on points with the steps of the second look."""
     span = points[0].order, points[-1].order
-    steps, states = steps_of(connection, number, *span), current_states(connection, number, *span)
+    steps = steps_between(connection, number, *span)
+    states = current_states(connection, number, *span)
     return [
         {
             **{name: getattr(point, name) for name in ("order", "model", "threshold")},
             "decision": point.decision._asdict() | {"is_change": point.decision.is_change},
             "current_state": states.get(point.order),
             "steps": [
-                step._asdict() | {"model": model}
+                {
+                    "kind": step.kind,
+                    "order": step.index,
+                    "probability": step.probability,
+                    "from_order": step.moved_from,
+                    "model": model,
+                }
                 for step, model in filter(None, [steps.get(point.order)])
             ],
         }
