@@ -73,7 +73,7 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
         (point.kind, point.index, at, point.probability, point.moved_from)
         for at, (point, _) in sorted(noted.items())
     ]
-    alarms = [point.index for point in points if point.decision.is_change]
+    alarms = [point.order for point in points if point.decision.is_change]
     return alarms, steps, [point.decision.probability for point in points]
 
 
