@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -169,33 +170,63 @@ class BackgroundWorker:
             delay = min(longest, 2 * delay)
 
     def _start_process(self) -> SpawnProcess | None:
-        """Start a process that ends when our end of the pipe is closed, by us or by our death."""
-        context = get_context("spawn")
-        theirs, ours = context.Pipe(duplex=False)
         level = LOG.getEffectiveLevel()
-        process = context.Process(
-            target=_work, args=(self._config, theirs, level), name="barograph-refresh", daemon=True
-        )
         with self._lock:
             if self._stop.is_set():
                 return None
-            process.start()
-            theirs.close()
-            self._process, self._pipe = process, ours
-        return process
+            self._process, self._pipe = start_child(
+                _work, self._config, level, name="barograph-refresh", daemon=True
+            )
+        return self._process
 
 
-def _work(config: WorkerConfig, pipe: Connection, level: int) -> None:
-    """Refresh until the pipe is closed."""
+def start_child(
+    work: Callable[..., None], *arguments: object, name: str, daemon: bool = False
+) -> tuple[SpawnProcess, Connection]:
+    """Start a process, and return it with our end of a pipe.
+
+    Our end is closed by us or by our death, and the process ends with it.
+
+    Args:
+        work: What the process does; it gets the other end of the pipe, then the arguments.
+        arguments: What can be pickled.
+        name: Name of the process.
+        daemon: Whether it can have no processes of its own, and is terminated when we exit.
+    """
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, *arguments), name=name, daemon=daemon)
+    try:
+        process.start()
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, ours
+
+
+def set_up_child(level: int) -> None:
+    """Prepare a process that `start_child` started."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
     logging.basicConfig(level=level, format=LOG_FORMAT)
+
+
+def lower_priority() -> None:
+    """Let requests go first."""
+    with suppress(AttributeError, OSError):  # not every system has it
+        os.nice(NICE)
+
+
+def _work(pipe: Connection, config: WorkerConfig, level: int) -> None:
+    """Refresh until the pipe is closed."""
+    set_up_child(level)
     stop = threading.Event()
     threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
     with Store(config.url) as store:
         # On Linux a thread has a priority of its own, and the writing thread of the store keeps
         # that of the service: on a busy machine it would hold the lock that requests wait for.
-        with suppress(AttributeError, OSError):  # not every system has it
-            os.nice(NICE)
+        lower_priority()
         RefreshLoop(store, config).run(stop)
 
 

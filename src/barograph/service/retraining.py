@@ -17,7 +17,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from barograph.errors import BarographError, ConfigError, StoreError
 from barograph.extras import install
 from barograph.models.triage import FILES, USES
-from barograph.service.background import LOG_FORMAT, NICE
+from barograph.service.background import lower_priority, set_up_child, start_child
 from barograph.store import Store, audit, retrainings
 from barograph.store.audit import now
 from barograph.training import registry
@@ -128,7 +127,6 @@ class Retraining:
         self._store = store
         self._lock = threading.Lock()
         self._progress: RetrainingProgress | None = None
-        self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
@@ -174,25 +172,17 @@ class Retraining:
 
     def _launch(self, number: int) -> None:
         """Start the process of a training, and the thread that follows it."""
-        context = get_context("spawn")
-        ours, theirs = context.Pipe()
         folder = tempfile.TemporaryDirectory(prefix="barograph-retrain-")
-        process = context.Process(
-            target=_work, args=(self.config, theirs, folder.name), name="barograph-retrain"
-        )
         try:
-            process.start()
+            process, pipe = start_child(_work, self.config, folder.name, name="barograph-retrain")
         except BaseException:
-            ours.close()
             folder.cleanup()
             raise
-        finally:
-            theirs.close()
         self._is_cancelled = False
         self._progress = RetrainingProgress(number, time.monotonic())
-        self._process, self._pipe = process, ours
+        self._pipe = pipe
         self._thread = threading.Thread(
-            target=self._follow, args=(number, process, ours, folder), daemon=True
+            target=self._follow, args=(number, process, pipe, folder), daemon=True
         )
         self._thread.start()
 
@@ -283,13 +273,12 @@ class Retraining:
         self._progress = None
 
 
-def _work(config: RetrainingConfig, pipe: Connection, folder: str) -> None:
+def _work(pipe: Connection, config: RetrainingConfig, folder: str) -> None:
     """Learn challengers, and report every step."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
-    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
-    with suppress(AttributeError, OSError):  # not every system has them
+    set_up_child(logging.WARNING)
+    with suppress(AttributeError, OSError):  # not every system has it
         os.setpgrp()  # so that all processes of the training end together
-        os.nice(NICE)
+    lower_priority()
     tempfile.tempdir = os.environ["TMPDIR"] = folder  # the service deletes it
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
