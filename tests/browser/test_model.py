@@ -102,7 +102,7 @@ def fill(store: Store) -> None:
             row = {"probability": probability, "model": model}
             connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
             if verdict is not None:
-                record_batch(connection, [(number, None)], verdict, "ada", at=today - DAY)
+                record_batch(connection, [(number, None)], verdict, "ada", timestamp=today - DAY)
         arrivals.write(connection, arrivals.observe(connection, range(1, len(CASES) + 1)))
 
     store.write(decide)

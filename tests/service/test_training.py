@@ -51,7 +51,7 @@ def decided(client: TestClient) -> TestClient:
             connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
         real, noise = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
         for number, verdict in zip(found[:4], (real, real, noise, noise), strict=True):
-            record_batch(connection, [(number, None)], verdict, "ada", at=now() - DAY)
+            record_batch(connection, [(number, None)], verdict, "ada", timestamp=now() - DAY)
 
     store_of(client).write(work)
     return client

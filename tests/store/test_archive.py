@@ -29,7 +29,7 @@ def told(store: Store) -> Store:
     for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
         store.write(
             lambda c, v=verdict, n=note: verdicts.record_batch(
-                c, [(1, None)], v, "ann", n, at=77_000
+                c, [(1, None)], v, "ann", n, timestamp=77_000
             )  # type: ignore[misc]
         )
     return store

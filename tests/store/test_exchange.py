@@ -33,7 +33,7 @@ def test_import_of_an_export_gives_the_same_store(
     store.ingest(sent[-1:], "ci")
     store.write(
         lambda connection: verdicts.record_batch(
-            connection, [(1, None)], Verdict.TRUE_POSITIVE, "ann", at=77_000
+            connection, [(1, None)], Verdict.TRUE_POSITIVE, "ann", timestamp=77_000
         )
     )
     store.write(lambda c: verdicts.record_batch(c, [(2, None)], Verdict.UNSURE, "ann"))
@@ -84,7 +84,9 @@ def test_import_keeps_the_verdict_on_a_change_that_a_refresh_found_before_the_ca
     store.ingest(history("ab", 30), "ci")
     CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
     items = [(number, None) for number in (1, 2)]
-    store.write(lambda c: verdicts.record_batch(c, items, Verdict.TRUE_POSITIVE, "ann", at=77_000))
+    store.write(
+        lambda c: verdicts.record_batch(c, items, Verdict.TRUE_POSITIVE, "ann", timestamp=77_000)
+    )
     exported(store, tmp_path)
     with Store(new_url(), Rule()) as other:
         other.ingest(history("ab", 30), "ci")  # the points of the import

@@ -197,7 +197,7 @@ def test_decisions_left_on_deleted_results_are_dropped(store: Store) -> None:
     leave_decisions(store, history("a", LENGTH))
     [number] = unjudged(store)
     store.change(lambda connection: life.retire(connection, number, "me"))
-    assert retention.prune(store, 1, "me", at=2**45).points
+    assert retention.prune(store, 1, "me", timestamp=2**45).points
     store.ingest([point(500, name="b")], "ci")
     store.write(lambda _: None)
     assert not unjudged(store)

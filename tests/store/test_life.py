@@ -249,7 +249,7 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     store.change(lambda connection: life.retire(connection, 3, "ann"))
 
     def prune(days: float, *, dry_run: bool = False) -> tuple[int, ...]:
-        return astuple(retention.prune(store, days, "ann", dry_run=dry_run, at=100 * DAY))
+        return astuple(retention.prune(store, days, "ann", dry_run=dry_run, timestamp=100 * DAY))
 
     assert prune(30, dry_run=True) == (2, 140, 4, 1)
     assert orders(store, 2)[0] == 0
@@ -271,7 +271,7 @@ def test_results_after_a_prune_are_judged_as_in_a_series_without_the_old_ones(
     monkeypatch.setattr(retention, "NEWEST", 1)
     sent = [one._replace(time=(one.order or 0) * DAY) for one in history("a", 120)]
     store.ingest(sent[:100], "ci")
-    retention.prune(store, 20, "ann", at=100 * DAY)
+    retention.prune(store, 20, "ann", timestamp=100 * DAY)
     kept = sent[80:100]
     with Store(new_url(), Rule()) as other:
         other.ingest(kept, "ci")

@@ -61,7 +61,7 @@ def current(store: Store, number: int) -> tuple[Verdict, int, int | None]:
 
 
 def test_batch_is_recorded_with_the_score_of_each_candidate(waiting: Store, give: Give) -> None:
-    result = give((1, 0), (2, 0), note="two\nlines", reason="known host", at=5)
+    result = give((1, 0), (2, 0), note="two\nlines", reason="known host", timestamp=5)
     assert result == (1, [SavedVerdict(1, 1), SavedVerdict(2, 1)], [])
     assert current(waiting, 2) == (REAL, 1, 5)
     with waiting.read() as connection:
@@ -78,7 +78,7 @@ def test_batch_is_recorded_with_the_score_of_each_candidate(waiting: Store, give
 def test_candidate_decided_meanwhile_is_refused_and_the_others_are_saved(
     waiting: Store, give: Give
 ) -> None:
-    give((1, 0), said=NOISE, who="wen", at=7)
+    give((1, 0), said=NOISE, who="wen", timestamp=7)
     result = give((1, 0), (2, 0), (3, 0), (9, 0))
     assert result.saved == [(2, 1)]
     assert result.refused == [
@@ -113,8 +113,8 @@ def test_request_sent_again_is_answered_as_before_and_writes_nothing(
 
 
 def test_undo_restores_the_verdicts_before(waiting: Store, give: Give) -> None:
-    give((1, 0), said=NOISE, at=5)
-    batch = give((1, 1), (2, 0), at=6).batch
+    give((1, 0), said=NOISE, timestamp=5)
+    batch = give((1, 1), (2, 0), timestamp=6).batch
     assert undo(waiting, batch).saved == [(1, 3), (2, 2)]
     assert current(waiting, 1) == (NOISE, 3, 5)
     assert current(waiting, 2) == (OPEN, 2, None)
@@ -124,15 +124,15 @@ def test_undo_restores_the_verdicts_before(waiting: Store, give: Give) -> None:
 
 
 def test_undo_can_be_undone_and_keeps_the_date_of_the_verdict(waiting: Store, give: Give) -> None:
-    batch = give((1, 0), at=5).batch
+    batch = give((1, 0), timestamp=5).batch
     first = undo(waiting, batch)
     second = undo(waiting, first.batch)
     assert current(waiting, 1) == (REAL, 3, 5)
     undo(waiting, second.batch)
     assert current(waiting, 1) == (OPEN, 4, None)
-    give((1, 4), at=8)
-    undo(waiting, give((1, 5), said=NOISE, at=9).batch)
-    undo(waiting, give((1, 7), said=NOISE, at=10).batch)
+    give((1, 4), timestamp=8)
+    undo(waiting, give((1, 5), said=NOISE, timestamp=9).batch)
+    undo(waiting, give((1, 7), said=NOISE, timestamp=10).batch)
     assert current(waiting, 1) == (REAL, 9, 8)
 
 
@@ -149,7 +149,7 @@ def test_one_step_after_the_other_is_undone(waiting: Store, give: Give) -> None:
 
 def test_undo_is_refused_where_somebody_decided_meanwhile(waiting: Store, give: Give) -> None:
     batch = give((1, 0), (2, 0)).batch
-    give((1, 1), said=NOISE, who="wen", at=7)
+    give((1, 1), said=NOISE, who="wen", timestamp=7)
     result = undo(waiting, batch)
     assert result.saved == [(2, 2)]
     assert result.refused == [RefusedVerdict(1, Why.DECIDED, 2, NOISE, "wen", 7)]

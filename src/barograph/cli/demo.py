@@ -296,7 +296,7 @@ def _decide(
         note = NOTES[order % len(NOTES)] if verdict is Verdict.FALSE_POSITIVE else ""
         decided = min(day * DAY + (9 + order % 8) * HOUR, moment - HOUR)
         items = [(member, 0) for member in members]
-        verdicts.record_batch(connection, items, verdict, who, note, at=decided)
+        verdicts.record_batch(connection, items, verdict, who, note, timestamp=decided)
     _file_tickets(connection, groups)
 
 

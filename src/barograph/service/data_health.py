@@ -50,25 +50,25 @@ class DataHealth:
     lag: int
 
 
-def data_health(connection: sa.Connection, at: int | None = None) -> DataHealth:
+def data_health(connection: sa.Connection, timestamp: int | None = None) -> DataHealth:
     """Return the health of the data.
 
     Args:
         connection: From `Store.read`.
-        at: The moment; now by default.
+        timestamp: The moment; now by default.
     """
-    at = now() if at is None else at
+    timestamp = now() if timestamp is None else timestamp
     waiting, since = stale.lag(connection)
     return DataHealth(
-        at,
-        arrivals.counts(connection, at),
-        tuple(arrivals.silent_pipelines(connection, at, SHOWN)),
-        tuple(arrivals.silent_series(connection, at, SHOWN)),
+        timestamp,
+        arrivals.counts(connection, timestamp),
+        tuple(arrivals.silent_pipelines(connection, timestamp, SHOWN)),
+        tuple(arrivals.silent_series(connection, timestamp, SHOWN)),
         tuple(arrivals.late_series(connection, SHOWN)),
         tuple(arrivals.waiting_suspects(connection, SHOWN)),
-        tuple(rejections.recent(connection, at - (DAYS - 1) * rejections.DAY)),
+        tuple(rejections.recent(connection, timestamp - (DAYS - 1) * rejections.DAY)),
         waiting,
-        0 if since is None else max(0, at - since),
+        0 if since is None else max(0, timestamp - since),
     )
 
 

@@ -30,10 +30,10 @@ def now() -> int:
 
 
 def note(
-    connection: sa.Connection, at: int, who: str, action: str, subject: str, **detail: object
+    connection: sa.Connection, timestamp: int, who: str, action: str, subject: str, **detail: object
 ) -> None:
     """Add an entry, in the same transaction as the change itself."""
-    ENTRY.into(connection, [(at, who, action, subject, DETAIL.encode(detail))])
+    ENTRY.into(connection, [(timestamp, who, action, subject, DETAIL.encode(detail))])
 
 
 def trail(

@@ -129,11 +129,11 @@ def get_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
 def date_candidates(connection: sa.Connection, dates: Mapping[int, int]) -> None:
     """Set when candidates were found, by their numbers; for histories from elsewhere."""
     c = candidates.c
-    rows = [{"number": number, "at": at} for number, at in dates.items()]
+    rows = [{"number": number, "timestamp": timestamp} for number, timestamp in dates.items()]
     if rows:
-        at: sa.BindParameter[int] = sa.bindparam("at")
+        timestamp: sa.BindParameter[int] = sa.bindparam("timestamp")
         query = sa.update(candidates).where(c.id == sa.bindparam("number"))
-        connection.execute(query.values(found=at, calculated_on=at), rows)
+        connection.execute(query.values(found=timestamp, calculated_on=timestamp), rows)
 
 
 def is_listed() -> sa.ColumnElement[bool]:

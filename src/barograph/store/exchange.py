@@ -127,7 +127,7 @@ def _write_candidates(
     new: list[Row] = []
     judged: list[Row] = []
     decided: list[Row] = []
-    table, at = history.candidates, now()
+    table, timestamp = history.candidates, now()
     dates = (_known(column) for column in (table.calculated_on, table.triaged_on))
     owners = numbers[table.series].tolist()
     columns = table.orders.tolist(), table.commits, table.algorithms, table.verdict.tolist()
@@ -147,20 +147,20 @@ def _write_candidates(
             known[owner, order] = (0, 1)
         elif is_judged and not version:
             judged.append((number, verdict, 1, *found))
-            decided.append(_entry(number, verdict, who, found[-1], at))
+            decided.append(_entry(number, verdict, who, found[-1], timestamp))
     NEW.into(connection, new)
     JUDGED.into(connection, judged)
     with_verdict = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
     for (owner, order), (number, _) in _known_candidates(connection).items():
         row = with_verdict.pop((owner, order), None)
         if row is not None:
-            decided.append(_entry(number, row[VERDICT], who, row[TRIAGED_ON], at))
+            decided.append(_entry(number, row[VERDICT], who, row[TRIAGED_ON], timestamp))
     GIVEN.into(connection, decided)
     # A refresh that ran meanwhile has not matched its change points with these candidates.
     stale.mark(connection, {owner for owner in owners if owner} if new else ())
     written = len(new) + len(judged)
     if written:
-        audit.note(connection, at, who, "import", "candidates", written=written)
+        audit.note(connection, timestamp, who, "import", "candidates", written=written)
     return written, len(table) - written
 
 
@@ -176,9 +176,17 @@ def _known_candidates(connection: sa.Connection) -> dict[tuple[int, int], tuple[
     }
 
 
-def _entry(number: int, verdict: object, who: str, triaged_on: object, at: int) -> Row:
+def _entry(number: int, verdict: object, who: str, triaged_on: object, timestamp: int) -> Row:
     """Return the entry of an imported verdict in the history of its candidate."""
-    return (number, verdict, who, at if triaged_on is None else triaged_on, "imported", "", 1)
+    return (
+        number,
+        verdict,
+        who,
+        timestamp if triaged_on is None else triaged_on,
+        "imported",
+        "",
+        1,
+    )
 
 
 def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:

@@ -92,7 +92,7 @@ class Ingest:
         measurements: Sequence[Measurement],
         judge: Judge,
         model: int,
-        at: int,
+        timestamp: int,
         *,
         complete: bool = False,
     ) -> Taken:
@@ -103,7 +103,7 @@ class Ingest:
             measurements: The measurements of all requests of a group.
             judge: Decides.
             model: Number of its model.
-            at: Time of arrival.
+            timestamp: Time of arrival.
             complete: Whether to leave no decision for a later transaction.
         """
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
@@ -118,7 +118,7 @@ class Ingest:
         stored = stored_values(
             connection, {(series, entry.order) for series in late for entry in arrived[series]}
         )
-        changes = Changes(at, model)
+        changes = Changes(timestamp, model)
         appended: Unjudged = {}
         changed: dict[int, ChangedHistory] = {}
         for series, entries in arrived.items():
@@ -149,7 +149,12 @@ class Ingest:
         return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
 
     def go_on(
-        self, connection: sa.Connection, numbers: Container[int], judge: Judge, model: int, at: int
+        self,
+        connection: sa.Connection,
+        numbers: Container[int],
+        judge: Judge,
+        model: int,
+        timestamp: int,
     ) -> bool:
         """Make further decisions on some series again; return whether all are made."""
         changed = {
@@ -157,7 +162,7 @@ class Ingest:
             for series, since in self._unjudged_from(connection).items()
             if series in numbers
         }
-        return not self._judge_again(connection, changed, judge, Changes(at, model))
+        return not self._judge_again(connection, changed, judge, Changes(timestamp, model))
 
     def _judge_again(
         self,

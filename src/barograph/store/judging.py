@@ -256,7 +256,7 @@ class _Rows:
             by_order[order] = replace(step, index=index, at=order, moved_from=moved_from)
             change = (step.kind.value, index, moved_from, step.probability)
             standing = (state.change, state.score, state.confirmed, state.direction)
-            decided = (self._changes.model, self._changes.at)
+            decided = (self._changes.model, self._changes.received)
             self._steps.append((series, order, *change, *standing, *decided))
         return by_order
 

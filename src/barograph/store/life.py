@@ -86,8 +86,8 @@ def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = 
         DataError: There is no such series.
     """
     get_series(connection, number)
-    at = audit.now() if retired else None
-    connection.execute(sa.update(series).where(series.c.id == number).values(retired=at))
+    timestamp = audit.now() if retired else None
+    connection.execute(sa.update(series).where(series.c.id == number).values(retired=timestamp))
     _note(connection, who, "retire" if retired else "bring back", number)
 
 

@@ -42,16 +42,18 @@ def kind_of(reason: str) -> str:
     return VARIABLE.sub("…", reason)[:LENGTH]
 
 
-def note(connection: sa.Connection, reasons: Mapping[str, int], at: int | None = None) -> None:
+def note(
+    connection: sa.Connection, reasons: Mapping[str, int], timestamp: int | None = None
+) -> None:
     """Add counts to those of the day.
 
     Args:
         connection: The connection of a write transaction.
         reasons: How many results were rejected, by reason.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
     """
-    at = now() if at is None else at
-    day = at - at % DAY
+    timestamp = now() if timestamp is None else timestamp
+    day = timestamp - timestamp % DAY
     r = rejections.c
     stored = sa.select(r.reason, r.count).where(r.day == day)
     known: dict[str, int] = dict(connection.execute(stored).all())
@@ -65,7 +67,8 @@ def note(connection: sa.Connection, reasons: Mapping[str, int], at: int | None =
         added[kind] += count
         examples[kind] = reason[: 2 * LENGTH]
     rows = [
-        (day, kind, known.get(kind, 0) + count, examples[kind], at) for kind, count in added.items()
+        (day, kind, known.get(kind, 0) + count, examples[kind], timestamp)
+        for kind, count in added.items()
     ]
     COUNTED.into(connection, list(rows))
 

@@ -58,7 +58,12 @@ class PruneResult:
 
 
 def prune(
-    store: Store, older_than: float, who: str, *, dry_run: bool = False, at: int | None = None
+    store: Store,
+    older_than: float,
+    who: str,
+    *,
+    dry_run: bool = False,
+    timestamp: int | None = None,
 ) -> PruneResult:
     """Delete results that were measured, or received if that is unknown, before a number of days.
 
@@ -67,14 +72,14 @@ def prune(
         older_than: Age in days.
         who: Name for the audit trail.
         dry_run: Whether only to count.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
 
     Raises:
         DataError: The age is not positive.
     """
     if not 0 < older_than < LONGEST:
         raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
-    limit = (audit.now() if at is None else at) - int(older_than * DAY)
+    limit = (audit.now() if timestamp is None else timestamp) - int(older_than * DAY)
     p = points.c
     with store.read() as connection:
         old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()

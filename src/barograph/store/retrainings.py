@@ -44,13 +44,19 @@ class RetrainingRecord(NamedTuple):
 
 def begin(connection: sa.Connection, who: str) -> int:
     """Note that a training starts on the verdicts of now, and return its number."""
-    at = now()
+    timestamp = now()
     count, last = known_verdicts(connection)
-    row = {"who": who, "started": at, "state": RUNNING, "verdicts": count, "last_verdict": last}
+    row = {
+        "who": who,
+        "started": timestamp,
+        "state": RUNNING,
+        "verdicts": count,
+        "last_verdict": last,
+    }
     number: int = connection.execute(
         sa.insert(retrainings).returning(retrainings.c.id), row
     ).scalar_one()
-    audit.note(connection, at, who, "retrain", f"retraining {number}", verdicts=count)
+    audit.note(connection, timestamp, who, "retrain", f"retraining {number}", verdicts=count)
     return number
 
 
@@ -78,13 +84,13 @@ def end_unfinished(connection: sa.Connection) -> None:
 
 def note_release(connection: sa.Connection, number: int, who: str, files: list[str]) -> None:
     """Note that the models of a training were released."""
-    at = now()
+    timestamp = now()
     connection.execute(
         sa.update(retrainings)
         .where(retrainings.c.id == number)
-        .values(released_by=who, released=at)
+        .values(released_by=who, released=timestamp)
     )
-    audit.note(connection, at, who, "release", f"retraining {number}", files=files)
+    audit.note(connection, timestamp, who, "release", f"retraining {number}", files=files)
 
 
 def latest(connection: sa.Connection, state: str | None = None) -> RetrainingRecord | None:

@@ -13,42 +13,49 @@ from barograph.store.schema import sessions
 from barograph.store.tokens import Token, new_secret, secret_hash
 
 
-def create(connection: sa.Connection, token: Token, lifetime: int, at: int | None = None) -> str:
+def create(
+    connection: sa.Connection, token: Token, lifetime: int, timestamp: int | None = None
+) -> str:
     """Begin a session and return its secret, which cannot be read again.
 
     Args:
         connection: The connection of a write transaction.
         token: The token that the person signed in with.
         lifetime: How long the session lasts, in milliseconds.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
 
     Raises:
         DataError: The token was revoked meanwhile.
     """
-    at = now() if at is None else at
+    timestamp = now() if timestamp is None else timestamp
     if tokens.valid(connection, token.id) is None:
         raise DataError(f"the token {token.name!r} was revoked")
     secret = new_secret()
-    connection.execute(sa.delete(sessions).where(sessions.c.expires <= at))
-    row = {"hash": secret_hash(secret), "token": token.id, "created": at, "expires": at + lifetime}
+    connection.execute(sa.delete(sessions).where(sessions.c.expires <= timestamp))
+    row = {
+        "hash": secret_hash(secret),
+        "token": token.id,
+        "created": timestamp,
+        "expires": timestamp + lifetime,
+    }
     connection.execute(sa.insert(sessions), row)
-    audit.note(connection, at, token.name, "signed in", token.name)
+    audit.note(connection, timestamp, token.name, "signed in", token.name)
     return secret
 
 
-def find(connection: sa.Connection, secret: str, at: int | None = None) -> Token | None:
+def find(connection: sa.Connection, secret: str, timestamp: int | None = None) -> Token | None:
     """Return the token of a session that has not ended.
 
     Args:
         connection: From `Store.read`.
         secret: What `create` returned.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
     """
     s = sessions.c
     # The hash of a secret of 256 bits is looked up as it is: whoever measures the time learns
     # about the hash of a guess, which says nothing about the secret.
     query = sa.select(s.token).where(s.hash == secret_hash(secret))
-    number = connection.scalar(query.where(s.expires > (now() if at is None else at)))
+    number = connection.scalar(query.where(s.expires > (now() if timestamp is None else timestamp)))
     return None if number is None else tokens.valid(connection, number)
 
 

@@ -265,10 +265,10 @@ class Store:
     ) -> Sequence[IngestResult | Future[IngestResult]]:
         """Write a group of requests in one transaction; those with decisions left get a future."""
         measurements = [measurement for request in group for measurement in request.items]
-        with self._judging() as (connection, judge, model, at):
-            taken = self._ingest.take(connection, measurements, judge, model, at)
+        with self._judging() as (connection, judge, model, timestamp):
+            taken = self._ingest.take(connection, measurements, judge, model, timestamp)
             results = _by_request(group, taken.results, judge.version)
-            _note(connection, at, group, results)
+            _note(connection, timestamp, group, results)
         numbers = {point.series for point in taken.waiting} | (taken.unfinished - self._finishing)
         if not numbers:
             return results
@@ -301,8 +301,8 @@ class Store:
 
         def go_on() -> None:
             try:
-                with self._judging() as (connection, judge, model, at):
-                    is_done = self._ingest.go_on(connection, numbers, judge, model, at)
+                with self._judging() as (connection, judge, model, timestamp):
+                    is_done = self._ingest.go_on(connection, numbers, judge, model, timestamp)
                     if is_done:
                         report_stored(connection, waiting)
             except Exception as error:
@@ -323,13 +323,13 @@ class Store:
     @contextmanager
     def _judging(self) -> Iterator[tuple[sa.Connection, Judge, int, int]]:
         """Open a transaction that judges; yield it, the judge, its number, and the time."""
-        judge, at = self.judge, audit.now()
+        judge, timestamp = self.judge, audit.now()
         assert judge is not None  # noqa: S101 - `submit` checks it
         try:
             with writing(self._engine) as connection:
                 self._claim(connection)
                 model = self.model(connection, judge.version, judge.threshold)
-                yield connection, judge, model, at
+                yield connection, judge, model, timestamp
         except BaseException:
             self._forget()  # the cache has state of a transaction that was rolled back
             raise
@@ -368,7 +368,7 @@ def _by_request(
 
 def _note(
     connection: sa.Connection,
-    at: int,
+    timestamp: int,
     group: Sequence[Request[Measurement, IngestResult]],
     results: list[IngestResult],
 ) -> None:
@@ -379,4 +379,4 @@ def _note(
         if any(counts.values()):
             kept[request.who].update(counts)
     for who, written in kept.items():
-        audit.note(connection, at, who, "ingest", "points", **written)
+        audit.note(connection, timestamp, who, "ingest", "points", **written)

@@ -67,20 +67,25 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
         raise DataError(f"the name {name!r} is reserved for what is done without a token")
     if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
         raise DataError(f"a token is already named {name!r}")
-    secret, at = PREFIX + new_secret(), now()
-    row = {"name": name, "hash": secret_hash(secret), "scopes": " ".join(names), "created": at}
+    secret, timestamp = PREFIX + new_secret(), now()
+    row = {
+        "name": name,
+        "hash": secret_hash(secret),
+        "scopes": " ".join(names),
+        "created": timestamp,
+    }
     connection.execute(sa.insert(tokens), row)
-    audit.note(connection, at, who, "token created", name, scopes=names)
+    audit.note(connection, timestamp, who, "token created", name, scopes=names)
     return secret
 
 
 def revoke(connection: sa.Connection, name: str, who: str) -> None:
     """Revoke a token."""
-    at = now()
+    timestamp = now()
     valid = sa.and_(tokens.c.name == name, tokens.c.revoked.is_(None))
-    if not connection.execute(sa.update(tokens).where(valid).values(revoked=at)).rowcount:
+    if not connection.execute(sa.update(tokens).where(valid).values(revoked=timestamp)).rowcount:
         raise DataError(f"there is no token {name!r} to revoke")
-    audit.note(connection, at, who, "token revoked", name)
+    audit.note(connection, timestamp, who, "token revoked", name)
 
 
 def every(connection: sa.Connection) -> list[Token]:

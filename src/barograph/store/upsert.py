@@ -198,14 +198,14 @@ class Changes:
     """The rows of one transaction that are written before any decision.
 
     Attributes:
-        at: When the measurements were received.
+        received: When the measurements were received.
         model: Number of the model that decides.
         added: Points between or before stored ones, or further runs of stored commits.
         replaced: Points whose value, time or commit changes.
         revised: Superseded values by place and value; None if that value holds again.
     """
 
-    at: int
+    received: int
     model: int
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
@@ -222,11 +222,17 @@ class Changes:
     def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
         """Return the columns of a point that do not depend on the decision."""
         place = (series, entry.order, entry.run)
-        return (*place, measurement.commit, measurement.time, stored_value(measurement), self.at)
+        return (
+            *place,
+            measurement.commit,
+            measurement.time,
+            stored_value(measurement),
+            self.received,
+        )
 
     def decided(self, settled: float | None, decision: StoredDecision) -> Row:
         """Return the columns of a point that hold the decision; reasons are found on request."""
-        return (settled, *decision, self.model, None, self.at)
+        return (settled, *decision, self.model, None, self.received)
 
     def resolve_conflict(
         self, series: int, entry: Entry, stored: StoredValue, measurement: Measurement
@@ -256,11 +262,11 @@ class Changes:
         if wins or gets_commit:
             self._replace(place, stored)
         stored.others[value] = time
-        self.revised[(*place, value)] = (*place, value, time, self.at)
+        self.revised[(*place, value)] = (*place, value, time, self.received)
         return (PointStatus.DUPLICATE if known and not wins else PointStatus.REVISED), wins
 
     def _replace(self, place: tuple[int, int, str], stored: StoredValue) -> None:
-        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.at))
+        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.received))
 
     def write(self, connection: sa.Connection) -> None:
         """Write the rows; a point that is both added and replaced is added first."""

@@ -54,14 +54,14 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     """
     with store.read() as connection:
         steps = search(connection, project, settings)
-    at = now()
+    timestamp = now()
 
     def work(connection: sa.Connection) -> None:
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
         for cluster in steps:
             if cluster.current:
-                _write(connection, project, cluster, at)
+                _write(connection, project, cluster, timestamp)
 
     store.write(work)
     with store.read() as connection:
@@ -168,7 +168,7 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     return Cluster(row.id, row.project, row.order, shape)
 
 
-def _write(connection: sa.Connection, project: str, cluster: StepCluster, at: int) -> None:
+def _write(connection: sa.Connection, project: str, cluster: StepCluster, timestamp: int) -> None:
     row = {
         "project": project,
         "order": cluster.order,
@@ -178,7 +178,7 @@ def _write(connection: sa.Connection, project: str, cluster: StepCluster, at: in
         "fit": cluster.fit,
         "regression": cluster.regression,
         "current": True,
-        "found": at,
+        "found": timestamp,
     }
     if cluster.key is None:
         connection.execute(sa.insert(clusters), {**row, "status": cluster.status.value})

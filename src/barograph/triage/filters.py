@@ -111,13 +111,13 @@ class QueueFilter:
         text = f"{entry.name} {entry.commit}".casefold()
         return all(word in text for word in self.q.casefold().split())
 
-    def within(self, entries: Iterable[QueueEntry], at: int) -> list[QueueEntry]:
+    def within(self, entries: Iterable[QueueEntry], timestamp: int) -> list[QueueEntry]:
         """Return the candidates that were found within the days of the filter."""
         if not (self.since or self.until):
             return list(entries)
-        first = moment("since", self.since, at) or 0
-        last = moment("until", self.until, at)
-        end = at + DAY if last is None else last + DAY
+        first = moment("since", self.since, timestamp) or 0
+        last = moment("until", self.until, timestamp)
+        end = timestamp + DAY if last is None else last + DAY
         return [
             entry for entry in entries if entry.found is not None and first <= entry.found < end
         ]
@@ -127,12 +127,12 @@ class QueueFilter:
         return bool(kind) and kind not in self.show and not self.ids
 
 
-def moment(name: str, text: str, at: int) -> int | None:
-    """Return the time that a day, or a number of days before `at`, stands for."""
+def moment(name: str, text: str, timestamp: int) -> int | None:
+    """Return the time that a day, or a number of days before a timestamp, stands for."""
     if not text:
         return None
     if text.endswith("d") and text[:-1].isascii() and text[:-1].isdigit():
-        return at - min(int(text[:-1]), 100_000) * DAY
+        return timestamp - min(int(text[:-1]), 100_000) * DAY
     try:
         return int(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() * 1000)
     except ValueError:
@@ -146,7 +146,7 @@ def _matches(text: str, pattern: str) -> bool:
     return text == pattern or (is_glob and fnmatchcase(text, pattern))
 
 
-def refusal(name: str, given: str, allowed: Iterable[str]) -> str:
+def refusal(name: str, value: str, allowed: Iterable[str]) -> str:
     """Return why a value cannot be used."""
     names = ", ".join(repr(word) for word in allowed)
-    return f"{name}: {given!r:.60} is not one of {names}"
+    return f"{name}: {value!r:.60} is not one of {names}"

@@ -77,13 +77,13 @@ class SeriesPlan(NamedTuple):
     Attributes:
         number: The number of the series in the store.
         series: Its points.
-        found: The change points of the latest run: new candidates, and known ones.
+        candidates: The change points of the latest run: new candidates, and known ones.
         gone: The candidates that the run before found, and the latest did not.
     """
 
     number: int
     series: Series
-    found: list[FoundCandidate]
+    candidates: list[FoundCandidate]
     gone: list[StoredCandidate]
 
 
@@ -122,7 +122,7 @@ def identify(
 ) -> SeriesPlan:
     """Match the change points of the latest run with the stored candidates of a series."""
     pairs = match(series, known, changes)
-    found = [
+    latest = [
         FoundCandidate(
             *(change, int(series.orders[change.index])),
             known[pairs[k]] if k in pairs else None,
@@ -132,7 +132,7 @@ def identify(
     ]
     kept = {known[k].id for k in pairs.values()}
     gone = [stored for stored in known if stored.present and stored.id not in kept]
-    return SeriesPlan(number, series, found, gone)
+    return SeriesPlan(number, series, latest, gone)
 
 
 def match(

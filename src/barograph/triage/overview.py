@@ -40,27 +40,27 @@ class BoardOverview:
     seconds_left: float | None
 
 
-def overview(connection: sa.Connection, who: str, at: int | None = None) -> BoardOverview:
+def overview(connection: sa.Connection, who: str, timestamp: int | None = None) -> BoardOverview:
     """Return the state of the board for a person.
 
     Args:
         connection: From `Store.read`.
         who: The name of the person.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
     """
-    at = now() if at is None else at
-    page, counts = open_groups(connection, limit=0), arriving.counts(connection, at)
+    timestamp = now() if timestamp is None else timestamp
+    page, counts = open_groups(connection, limit=0), arriving.counts(connection, timestamp)
     last = connection.scalar(sa.select(sa.func.max(arrivals.c.last)))
-    left = seconds_left(connection, who, page.total, at)
+    left = seconds_left(connection, who, page.total, timestamp)
     return BoardOverview(page.total, page.members, counts.silent, counts.suspects, last, left)
 
 
 def seconds_left(
-    connection: sa.Connection, who: str, groups: int, at: int | None = None
+    connection: sa.Connection, who: str, groups: int, timestamp: int | None = None
 ) -> float | None:
     """Return how long groups take at the pace of a person's latest verdicts; None if unknown."""
-    v, at = verdict_batches.c, now() if at is None else at
-    latest = sa.select(v.given).where(v.who == who, v.given >= at - SINCE)
+    v, timestamp = verdict_batches.c, now() if timestamp is None else timestamp
+    latest = sa.select(v.given).where(v.who == who, v.given >= timestamp - SINCE)
     times = list(connection.scalars(latest.order_by(v.id.desc()).limit(BATCHES)))
     gaps = [later - earlier for later, earlier in pairwise(times) if later - earlier <= BREAK]
     return groups * fmean(gaps) / 1000 if len(gaps) >= LEAST else None

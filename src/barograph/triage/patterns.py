@@ -35,7 +35,10 @@ def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
 
 
 def set_patterns(
-    connection: sa.Connection, by_kind: Mapping[str, Iterable[str]], who: str, at: int | None = None
+    connection: sa.Connection,
+    by_kind: Mapping[str, Iterable[str]],
+    who: str,
+    timestamp: int | None = None,
 ) -> None:
     """Replace the patterns of the named kinds; others stay.
 
@@ -43,7 +46,7 @@ def set_patterns(
         connection: The connection of a write transaction.
         by_kind: Patterns by kind.
         who: Name for the audit trail.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
 
     Raises:
         DataError: A kind does not exist, or a pattern cannot be stored.
@@ -69,7 +72,7 @@ def set_patterns(
     if rows:
         connection.execute(sa.insert(patterns), rows)
     counts = {kind: len(texts) for kind, texts in changed.items()}
-    audit.note(connection, at or audit.now(), who, "patterns", "patterns", **counts)
+    audit.note(connection, timestamp or audit.now(), who, "patterns", "patterns", **counts)
 
 
 class PatternSet:

@@ -47,7 +47,7 @@ class ProcessedPage(NamedTuple):
 
 def processed(
     connection: sa.Connection,
-    wanted: QueueFilter | None = None,
+    queue_filter: QueueFilter | None = None,
     verdict: Verdict | None = None,
     *,
     who: str = "",
@@ -58,13 +58,13 @@ def processed(
 
     Args:
         connection: From `Store.read`.
-        wanted: A filter of labels, text, hazard and probability; its state has no effect.
+        queue_filter: A filter of labels, text, hazard and probability; its state has no effect.
         verdict: Only this verdict.
         who: Only verdicts of this person.
         offset: The number of candidates on the pages before.
         limit: The maximum number of candidates.
     """
-    wanted, c, v = wanted or QueueFilter(), candidates.c, verdicts.alias().c
+    queue_filter, c, v = queue_filter or QueueFilter(), candidates.c, verdicts.alias().c
     latest = sa.select(sa.func.max(verdicts.c.id)).where(verdicts.c.candidate == c.id)
     query = (
         sa.select(*COLUMNS, v.who, sa.func.coalesce(v.given, c.triaged_on), v.reason, v.note)
@@ -78,24 +78,24 @@ def processed(
         query = query.where(c.verdict == verdict.value)
     if who:
         query = query.where(v.who == who)
-    found: list[ProcessedEntry] = []
+    shown: list[ProcessedEntry] = []
     skipped = 0
     # Rows are read until the page is full: a text filter needs the printed names.
     for part in connection.execute(query.execution_options(yield_per=500)).partitions():
         for row, entry in zip(part, entries(connection, part), strict=True):
-            if not wanted.lets_through(entry):
+            if not queue_filter.lets_through(entry):
                 continue
             skipped += 1
             if skipped <= offset:
                 continue
-            if len(found) == limit:
-                return ProcessedPage(found, _counts(connection), more=True)
+            if len(shown) == limit:
+                return ProcessedPage(shown, _counts(connection), more=True)
             person, time, reason, note, scored = row[len(COLUMNS) :]
             given = Verdict(entry.verdict)
-            found.append(
+            shown.append(
                 ProcessedEntry(entry, given, person or "", time, reason or "", note or "", scored)
             )
-    return ProcessedPage(found, _counts(connection), more=False)
+    return ProcessedPage(shown, _counts(connection), more=False)
 
 
 def _counts(connection: sa.Connection) -> dict[str, int]:

@@ -69,7 +69,7 @@ class QueuePage:
 
 def open_groups(
     connection: sa.Connection,
-    wanted: QueueFilter | None = None,
+    queue_filter: QueueFilter | None = None,
     *,
     offset: int = 0,
     limit: int = PAGE,
@@ -79,19 +79,19 @@ def open_groups(
 
     Args:
         connection: From `Store.read`.
-        wanted: The filter; by default all open candidates except those of hidden kinds.
+        queue_filter: The filter; by default all open candidates except those of hidden kinds.
         offset: The number of groups on the pages before.
         limit: The maximum number of groups.
         newer_than: Count the groups that were found after this time, in milliseconds.
     """
-    wanted = wanted or QueueFilter()
-    groups = every_group(connection, wanted)
-    hidden = Counter(group.kind for group in groups if wanted.is_hidden(group.kind))
-    shown = [group for group in groups if not wanted.is_hidden(group.kind)]
+    queue_filter = queue_filter or QueueFilter()
+    groups = every_group(connection, queue_filter)
+    hidden = Counter(group.kind for group in groups if queue_filter.is_hidden(group.kind))
+    shown = [group for group in groups if not queue_filter.is_hidden(group.kind)]
     effects = Counter(name for group in shown for name in EFFECTS if group.effect in EFFECTS[name])
-    if wanted.effect:
-        shown = [group for group in shown if group.effect in EFFECTS[wanted.effect]]
-    ordered = sorted_groups(shown, wanted.sort)
+    if queue_filter.effect:
+        shown = [group for group in shown if group.effect in EFFECTS[queue_filter.effect]]
+    ordered = sorted_groups(shown, queue_filter.sort)
     page = ordered[offset : offset + limit]
     return QueuePage(
         groups=page,
@@ -118,12 +118,12 @@ def open_groups(
     )
 
 
-def every_group(connection: sa.Connection, wanted: QueueFilter) -> list[CauseGroup]:
+def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    entries, steps = _candidates(connection, wanted)
-    if wanted.has_conditions:
-        entries = [entry for entry in entries if wanted.lets_through(entry)]
-    return _groups(wanted.within(entries, now()), steps)
+    entries, steps = _candidates(connection, queue_filter)
+    if queue_filter.has_conditions:
+        entries = [entry for entry in entries if queue_filter.lets_through(entry)]
+    return _groups(queue_filter.within(entries, now()), steps)
 
 
 def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
@@ -140,13 +140,13 @@ def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
     return groups
 
 
-def get_group(connection: sa.Connection, wanted: QueueFilter, candidate: int) -> CauseGroup:
+def get_group(connection: sa.Connection, queue_filter: QueueFilter, candidate: int) -> CauseGroup:
     """Return the group of a candidate.
 
     Raises:
         DataError: The filter does not let the candidate through.
     """
-    for group in every_group(connection, replace(wanted, show=KINDS)):
+    for group in every_group(connection, replace(queue_filter, show=KINDS)):
         if any(entry.id == candidate for entry in group.members):
             return group
     raise DataError(f"candidate {candidate} is not in the queue")
@@ -170,32 +170,36 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     return [pair for pair in counts.most_common() if pair[0]]
 
 
-def _candidates(connection: sa.Connection, wanted: QueueFilter) -> _Read:
+def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> _Read:
     """Return the candidates in the state of a filter, and the steps of their clusters.
 
     They are remembered for a revision of the store. Another transaction than those of ingest makes
     a new one, in whichever process it runs.
     """
-    key = revision(connection), QueueFilter(state=wanted.state, ids=wanted.ids)
+    key = revision(connection), QueueFilter(state=queue_filter.state, ids=queue_filter.ids)
     for known, kept in tuple(_read):
         if known == key:
             return kept
-    found = _entries(connection, wanted), _steps(connection)
-    _read.appendleft((key, found))
-    return found
+    read = _entries(connection, queue_filter), _steps(connection)
+    _read.appendleft((key, read))
+    return read
 
 
-def _entries(connection: sa.Connection, wanted: QueueFilter) -> list[QueueEntry]:
+def _entries(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
     """Return the candidates in the state of a filter."""
     c = candidates.c
     query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
-    verdict, present = STATES["any" if wanted.ids and wanted.state == "open" else wanted.state]
+    verdict, present = STATES[
+        "any" if queue_filter.ids and queue_filter.state == "open" else queue_filter.state
+    ]
     if verdict is not None:
         query = query.where(c.verdict == verdict)
     if present is not None:
         query = query.where(c.present == present)
-    if wanted.ids:
-        return list(read_entries(connection, list(rows_in(connection, query, c.id, wanted.ids))))
+    if queue_filter.ids:
+        return list(
+            read_entries(connection, list(rows_in(connection, query, c.id, queue_filter.ids)))
+        )
     return list(read_entries(connection, connection.execute(query).all()))
 
 

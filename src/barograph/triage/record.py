@@ -119,7 +119,10 @@ def effectiveness(
         .group_by(row.project, row.order)
         .subquery()
     )
-    at = sa.func.count(), sa.func.sum(by_commit.c.ticket), sa.func.sum(by_commit.c.processed)
+    of_commits = (
+        *(sa.func.count(), sa.func.sum(by_commit.c.ticket)),
+        sa.func.sum(by_commit.c.processed),
+    )
     link = sa.select(sa.func.count(ticketed.c.ticket.distinct()))
     kinds = (
         *(real, sa.and_(real, ~row.present), sa.and_(real, ~row.ticket)),
@@ -128,7 +131,7 @@ def effectiveness(
     sums = (sa.func.sum(sa.case((kind, 1), else_=0)) for kind in kinds)
     total, *counts = connection.execute(sa.select(sa.func.count(), *sums).select_from(listed)).one()
     tickets = connection.scalar(link.join(listed, row.id == ticketed.c.candidate))
-    commits = connection.execute(sa.select(*at)).one()
+    commits = connection.execute(sa.select(*of_commits)).one()
     return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
 
 

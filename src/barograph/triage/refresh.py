@@ -123,17 +123,17 @@ class CandidateRefresher:
 
     def _refresh(self, store: Store, count: int) -> tuple[RefreshResult, int]:
         """Refresh some series; return what changed, and how many series were waiting."""
-        at = now()
+        timestamp = now()
         with store.read() as connection:
             versions = oldest(connection, count)
             points = read_series(connection, list(versions))
             known = stored_candidates(connection, list(versions))
-        plans = self._plans(points, known, at)
+        plans = self._plans(points, known, timestamp)
 
         def work(connection: sa.Connection, part: Sequence[SeriesPlan]) -> RefreshResult:
             unchanged = claim(connection, {plan.number: versions[plan.number] for plan in part})
             kept = [plan for plan in part if plan.number in unchanged]
-            return self.write(connection, store, kept, at)
+            return self.write(connection, store, kept, timestamp)
 
         total = RefreshResult()
         for first in range(0, len(plans), SERIES):
@@ -144,7 +144,7 @@ class CandidateRefresher:
         self,
         points: Mapping[int, Series],
         known: Mapping[int, Sequence[StoredCandidate]],
-        at: int,
+        timestamp: int,
     ) -> list[SeriesPlan]:
         """Find the change points of some series, and match them with the stored candidates."""
         detector, model = self.detector, self.model
@@ -158,15 +158,15 @@ class CandidateRefresher:
             memory=self.memory,
         )
         plans = [
-            identify(number, series, known[number], own)
-            for (number, series), own in zip(points.items(), changes, strict=True)
+            identify(number, series, known[number], of_series)
+            for (number, series), of_series in zip(points.items(), changes, strict=True)
         ]
         if is_scored or model is None:
             return plans
-        return with_probabilities(model, plans, at)
+        return with_probabilities(model, plans, timestamp)
 
     def write(
-        self, connection: sa.Connection, store: Store, plans: Sequence[SeriesPlan], at: int
+        self, connection: sa.Connection, store: Store, plans: Sequence[SeriesPlan], timestamp: int
     ) -> RefreshResult:
         """Write plans; verdicts stay, those that were given since the search included.
 
@@ -174,7 +174,7 @@ class CandidateRefresher:
             connection: The connection of a write transaction.
             store: The store that it belongs to.
             plans: Plans of series whose points have not changed since.
-            at: The time of the search.
+            timestamp: The time of the search.
         """
         model = self.model
         key = None
@@ -183,10 +183,10 @@ class CandidateRefresher:
         added: list[Row] = []
         known: list[Row] = []
         for plan in plans:
-            for found in plan.found:
-                stored = found.known
-                facts = self._columns(plan, found, key, _calculated_on(stored, at))
-                row = (*facts, Verdict.NOT_TRIAGED.value, None, at)
+            for candidate in plan.candidates:
+                stored = candidate.known
+                facts = self._columns(plan, candidate, key, _calculated_on(stored, timestamp))
+                row = (*facts, Verdict.NOT_TRIAGED.value, None, timestamp)
                 if stored is None:
                     added.append((plan.number, *row))
                 else:
@@ -197,7 +197,7 @@ class CandidateRefresher:
         withdraw(connection, gone)
         events = [event for plan in plans for event in _events(plan)]
         noted: list[Row] = [
-            (candidate.id, kind, candidate.order, new, at) for candidate, kind, new in events
+            (candidate.id, kind, candidate.order, new, timestamp) for candidate, kind, new in events
         ]
         MOVE.into(connection, noted)
         counts = Counter(kind for _, kind, _ in events)
@@ -208,19 +208,19 @@ class CandidateRefresher:
         return RefreshResult(len(plans), len(added), **counts, projects=projects)
 
     def _columns(
-        self, plan: SeriesPlan, found: FoundCandidate, key: int | None, at: int | None
+        self, plan: SeriesPlan, candidate: FoundCandidate, key: int | None, timestamp: int | None
     ) -> Row:
         """Return the values of COLUMNS."""
-        change = found.change
-        index = plan.series.index_of(found.order)
+        change = candidate.change
+        index = plan.series.index_of(candidate.order)
         commit, before = plan.series.commits[index], int(plan.series.orders[index - 1])
         regions = (json.dumps(asdict(region)) for region in (change.before, change.after))
         nearby = json.dumps(plan.series.orders_around(change.index, NEARBY))
         level = hazard(change.before.mean, change.after.mean, plan.series.direction)
-        place = found.order, commit, before
+        place = candidate.order, commit, before
         facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
         facts = (*facts, change.order, change.q)
-        return (*facts, *regions, nearby, level, found.probability, key, True, at)
+        return (*facts, *regions, nearby, level, candidate.probability, key, True, timestamp)
 
 
 def find_changes(
@@ -290,13 +290,13 @@ def label_free_model(path: Path | None) -> TriageModel | None:
 
 
 def with_probabilities(
-    model: TriageModel, plans: Sequence[SeriesPlan], at: int
+    model: TriageModel, plans: Sequence[SeriesPlan], timestamp: int
 ) -> list[SeriesPlan]:
     """Return the plans with a probability for every candidate that was found."""
     rows = [
-        (row, found.change.index, *_dates(found.known, at))
+        (row, candidate.change.index, *_dates(candidate.known, timestamp))
         for row, plan in enumerate(plans)
-        for found in plan.found
+        for candidate in plan.candidates
     ]
     if not rows:
         return list(plans)
@@ -306,15 +306,19 @@ def with_probabilities(
     around = Candidates(owners, indices, verdicts, calculated, triaged)
     scores = iter(score_candidates(model, values, offsets, around).tolist())
     return [
-        plan._replace(found=[found._replace(probability=next(scores)) for found in plan.found])
+        plan._replace(
+            candidates=[
+                candidate._replace(probability=next(scores)) for candidate in plan.candidates
+            ]
+        )
         for plan in plans
     ]
 
 
-def _dates(stored: StoredCandidate | None, at: int) -> tuple[str, int, int]:
+def _dates(stored: StoredCandidate | None, timestamp: int) -> tuple[str, int, int]:
     """Return the verdict of a candidate that is found now, and its dates."""
     if stored is None or not stored.is_processed:
-        return Verdict.NOT_TRIAGED.value, at, UNKNOWN_TIME
+        return Verdict.NOT_TRIAGED.value, timestamp, UNKNOWN_TIME
     return stored.verdict.value, stored.calculated_on, stored.triaged_on
 
 
@@ -338,21 +342,21 @@ def hazard(before: float, after: float, direction: Direction) -> float | None:
     return change * worse * (1.0 if before > 0 else -1.0)
 
 
-def _calculated_on(stored: StoredCandidate | None, at: int) -> int | None:
+def _calculated_on(stored: StoredCandidate | None, timestamp: int) -> int | None:
     """Return the date of a candidate that is found now; a verdict keeps the date that it saw."""
     if stored is None or not stored.is_processed:
-        return at
+        return timestamp
     return None if stored.calculated_on == UNKNOWN_TIME else stored.calculated_on
 
 
 def _events(plan: SeriesPlan) -> Iterator[tuple[StoredCandidate, str, int]]:
     """Yield what happened to the stored candidates of a series, each with its order from now on."""
-    for found in plan.found:
-        stored = found.known
+    for candidate in plan.candidates:
+        stored = candidate.known
         if stored is not None and not stored.present:
-            yield stored, "returned", found.order
-        elif stored is not None and stored.order != found.order:
-            yield stored, "moved", found.order
+            yield stored, "returned", candidate.order
+        elif stored is not None and stored.order != candidate.order:
+            yield stored, "moved", candidate.order
     for stored in plan.gone:
         yield stored, "withdrawn", stored.order
 

@@ -57,13 +57,13 @@ def file(
         if CONTROL.search(text) or len(text) > 2000:
             raise DataError(f"{name}: at most 2000 characters, none of them a control character")
     number: int | None = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
-    at = now()
+    timestamp = now()
     if number is None:
-        row = {"key": key, "url": url, "title": title, "status": STATUSES[0], "opened": at}
+        row = {"key": key, "url": url, "title": title, "status": STATUSES[0], "opened": timestamp}
         insertion = sa.insert(tickets).returning(tickets.c.id)
         number = int(connection.execute(insertion, row).scalar_one())
     LINK.into(connection, [(number, candidate) for candidate in numbers])
-    audit.note(connection, at, who, "ticket", key, candidates=numbers)
+    audit.note(connection, timestamp, who, "ticket", key, candidates=numbers)
     return number
 
 

@@ -83,7 +83,7 @@ class GivenBatch(NamedTuple):
     """What all entries of a batch have in common."""
 
     who: str
-    at: int
+    timestamp: int
     note: str
     reason: str
     request: str | None
@@ -134,18 +134,18 @@ def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, l
 
 def write_batch(
     connection: sa.Connection,
-    given: GivenBatch,
+    common: GivenBatch,
     changes: Sequence[VerdictChange],
     refused: Mapping[int, Why],
     known: Mapping[int, Any],
 ) -> BatchResult:
     """Write a batch: its entries, the candidates, and what was refused."""
     refusals = _refusals(connection, refused, known)
-    row = {"who": given.who, "given": given.at, "request": given.request}
-    row |= {"content": given.content, "refused": json.dumps(refusals)}
+    row = {"who": common.who, "given": common.timestamp, "request": common.request}
+    row |= {"content": common.content, "refused": json.dumps(refusals)}
     insertion = sa.insert(verdict_batches).returning(verdict_batches.c.id)
     batch = int(connection.execute(insertion, row).scalar_one())
-    texts = given.who, given.at, given.note, given.reason
+    texts = common.who, common.timestamp, common.note, common.reason
     entries: list[Row] = []
     updates: list[Row] = []
     saved: list[SavedVerdict] = []
@@ -162,7 +162,7 @@ def write_batch(
         counts = Counter(change.verdict.value for change in changes)
         numbers = [change.candidate for change in changes]
         audit.note(
-            *(connection, given.at, given.who, "verdict", f"batch {batch}"),
+            *(connection, common.timestamp, common.who, "verdict", f"batch {batch}"),
             verdicts=counts,
             candidates=numbers,
         )

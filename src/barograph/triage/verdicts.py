@@ -73,7 +73,7 @@ def record_batch(
     reason: str = "",
     *,
     request: str | None = None,
-    at: int | None = None,
+    timestamp: int | None = None,
 ) -> BatchResult:
     """Record one verdict on some candidates.
 
@@ -87,7 +87,7 @@ def record_batch(
         reason: The reason in a word or two.
         request: A text that the sender made up for this batch. If it is sent again, the result of
             the first time is returned and nothing is written.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
 
     Returns:
         What was saved, and what was refused and why.
@@ -107,8 +107,8 @@ def record_batch(
     content = _digest(["give", verdict.value, note, reason, seen])
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
-    at = now() if at is None else at
-    dated = at if verdict is not Verdict.NOT_TRIAGED else None
+    timestamp = now() if timestamp is None else timestamp
+    dated = timestamp if verdict is not Verdict.NOT_TRIAGED else None
     known = judged_candidates(connection, numbers)
     refused = {
         number: why
@@ -116,8 +116,8 @@ def record_batch(
         if (why := _refusal(known.get(number), version)) is not None
     }
     changes = [VerdictChange(number, verdict, dated) for number in numbers if number not in refused]
-    given = GivenBatch(who, at, note, reason, request, content)
-    return write_batch(connection, given, changes, refused, known)
+    common = GivenBatch(who, timestamp, note, reason, request, content)
+    return write_batch(connection, common, changes, refused, known)
 
 
 def undo(
@@ -126,7 +126,7 @@ def undo(
     who: str,
     *,
     request: str | None = None,
-    at: int | None = None,
+    timestamp: int | None = None,
 ) -> BatchResult:
     """Restore the verdicts before a batch, except where somebody decided meanwhile.
 
@@ -135,7 +135,7 @@ def undo(
         batch: The number of the batch.
         who: The name of the person.
         request: See `record_batch`.
-        at: Milliseconds since 1970; now by default.
+        timestamp: Milliseconds since 1970; now by default.
 
     Returns:
         What was restored, and what was refused and why. It is a batch that can be undone too.
@@ -148,7 +148,7 @@ def undo(
     content = _digest(["undo", batch])
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
-    at = now() if at is None else at
+    timestamp = now() if timestamp is None else timestamp
     v = verdicts.c
     batch_entries = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
     entries = entries_of(connection, [candidate for _, candidate in batch_entries])
@@ -162,9 +162,9 @@ def undo(
         else:
             undone = any(entry.undoes == number for entry in history)
             refused[candidate] = Why.UNDONE if undone else Why.DECIDED
-    given = GivenBatch(who, at, "", "", request, content)
+    common = GivenBatch(who, timestamp, "", "", request, content)
     return write_batch(
-        connection, given, changes, refused, judged_candidates(connection, list(entries))
+        connection, common, changes, refused, judged_candidates(connection, list(entries))
     )
 
 

@@ -67,7 +67,7 @@ def get_board(context: Context, caller: CallerName) -> Any:
 )
 def get_processed(
     context: Context,
-    wanted: Wanted,
+    queue_filter: Wanted,
     verdict: Kind = "",
     who: Who = "",
     offset: Offset = 0,
@@ -80,7 +80,7 @@ def get_processed(
     """
     kind = Verdict(verdict) if verdict else None
     with context.store.read() as connection:
-        page = processed(connection, wanted, kind, who=who, offset=offset, limit=limit)
+        page = processed(connection, queue_filter, kind, who=who, offset=offset, limit=limit)
         known = levels(connection, [verdict.entry.id for verdict in page.entries])
     rows = [
         member_fields(verdict.entry, known.get(verdict.entry.id))

@@ -226,14 +226,16 @@ administration = guarded_router(Scope.ADMIN, "queue")
 @routes.get("/api/v1/queue", response_model=QueueResponse, summary="The queue in groups")
 def get_queue(
     context: Context,
-    wanted: Wanted,
+    queue_filter: Wanted,
     offset: Offset = 0,
     limit: Groups = PAGE,
     newer_than: NewerThan = None,
 ) -> dict[str, Any]:
     """Return the change points that wait for a verdict, grouped by what may have caused them."""
     with context.store.read() as connection:
-        page = open_groups(connection, wanted, offset=offset, limit=limit, newer_than=newer_than)
+        page = open_groups(
+            connection, queue_filter, offset=offset, limit=limit, newer_than=newer_than
+        )
         known = levels(connection, [member.id for group in page.groups for member in group.members])
     end = offset + len(page.groups)
     return {
@@ -250,16 +252,16 @@ def get_queue(
 @routes.get(
     "/api/v1/queue/groups", response_model=PresentGroupsResponse, summary="Groups as they are now"
 )
-def get_groups(context: Context, wanted: Wanted, of: ChangePoints) -> dict[str, Any]:
+def get_groups(context: Context, queue_filter: Wanted, of: ChangePoints) -> dict[str, Any]:
     """Return the members of the groups that change points are in, none if it left the queue.
 
     A page that was opened earlier sees from it what changed in the groups that it shows.
     """
-    asked = [int(number) for number in of.split(",")]
+    numbers = [int(number) for number in of.split(",")]
     with context.store.read() as connection:
-        groups = every_group(connection, replace(wanted, show=KINDS))
-    found = {member.id: group.members for group in groups for member in group.members}
-    return {"groups": [{"of": number, "members": found.get(number, ())} for number in asked]}
+        groups = every_group(connection, replace(queue_filter, show=KINDS))
+    by_member = {member.id: group.members for group in groups for member in group.members}
+    return {"groups": [{"of": number, "members": by_member.get(number, ())} for number in numbers]}
 
 
 @routes.get(
@@ -276,8 +278,8 @@ def get_values(
 ) -> dict[str, Any]:
     """Return the values that the open change points have, for a filter to choose from."""
     with context.store.read() as connection:
-        found = label_values(connection, label)
-    return {"values": [{"value": value, "count": count} for value, count in found[:1000]]}
+        counts = label_values(connection, label)
+    return {"values": [{"value": value, "count": count} for value, count in counts[:1000]]}
 
 
 @routes.get("/api/v1/saved-filters", response_model=SavedFiltersResponse, summary="Saved filters")
