@@ -65,7 +65,7 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = background.WorkerConfig(str(tmp_path / "s.db"), Hunter(), "hunter", None)
     # In a thread, because a priority cannot be raised again.
-    work = threading.Thread(target=background._work, args=(config, None, logging.ERROR))
+    work = threading.Thread(target=background._work, args=(None, config, logging.ERROR))
     work.start()
     work.join()
     usual = priority()
