@@ -21,7 +21,6 @@ from barograph.sources.formats import (
     skia,
     tcpd,
 )
-from barograph.sources.formats.access import project_of_url
 from barograph.sources.formats.base import (
     HEAD,
     InputFile,
@@ -33,6 +32,7 @@ from barograph.sources.formats.base import (
     Sample,
 )
 from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
+from barograph.sources.formats.nodes import project_of_url
 from tests.sources.formats.samples import SAMPLES, all_formats, as_input, read_all, results_of
 
 FORMATS = all_formats()
@@ -64,7 +64,7 @@ ALERT = {"id": 5, "status": 4, "series_signature": SIGNED}
 @pytest.mark.parametrize(
     ("name", "data", "field"),
     [
-        ("github-action-benchmark", [], "data"),
+        ("github-action-benchmark", [], "(file)"),
         ("github-action-benchmark", {"entries": []}, "entries"),
         ("github-action-benchmark", {"entries": {"S": {}}}, "entries.S"),
         ("github-action-benchmark", {"entries": {"S": [3]}}, "entries.S[0]"),

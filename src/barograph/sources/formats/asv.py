@@ -18,7 +18,6 @@ import msgspec
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -28,6 +27,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.nodes import array, at, label, mapping, optional_text, skipped, text
 from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 

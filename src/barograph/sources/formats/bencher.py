@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import at, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 VALUES = {"value", "lower_value", "upper_value"}
@@ -48,17 +47,15 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the value of every measure."""
-    for name, measures in mapping(file.json(), "benchmarks").items():
-        benchmark = text(name, at("", name))
-        for measure, values in mapping(measures, at("", name)).items():
-            where = at(at("", name), measure)
+    for name, measures in Node(file.json()).items():
+        for measure, values in measures.items():
             unit, direction = MEASURES.get(measure, ("", Direction.UNKNOWN))
-            value = mapping(values, where).get("value")
-            if value is None:
-                yield skipped(file, f"{where}.value", value, "value is missing")
+            value = values["value"]
+            if value.value is None:
+                yield value.skip(file, "value is missing")
                 continue
-            series = SeriesId("", "", "", benchmark, text(measure, where))
-            yield Result(series, number(value, f"{where}.value"), where, unit, direction)
+            series = SeriesId("", "", "", name, measure)
+            yield Result(series, value.number(), values.where, unit, direction)
 
 
 FORMAT = Format("bencher", "Bencher Metric Format (BMF): the JSON of one run", "run", matches, read)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, text
 from barograph.sources.formats.numbers import numeric
 
 BEFORE, BETWEEN = "test ", " ... bench: "

@@ -13,10 +13,9 @@ from barograph.errors import DataError
 from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, text
 from barograph.sources.formats.numbers import numeric
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")

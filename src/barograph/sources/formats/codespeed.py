@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import direction_in, label, mapping, skipped
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
-from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.numbers import numeric
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
 
@@ -36,69 +34,51 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the value of every result."""
     series_of: dict[tuple[Any, ...], _Series] = {}
     revision_of: dict[tuple[Any, ...], _Revision] = {}
-    for place, item in records(file):
-        result = mapping(item, place)
-        value = result.get("result_value")
-        if value is None:
-            yield skipped(file, f"{place}.result_value", value, "value is missing")
+    for result in records(file):
+        value = result["result_value"]
+        if value.value is None:
+            yield value.skip(file, "value is missing")
             continue
-        series, unit, direction = _cached(series_of, SERIES, _series, result, place)
-        commit, time, branch = _cached(revision_of, REVISION, _revision, result, place)
-        value = numeric(value, f"{place}.result_value")
-        yield Result(series, value, place, unit, direction, None, commit, time, "", branch)
+        series, unit, direction = _cached(series_of, SERIES, _series, result)
+        commit, time, branch = _cached(revision_of, REVISION, _revision, result)
+        measured = value.numeric(), result.where
+        yield Result(series, *measured, unit, direction, None, commit, time, "", branch)
 
 
 def _cached(
     known: dict[tuple[Any, ...], T],
     keys: tuple[str, ...],
-    read_of: Callable[[Mapping[str, Any], str], T],
-    result: Mapping[str, Any],
-    place: str,
+    read_of: Callable[[Node], T],
+    result: Node,
 ) -> T:
     """Return what some fields of a result say; most results repeat those of others."""
-    values = tuple(map(result.get, keys))
+    values = tuple(map(result.mapping().get, keys))
     try:
         described = known.get(values)
     except TypeError:  # a list or an object, which `read_of` refuses
-        return read_of(result, place)
+        return read_of(result)
     if described is None:
-        described = known[values] = read_of(result, place)
+        described = known[values] = read_of(result)
     return described
 
 
-def _series(result: Mapping[str, Any], place: str) -> _Series:
+def _series(result: Node) -> _Series:
     """Return the identity, the unit and the direction."""
-    direction = direction_in(result, ("lessisbetter",), place)
-    return _identity(result, place), _text(result, "units", place), direction
-
-
-def _revision(result: Mapping[str, Any], place: str) -> _Revision:
-    """Return the commit, its time and the branch."""
-    commit, branch = _text(result, "commitid", place), _text(result, "branch", place)
-    return commit, _time(result, place), branch
-
-
-def _identity(result: Mapping[str, Any], place: str) -> SeriesId:
-    project, environment, executable, benchmark = (_text(result, key, place) for key in LABELS)
+    project, environment, executable, benchmark = (result[key].optional_label() for key in LABELS)
     if not benchmark:
-        raise FieldError(f"{place}.benchmark", result.get("benchmark"), "is missing")
-    return SeriesId(project, environment, executable, benchmark, "")
+        raise FieldError(result["benchmark"].where, result["benchmark"].value, "is missing")
+    unit = result["units"].optional_label()
+    series = SeriesId(project, environment, executable, benchmark, "")
+    return series, unit, result.direction(("lessisbetter",))
 
 
-def _text(result: Mapping[str, Any], key: str, place: str) -> str:
-    """Return a text; Subversion's commits are numbers."""
-    value = result.get(key)
-    return "" if value is None else label(value, f"{place}.{key}")
-
-
-def _time(result: Mapping[str, Any], place: str) -> int:
-    """Return the time of the revision, else that of the measurement."""
-    for key in ("revision_date", "result_date"):
-        value = result.get(key)
-        time = UNKNOWN_TIME if value == "None" else time_ms(value, f"{place}.{key}")
-        if time != UNKNOWN_TIME:
-            return time
-    return UNKNOWN_TIME
+def _revision(result: Node) -> _Revision:
+    """Return the commit, the time of it or else of the measurement, and the branch."""
+    dates = (result[key] for key in ("revision_date", "result_date"))
+    times = (date.time() for date in dates if date.value != "None")
+    time = next((time for time in times if time != UNKNOWN_TIME), UNKNOWN_TIME)
+    # Commits of Subversion are numbers.
+    return result["commitid"].optional_label(), time, result["branch"].optional_label()
 
 
 FORMAT = Format(

@@ -12,10 +12,9 @@ from pathlib import Path
 from barograph.errors import DataError
 from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
 from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, text
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 

@@ -10,9 +10,8 @@ from functools import lru_cache
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import skipped
 from barograph.sources.formats.base import InputFile, Result, Sample
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, skipped
 from barograph.sources.formats.outline import outline
 
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER

@@ -18,7 +18,6 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, identity_of, verdict_of
-from barograph.sources.formats.access import direction
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
     Faults,
@@ -30,6 +29,7 @@ from barograph.sources.formats.cells import (
 )
 from barograph.sources.formats.dates import DateParser
 from barograph.sources.formats.locations import content_of
+from barograph.sources.formats.nodes import direction
 from barograph.sources.formats.rows import Chunk, read_rows
 from barograph.texts import Texts
 

@@ -8,19 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import (
-    array,
-    at,
-    mapping,
-    optional_text,
-    project_of_url,
-    skipped,
-    text,
-)
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -29,8 +19,7 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
-from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.numbers import numeric
+from barograph.sources.formats.nodes import Node, project_of_url
 from barograph.sources.formats.outline import outline
 
 ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
@@ -67,65 +56,49 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     match = ASSIGNMENT.match(source)
     if match:
         source = source[match.end() :].rstrip().removesuffix(";")
-    data = mapping(decode_json(source, file.name), "data")
-    project = project_of_url(optional_text(data.get("repoUrl"), "repoUrl"))
-    for suite, entries in mapping(data.get("entries"), "entries").items():
+    data = Node(decode_json(source, file.name))
+    project = project_of_url(data["repoUrl"].optional_text())
+    for suite, entries in data["entries"].items():
         ids: dict[str, SeriesId] = {}
-        place = at("entries", suite)
-        text(suite, place)
-        for number, entry in enumerate(array(entries, place)):
-            yield from _entry(
-                file, mapping(entry, at(place, number)), at(place, number), ids, (project, suite)
-            )
+        for entry in entries.entries():
+            yield from _entry(file, entry, ids, (project, suite))
 
 
 def _entry(
-    file: InputFile,
-    entry: dict[str, Any],
-    place: str,
-    ids: dict[str, SeriesId],
-    labels: tuple[str, str],
+    file: InputFile, entry: Node, ids: dict[str, SeriesId], labels: tuple[str, str]
 ) -> Iterator[Result | Skip]:
     """Yield the benchmarks of one entry.
 
     Args:
         file: The file.
         entry: The entry.
-        place: Its place.
         ids: The identities of this suite by name, filled here.
         labels: The project and the suite.
     """
-    commit, time = _commit(entry, place)
-    tool = optional_text(entry.get("tool"), f"{place}.tool")
+    commit, time = _commit(entry)
+    tool = entry["tool"].optional_text()
     directions: dict[str, Direction] = {}
-    for number, item in enumerate(array(entry.get("benches"), f"{place}.benches")):
-        where = f"{place}.benches[{number}]"
-        bench = mapping(item, where)
-        name = bench.get("name")
-        series = ids.get(name) if isinstance(name, str) else None
+    for bench in entry["benches"].entries():
+        name = bench["name"].text()
+        series = ids.get(name)
         if series is None:
-            name = text(name, f"{where}.name")
             series = ids[name] = SeriesId(labels[0], "", labels[1], name, "")
-        value = bench.get("value")
-        if value is None:
-            yield skipped(file, f"{where}.value", value, "value is missing")
+        value = bench["value"]
+        if value.value is None:
+            yield value.skip(file, "value is missing")
             continue
-        unit = optional_text(bench.get("unit"), f"{where}.unit")
+        unit = bench["unit"].optional_text()
         direction = directions.get(unit)
         if direction is None:
             direction = directions[unit] = direction_of(tool, unit)
-        value = numeric(value, f"{where}.value")
-        yield Result(series, value, where, unit, direction, None, commit, time)
+        yield Result(series, value.numeric(), bench.where, unit, direction, None, commit, time)
 
 
-def _commit(entry: dict[str, Any], place: str) -> tuple[str, int]:
+def _commit(entry: Node) -> tuple[str, int]:
     """Return the commit of an entry, and its time, else that of the entry."""
-    commit = entry.get("commit")
-    commit = {} if commit is None else mapping(commit, f"{place}.commit")
-    time = time_ms(commit.get("timestamp"), f"{place}.commit.timestamp")
-    if time == UNKNOWN_TIME:
-        time = time_ms(entry.get("date"), f"{place}.date")
-    return optional_text(commit.get("id"), f"{place}.commit.id"), time
+    commit = entry.get("commit", {})
+    time = commit["timestamp"].time()
+    return commit["id"].optional_text(), entry["date"].time() if time == UNKNOWN_TIME else time
 
 
 def direction_of(tool: str, unit: str) -> Direction:

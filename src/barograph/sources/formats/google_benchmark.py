@@ -14,11 +14,10 @@ from typing import Any
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, each, stable_machine
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, at, text
 from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, mapping, text
 from barograph.sources.formats.base import NO_ORDER, Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import SIZE, finite_numbers
 from barograph.sources.formats.dates import SECONDS, time_ms
+from barograph.sources.formats.nodes import array, mapping, text
 from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 from barograph.texts import Texts

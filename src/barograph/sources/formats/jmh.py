@@ -12,10 +12,9 @@ from statistics import fmean
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import array
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.entries import HIGHER, LOWER, each, has_places
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, array
 from barograph.sources.formats.numbers import number
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}

@@ -17,7 +17,6 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, mapping
 from barograph.sources.formats.base import (
     EndsEarlyError,
     Format,
@@ -28,7 +27,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, at, mapping
 from barograph.sources.formats.outline import outline
 
 PHASES = {

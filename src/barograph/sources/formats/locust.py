@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each, head_text
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, at
 from barograph.sources.formats.numbers import number, numeric
 from barograph.sources.formats.outline import outline
 

@@ -15,7 +15,10 @@ from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
-from barograph.sources.formats.access import (
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.nodes import (
     arguments,
     at,
     direction_in,
@@ -26,9 +29,6 @@ from barograph.sources.formats.access import (
     skipped,
     text,
 )
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
-from barograph.sources.formats.batches import RecordBatches
-from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import KEYS, records
@@ -77,8 +77,9 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the metrics of all records."""
     metrics = _Metrics()
-    for place, item in records(file, KEYS):
-        record = _Record(mapping(item, place or "record"), place)
+    for node in records(file, KEYS):
+        place = node.where
+        record = _Record(node.mapping(), place)
         kinds = metrics.kinds.setdefault(record.labels, {})
         for name, value, group, key in _values(record.fields, place):
             if not metrics.take(kinds, name, value):

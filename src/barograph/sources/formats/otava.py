@@ -24,8 +24,8 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
+from barograph.sources.formats.nodes import at, mapping, skipped, text
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")

@@ -12,9 +12,9 @@ import numpy as np
 from barograph.errors import DataError
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, label, mapping, text
 from barograph.sources.formats.base import InputFile, Note, ResultBatch
 from barograph.sources.formats.delimited import layout_of, read_delimited
+from barograph.sources.formats.nodes import array, at, label, mapping, text
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.roles import Roles, ValueColumn
 from barograph.sources.formats.tables import TableReader

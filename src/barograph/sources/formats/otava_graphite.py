@@ -14,9 +14,9 @@ from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import graphite
-from barograph.sources.formats.access import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import InputFile, ResultBatch, decode_json
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.nodes import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.urls import is_url, shown_url
 from barograph.texts import Texts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from barograph.series import Direction
-from barograph.sources.formats.access import at, direction_in, label, mapping, optional_text, text
+from barograph.sources.formats.nodes import at, direction_in, label, mapping, optional_text, text
 from barograph.sources.formats.numbers import numeric
 
 

@@ -14,7 +14,6 @@ from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -23,6 +22,7 @@ from barograph.sources.formats.base import (
     Sample,
 )
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.nodes import array, at, label, mapping, optional_text, skipped
 from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import json_files, json_samples, outline
 

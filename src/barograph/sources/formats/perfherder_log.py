@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import median
-from typing import Any
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     HEAD,
     Format,
@@ -25,7 +23,7 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 MARKER = b"PERFHERDER_DATA:"
@@ -58,64 +56,45 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
         line += content.count("\n", start, match.start())
         start, has_line = match.start(), True
         data = decode_json(match[1], f"{file.name} line {line}")
-        yield from _artifact(file, data, f"line {line}: ")
+        yield from _artifact(file, Node(data, f"line {line}: "))
     if not has_line:
         if MARKER.decode() in content:
             raise DataError(f"{file.name}: no JSON object after PERFHERDER_DATA:")
-        yield from _artifact(file, file.json(), "")
+        yield from _artifact(file, Node(file.json()))
 
 
-def _artifact(file: InputFile, data: object, prefix: str) -> Iterator[Result | Skip]:
+def _artifact(file: InputFile, artifact: Node) -> Iterator[Result | Skip]:
     """Yield the values of one artifact."""
-    artifact = mapping(data, f"{prefix}artifact")
-    framework = mapping(artifact.get("framework") or {}, f"{prefix}framework")
-    name = optional_text(framework.get("name"), f"{prefix}framework.name")
-    about = mapping(artifact.get("application") or {}, f"{prefix}application")
-    application = optional_text(about.get("name"), f"{prefix}application.name")
-    for index, item in enumerate(array(artifact.get("suites"), f"{prefix}suites")):
-        where = f"{prefix}suites[{index}]"
-        suite = mapping(item, where)
-        labels = (name, text(suite.get("name"), f"{where}.name"))
-        args = _args(suite, application, where)
-        if suite.get("value") is not None:
-            yield _result(suite, SeriesId(labels[0], "", labels[1], "", "", args), suite, where)
-        for number_of, inner in enumerate(array(suite.get("subtests") or [], f"{where}.subtests")):
-            here = f"{where}.subtests[{number_of}]"
-            subtest = mapping(inner, here)
-            test = text(subtest.get("name"), f"{here}.name")
-            if subtest.get("value") is None and not subtest.get("replicates"):
-                yield skipped(file, f"{here}.value", None, "value is missing")
+    framework = artifact.get("framework", {})["name"].optional_text()
+    application = artifact.get("application", {})["name"].optional_text()
+    for suite in artifact["suites"].entries():
+        name, args = suite["name"].text(), _args(suite, application)
+        if suite["value"].value is not None:
+            yield _result(suite, SeriesId(framework, "", name, "", "", args), suite)
+        for subtest in suite.get("subtests", []).entries():
+            test = subtest["name"].text()
+            if subtest["value"].value is None and not subtest["replicates"].value:
+                yield subtest["value"].skip(file, "value is missing")
                 continue
-            yield _result(subtest, SeriesId(labels[0], "", labels[1], test, "", args), suite, here)
+            yield _result(subtest, SeriesId(framework, "", name, test, "", args), suite)
 
 
-def _args(suite: Mapping[str, Any], application: str, where: str) -> tuple[tuple[str, str], ...]:
+def _args(suite: Node, application: str) -> tuple[tuple[str, str], ...]:
     """Return what distinguishes suites of one name: their options, and the application."""
-    place = f"{where}.extraOptions"
-    options = [label(word, place) for word in array(suite.get("extraOptions") or [], place)]
+    options = [option.label() for option in suite.get("extraOptions", []).entries()]
     args = [("options", " ".join(options))] if options else []
     return (*args, *([("application", application)] if application else []))
 
 
-def _result(
-    item: Mapping[str, Any], series: SeriesId, suite: Mapping[str, Any], where: str
-) -> Result:
+def _result(item: Node, series: SeriesId, suite: Node) -> Result:
     """Return the value of a suite or a subtest; without one, the median of its replicates."""
-    value = item.get("value")
-    if value is None:
-        place = f"{where}.replicates"
-        replicates = array(item["replicates"], place)
-        value = median(number(each, at(place, i)) for i, each in enumerate(replicates))
-    unit = item.get("unit", suite.get("unit"))
-    lower = item.get("lowerIsBetter", suite.get("lowerIsBetter", True))  # as the schema says
+    value = item["value"]
+    if value.value is None:
+        value.value = median(each.number() for each in item["replicates"].entries())
+    unit = (item if "unit" in item else suite)["unit"].optional_text()
+    lower = item.value.get("lowerIsBetter", suite.value.get("lowerIsBetter", True))  # as defined
     direction = Direction.LOWER_IS_BETTER if lower else Direction.HIGHER_IS_BETTER
-    return Result(
-        series,
-        number(value, f"{where}.value"),
-        where,
-        optional_text(unit, f"{where}.unit"),
-        direction,
-    )
+    return Result(series, value.number(), item.where, unit, direction)
 
 
 TITLE = "Perfherder: a log with PERFHERDER_DATA lines, or perfherder-data.json"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from barograph.errors import DataError
-from barograph.sources.formats.access import at
 from barograph.sources.formats.base import InputFile, decode_json
+from barograph.sources.formats.nodes import Node
 
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
 
 
-def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
     r"""Yield the records of a file, each with its place: "[3]", "line 4", "runs[3]" or "".
 
     Args:
@@ -23,7 +22,8 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, 
         DataError: The file is not valid JSON.
 
     Example:
-        >>> list(records(InputFile("-", None, b'{"a": 1}\n{"a": 2}\n')))
+        >>> found = records(InputFile("-", None, b'{"a": 1}\n{"a": 2}\n'))
+        >>> [(record.where, record.value) for record in found]
         [('line 1', {'a': 1}), ('line 2', {'a': 2})]
     """
     text = file.text()
@@ -34,12 +34,11 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, 
     place = ""
     if isinstance(data, dict):
         place = next((key for key in keys if isinstance(data.get(key), list)), "")
-        data = data[place] if place else [data]
         if not place:
-            yield "", data[0]
+            yield Node(data)
             return
-    for index, record in enumerate(data if isinstance(data, list) else [data]):
-        yield at(place, index), record
+        data = data[place]
+    yield from Node(data if isinstance(data, list) else [data], place).entries()
 
 
 def _is_lines(text: str, name: str) -> bool:
@@ -55,8 +54,8 @@ def _is_lines(text: str, name: str) -> bool:
     return True
 
 
-def _lines(text: str, name: str) -> Iterator[tuple[str, Any]]:
+def _lines(text: str, name: str) -> Iterator[Node]:
     """Yield the value of each line that is not blank."""
     for number, line in enumerate(text.split("\n"), 1):
         if line and not line.isspace():
-            yield f"line {number}", decode_json(line, f"{name} line {number}")
+            yield Node(decode_json(line, f"{name} line {number}"), f"line {number}")

@@ -17,7 +17,7 @@ from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import orders, plain_numbers
 from barograph.sources.formats.dates import SLASHED, DateParser
-from barograph.sources.formats.numbers import is_missing, measured
+from barograph.sources.formats.numbers import is_missing, is_number, measured
 from barograph.sources.formats.units import unit_of
 from barograph.sources.formats.wide import WideCells
 
@@ -81,6 +81,7 @@ LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
 SHOWN = 6
 SAMPLED = 100  # cells of a column
+ROWS = 1000  # of which some may be of different series
 FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
 FEW = 2  # such cells that a column may begin with
 # Prefixes of nested keys that say nothing: InfluxDB, Prometheus and others put labels below them.
@@ -301,6 +302,38 @@ def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[
             fields[role] = column
             return replace(roles, fields=fields), [f"column {column} read as {role}"]
     return roles, []
+
+
+def mixed_note(
+    roles: Roles, ignored: Sequence[str], cells_of: Mapping[str, Sequence[Any]]
+) -> list[str]:
+    """Return a note on an ignored column that tells results of one series and moment apart.
+
+    Such results count as runs, although they may be of different series.
+
+    Args:
+        roles: What the columns are.
+        ignored: The columns that are not read.
+        cells_of: Some cells of each column.
+    """
+    moments = [roles.fields[name] for name in ("order", "commit", "time") if name in roles.fields]
+    known = [*moments[:1], *roles.identity.values()]
+    known += [roles.fields[name] for name in ("run", "branch") if name in roles.fields]
+    if not moments:
+        return []
+    keys = list(zip(*(map(str, cells_of[name][:ROWS]) for name in known), strict=True))
+    if len(set(keys)) == len(keys):
+        return []
+    for name in ignored:
+        cells = cells_of[name][:ROWS]
+        texts = {cell for cell in cells if isinstance(cell, str) and not is_missing(cell)}
+        apart = len(set(zip(keys, map(str, cells), strict=True))) == len(keys)
+        if apart and 1 < len(texts) <= len(cells) // 2 and not any(map(is_number, texts)):
+            return [
+                f"results that differ in {name} count as runs of one series; --map {name}=test "
+                f"or --map {name}=args.{name} makes them series"
+            ]
+    return []
 
 
 def _with_time(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -17,11 +17,10 @@ from typing import Any
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import arguments, array, at, label, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.formats.records import records
 
@@ -45,8 +44,8 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the measurements of all files, in the order of their paths."""
     reader = _Reader(file)
     if file.content is not None:
-        for place, item in records(file):
-            yield from reader.run(item, place, UNKNOWN_TIME)
+        for run in records(file):
+            yield from reader.run(run, UNKNOWN_TIME)
             if reader.batches.is_full:
                 yield reader.batches.take()
         yield reader.batches.take()
@@ -56,8 +55,8 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
         name = path.relative_to(file.path).as_posix()
         inner = InputFile.inside(path, f"{file.name}/{name}")
         hour = _hour(f"{file.path.as_posix()}/{name}")
-        for place, item in records(inner):
-            yield from reader.run(item, f"{name}: {place}" if place else f"{name}: ", hour)
+        for run in records(inner):
+            yield from reader.run(Node(run.value, f"{name}: {run.where}"), hour)
         if reader.batches.is_full:
             yield reader.batches.take()
     yield reader.batches.take()
@@ -80,27 +79,21 @@ class _Reader:
     batches: RecordBatches = field(default_factory=RecordBatches)
     traces: dict[tuple[Any, ...], tuple[int, str]] = field(default_factory=dict)
 
-    def run(self, item: object, place: str, time: int) -> Iterator[Skip]:
+    def run(self, run: Node, time: int) -> Iterator[Skip]:
         """Take the measurements of one run, and yield the missing ones.
 
         Args:
-            item: The decoded run.
-            place: Its place.
+            run: The run.
             time: When the file was written, if its folders say it.
         """
-        run = mapping(item, place or "run")
-        if run.get("version") != VERSION:
-            raise FieldError(at(place, "version"), run.get("version"), "is not 1")
-        commit = text(run.get("git_hash"), at(place, "git_hash"))
-        common = mapping(run.get("key") or {}, at(place, "key"))
-        results = at(place, "results")
+        version = run["version"]
+        if version.value != VERSION:
+            raise FieldError(version.where, version.value, "is not 1")
+        commit, common = run["git_hash"].text(), run.get("key", {}).mapping()
         last = ""  # the branch of the results since the last record
-        for index, item_of in enumerate(array(run.get("results"), results)):
-            quick = self._known(common, item_of)
-            known = (
-                self._checked(common, item_of, f"{results}[{index}]") if quick is None else [quick]
-            )
-            for each in known:
+        for result in run["results"].entries():
+            quick = self._known(common, result.value)
+            for each in self._checked(common, result) if quick is None else [quick]:
                 if isinstance(each, Skip):
                     yield each
                     continue
@@ -124,54 +117,47 @@ class _Reader:
         return kind, branch, value
 
     def _checked(
-        self, common: dict[str, Any], item: object, where: str
+        self, common: dict[str, Any], result: Node
     ) -> Iterator[tuple[int, str, float] | Skip]:
         """Yield the trace and the value of each measurement of a result."""
-        entry = mapping(item, where)
-        key = common | mapping(entry.get("key") or {}, f"{where}.key")
-        for extra, value, here in _measurements(entry, where):
-            if value is None:
-                yield skipped(self.file, here, value, "value is missing")
+        key = common | result.get("key", {}).mapping()
+        for extra, value in _measurements(result):
+            if value.value is None:
+                yield value.skip(self.file, "value is missing")
             else:
-                kind, branch = self._trace(key | extra if extra else key, here)
-                yield kind, branch, number(value, here)
+                kind, branch = self._trace(Node(key | extra, f"{value.where}.key"))
+                yield kind, branch, value.number()
 
-    def _trace(self, key: dict[str, Any], where: str) -> tuple[int, str]:
+    def _trace(self, key: Node) -> tuple[int, str]:
         """Return the kind and the branch of a trace."""
-        cached = tuple(key.items())
+        cached = tuple(key.mapping().items())
         try:
             trace = self.traces.get(cached)
         except TypeError:
-            raise FieldError(f"{where}.key", key, "holds a value that is not text") from None
+            raise FieldError(key.where, key.value, "holds a value that is not text") from None
         if trace is None:
-            series, unit, direction, branch = _described(key, f"{where}.key")
+            series, unit, direction, branch = _described(key)
             trace = self.traces[cached] = self.batches.kind(series, direction, unit), branch
         return trace
 
 
-def _measurements(entry: Mapping[str, Any], where: str) -> list[tuple[dict[str, Any], object, str]]:
-    """Return each measurement of a result: what it adds to the key, its value and its place."""
-    if "measurements" not in entry:
-        return [({}, entry.get("measurement"), f"{where}.measurement")]
-    measurements: list[tuple[dict[str, Any], object, str]] = []
-    place = f"{where}.measurements"
-    for name, values in mapping(entry["measurements"], place).items():
-        for index, item in enumerate(array(values, at(place, name))):
-            here = f"{at(place, name)}[{index}]"
-            single = mapping(item, here)
-            extra = {name: label(single.get("value"), f"{here}.value")}
-            measurements.append((extra, single.get("measurement"), f"{here}.measurement"))
-    return measurements
+def _measurements(result: Node) -> Iterator[tuple[dict[str, Any], Node]]:
+    """Yield each measurement of a result, and what it adds to the key."""
+    if "measurements" not in result:
+        yield {}, result["measurement"]
+        return
+    for name, measurements in result["measurements"].items():
+        for single in measurements.entries():
+            yield {name: single["value"].label()}, single["measurement"]
 
 
-def _described(key: Mapping[str, Any], where: str) -> tuple[SeriesId, str, Direction, str]:
+def _described(key: Node) -> tuple[SeriesId, str, Direction, str]:
     """Return the identity, unit, direction and branch that a key says."""
-    values = {name: label(value, at(where, name)) for name, value in key.items()}
+    values = {name: value.label() for name, value in key.items()}
     stat = next((name for name in ("stat", "statistic") if name in values), "")
     rest = {name: values[name] for name in values if name not in SPECIAL and name != stat}
-    series = SeriesId(
-        "", "", "", values.get("test", ""), values.get(stat, ""), arguments(rest, where)
-    )
+    args = Node(rest, key.where).arguments()
+    series = SeriesId("", "", "", values.get("test", ""), values.get(stat, ""), args)
     unit = next((values[name] for name in UNITS if name in values), "")
     direction = DIRECTIONS.get(values.get("improvement_direction", ""), Direction.UNKNOWN)
     return series, unit, direction, values.get("branch", "")

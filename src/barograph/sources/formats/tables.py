@@ -19,7 +19,6 @@ from barograph.errors import DataError
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import direction
 from barograph.sources.formats.base import (
     NO_ORDER,
     Format,
@@ -31,6 +30,7 @@ from barograph.sources.formats.base import (
 from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
+from barograph.sources.formats.nodes import direction
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, is_number
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.roles import (
@@ -41,6 +41,7 @@ from barograph.sources.formats.roles import (
     assign_roles,
     canonical,
     checked_roles,
+    mixed_note,
 )
 from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
 from barograph.sources.formats.wide import WideCells
@@ -48,7 +49,6 @@ from barograph.texts import Texts
 
 SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8
-ROWS = 1000  # of which some may be of different series
 
 
 def matches(sample: Sample) -> bool:
@@ -119,38 +119,13 @@ def _reader_of(file: InputFile, first: Chunk) -> tuple[TableReader, list[str]]:
             ", ..." if len(ignored) > SHOWN else ""
         )
         notes.append(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
-        notes += _mixed(roles, ignored, first)
+        notes += mixed_note(roles, ignored, first.cells)
     return reader, notes
 
 
 def _is_empty(name: str, first: Chunk) -> bool:
     """Return whether a column is only the delimiter at the end of each line."""
     return name.startswith("(column ") and all(map(is_missing, first.cells[name]))
-
-
-def _mixed(roles: Roles, ignored: Sequence[str], first: Chunk) -> list[str]:
-    """Return a note on an ignored column of texts that tells rows of one series and moment apart.
-
-    Such rows count as runs, although they may be of different series.
-    """
-    moments = [roles.fields[name] for name in ("order", "commit", "time") if name in roles.fields]
-    known = [*moments[:1], *roles.identity.values()]
-    known += [roles.fields[name] for name in ("run", "branch") if name in roles.fields]
-    if not moments:
-        return []
-    keys = list(zip(*(map(str, first.cells[name][:ROWS]) for name in known), strict=True))
-    if len(set(keys)) == len(keys):
-        return []
-    for name in ignored:
-        cells = first.cells[name][:ROWS]
-        texts = {cell for cell in cells if isinstance(cell, str) and not is_missing(cell)}
-        apart = len(set(zip(keys, map(str, cells), strict=True))) == len(keys)
-        if apart and 1 < len(texts) <= len(cells) // 2 and not any(map(is_number, texts)):
-            return [
-                f"results that differ in {name} count as runs of one series; --map {name}=test "
-                f"or --map {name}=args.{name} makes them series"
-            ]
-    return []
 
 
 def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, name: str) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
-from barograph.sources.formats.access import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -27,6 +26,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.nodes import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import json_files, json_samples, outline
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats import access, dates, numbers
+from barograph.sources.formats import dates, nodes, numbers
 from barograph.sources.formats.base import decode_json
 
 MOMENT = 1_706_220_908_000
@@ -70,12 +70,12 @@ def test_what_is_not_a_time_is_an_error_with_its_place(value: object) -> None:
         (numbers.number, None, "is missing"),
         (numbers.number, float("inf"), "is not finite"),
         (numbers.number, 10**400, "is not finite"),
-        (access.text, 3, "is not text"),
-        (access.text, "\ud800", "is not valid text"),
-        (access.text, None, "is missing"),
-        (access.mapping, [], "is not an object"),
-        (access.array, {}, "is not an array"),
-        (access.label, {}, "is not text"),
+        (nodes.text, 3, "is not text"),
+        (nodes.text, "\ud800", "is not valid text"),
+        (nodes.text, None, "is missing"),
+        (nodes.mapping, [], "is not an object"),
+        (nodes.array, {}, "is not an array"),
+        (nodes.label, {}, "is not text"),
     ],
 )
 def test_a_wrong_type_is_refused_with_the_reason(
@@ -87,23 +87,23 @@ def test_a_wrong_type_is_refused_with_the_reason(
 
 
 def test_arguments_are_sorted_texts() -> None:
-    read = access.arguments({"size": 8.0, "fast": True, "codec": "lz4"}, "params")
+    read = nodes.arguments({"size": 8.0, "fast": True, "codec": "lz4"}, "params")
     assert read == (("codec", "lz4"), ("fast", "true"), ("size", "8"))
 
 
 def test_a_nested_argument_is_refused_with_its_key() -> None:
     with pytest.raises(FieldError) as raised:
-        access.arguments({"shape": [1, 2]}, "params")
+        nodes.arguments({"shape": [1, 2]}, "params")
     assert raised.value.field == "params.shape"
 
 
 def test_a_long_key_is_cut_in_a_place() -> None:
-    assert len(access.at("entries", "x" * 500)) < 100
+    assert len(nodes.at("entries", "x" * 500)) < 100
 
 
 @given(ANYTHING)
 def test_every_value_is_read_or_refused(value: Any) -> None:
-    for read in (numbers.number, access.text, access.mapping, access.array, access.label):
+    for read in (numbers.number, nodes.text, nodes.mapping, nodes.array, nodes.label):
         with contextlib.suppress(FieldError):
             read(value, "here")
     with contextlib.suppress(FieldError):
