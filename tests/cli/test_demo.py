@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -96,3 +98,26 @@ def test_demo_refuses_a_store_and_models(
     with pytest.raises(SystemExit):
         main(["serve", "--demo", option, str(path)])
     assert f"leave out {option}" in capsys.readouterr().err
+
+
+STARTED = """
+import sys
+from barograph.cli import main
+from barograph.compiled import _Choice, begin_command
+
+begin_command()
+try:
+    main(["serve", "--demo", "--store", sys.argv[1]])  # ends before it listens
+except SystemExit:
+    print(_Choice.is_made, _Choice.interprets)
+"""
+
+
+def test_demo_waits_for_no_compiler(tmp_path: Path) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", STARTED, str(tmp_path / "given")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "True True\n"

@@ -28,6 +28,7 @@ from barograph.cli.options import (
     store_option,
 )
 from barograph.cli.retrain import read_params
+from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -128,6 +129,10 @@ def command(
     """
     from barograph.extras import needed
 
+    if demo:
+        # Short histories need no compiled kernels, and compiling would keep charts and reasons
+        # waiting for half a minute after an installation.
+        interpret_small(0)
     with needed("the service", "service"):
         from barograph.service import (
             BackgroundWorker,
