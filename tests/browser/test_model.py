@@ -193,6 +193,9 @@ def test_work_lists_open_in_the_queue(board: Board, page: "Page") -> None:
     for title, names in (("doubts", {"find"}), ("informative", {"sort", "update", "scan"})):
         page.goto(f"{board.url}/model")
         panel = page.locator("section.panel", has=page.get_by_role("heading", name=title))
+        links = [str(link.get_attribute("href")) for link in panel.locator("td a").all()]
+        assert links
+        assert all("?change_point=" in link for link in links)
         panel.get_by_role("link", name=f"Open {len(names)} in the queue").click()
         ready(page)
         shown = page.locator("tr.group").all()

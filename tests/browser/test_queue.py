@@ -198,6 +198,16 @@ def test_members_that_joined_since_are_left_out_and_counted(queue: "Page", board
     assert saved_verdicts(queue)["upsert"] == "not_triaged"
 
 
+def test_members_that_do_not_load_leave_the_group_closed(queue: "Page") -> None:
+    queue.route("**/queue/members?*", lambda route: route.fulfill(status=503, body="{}"), times=1)
+    press(queue, "o")
+    queue.get_by_role("alert").get_by_text("The service answered 503.").wait_for()
+    assert queue.locator(".twist").first.get_attribute("aria-expanded") == "false"
+    press(queue, "o")
+    queue.locator("tr.member").nth(2).wait_for()
+    assert queue.get_by_role("alert").is_hidden()
+
+
 def test_slow_parts_of_the_preview_show_that_they_load(board: Board, page: "Page") -> None:
     held: list[Route] = []
     page.route("**/change-points/*/reasons", lambda route: held.append(route))  # noqa: PLW0108

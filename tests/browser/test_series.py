@@ -1,5 +1,6 @@
 """The pages of series and commits in a browser: the view, the keys, verdicts, hostile names."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,13 @@ def fill(store: Store) -> None:
     ]
     store.ingest(sent, "ci")
     CandidateRefresher(Scripted([12, STEP]), "scripted").refresh(store)
+
+
+def result(order: int) -> Measurement:
+    """A result of a series that falls."""
+    series = SeriesId("db", "linux", "", "insert", "ops")
+    value = (80.0 if order >= STEP else 100.0) + order % 3
+    return Measurement(series, value, order, f"c{order}", time=1_700_000_000_000 + order)
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +134,29 @@ def test_downloads_hold_the_results_and_the_picture(page: "Page", board: Board) 
     with page.expect_download() as png:
         page.get_by_role("button", name="PNG").click()
     assert png.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_result_that_moves_a_change_is_announced_and_keeps_its_verdict(
+    page: "Page", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def gapped(store: Store) -> None:
+        sent = [result(order) for order in range(60) if order != STEP]
+        store.ingest(sent, "ci")
+        CandidateRefresher(Scripted([STEP]), "scripted").refresh(store)
+
+    with serving(tmp_path_factory.mktemp("gapped"), gapped) as board:
+        page.clock.install()
+        with page.expect_response("**/series/1/change-points"):  # later states differ from this
+            page.goto(f"{board.url}/series/1")
+        page.locator("#about", has_text=f"c{STEP + 1}").wait_for()
+        with page.expect_response("**/api/v1/verdicts"):
+            page.keyboard.press("a")
+        board.store.ingest([result(STEP)], "ci")
+        CandidateRefresher(Scripted([STEP]), "scripted").refresh(board.store)
+        page.clock.fast_forward(31_000)
+        page.get_by_role("status").get_by_role("link", name="Show it").click()
+        page.locator("#about", has_text=re.compile(rf"c{STEP}: real$")).wait_for()
+        page.locator("#history", has_text=f"Moved from order {STEP + 1} to {STEP}").wait_for()
 
 
 @pytest.mark.parametrize("path", ["/series/3", "/series", "/commit?project=db&order=30"])

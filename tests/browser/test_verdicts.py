@@ -25,6 +25,13 @@ window.verdicts = verdicts; window.heard = [];
 verdicts.onChange(({ type, pending }) => heard.push(type + pending));</script>"""
 GIVE = "(points) => verdicts.give('true_positive', points, { label: '2 series of insert' })"
 
+# A listener that fails with every outcome; what fails is counted instead of reported.
+BROKEN = """() => {
+  window.broken = 0;
+  addEventListener("error", (event) => { window.broken += 1; event.preventDefault(); });
+  verdicts.onChange(({ type }) => { if (type === "saved") throw new Error("broken"); });
+}"""
+
 
 def open_harness(page: "Page", board: Board, head: str = "") -> None:
     """Open a page with nothing but the module."""
@@ -215,3 +222,16 @@ def test_names_in_a_toast_are_text(board: Board, page: "Page") -> None:
     page.evaluate(give_named, [[point], label])
     assert label in toast(page)
     assert page.locator("img").count() == 0
+
+
+def test_part_of_a_page_that_fails_loses_no_verdict(board: Board, page: "Page") -> None:
+    first, second = add(board)
+    open_harness(page, board)
+    page.evaluate(BROKEN)
+    outcomes = page.evaluate(
+        "(points) => Promise.all(points.map((point) => verdicts.give('unsure', [point])))",
+        [first, second],
+    )
+    assert [outcome["failed"] for outcome in outcomes] == ["", ""]
+    assert board.verdicts(first["id"]) == board.verdicts(second["id"]) == [("unsure", "local")]
+    assert page.evaluate("broken") == 2

@@ -114,7 +114,7 @@ except SystemExit:
 
 
 def test_demo_waits_for_no_compiler(tmp_path: Path) -> None:
-    answer = subprocess.run(
+    answer = subprocess.run(  # noqa: S603 - the interpreter of the tests
         [sys.executable, "-c", STARTED, str(tmp_path / "given")],
         capture_output=True,
         text=True,

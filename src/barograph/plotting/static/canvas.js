@@ -1,6 +1,6 @@
 // The canvas of a chart: its size on the screen, its colours, and its layers from back to front.
 import {
-  TEXT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment, specials,
+  ROW, TEXT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment, specials,
   ticketMarks,
 } from "./layers.js";
 import { firstAt, formatTick, vertical } from "./scales.js";
@@ -52,7 +52,7 @@ function layout(state, { width, height }) {
   const { rows, hasOverview, limits } = state;
   const widest = Math.max(...limits.map((value) => formatTick(value).length));
   const left = Math.max(40, widest * 7 + 12);
-  const top = 15 + 19 * rows, right = width - RIGHT;
+  const top = 15 + ROW * rows, right = width - RIGHT;
   const bottom = height - AXIS - (hasOverview ? OVERVIEW + GAP : 0);
   const box = { left, right, top, bottom, height: bottom - top };
   const overview = hasOverview ? { top: height - OVERVIEW, bottom: height - 1 } : null;

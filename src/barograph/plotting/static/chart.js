@@ -32,6 +32,7 @@
 // zoom.
 import { paint, prepare } from "./canvas.js";
 import { keyed, listen, shifted } from "./gestures.js";
+import { ROW, segment } from "./layers.js";
 import { firstAt, fit, format, horizontal, nearestTo, place } from "./scales.js";
 
 export function drawSeries(canvas, data, options = {}) {
@@ -43,10 +44,10 @@ class SeriesChart {
     const { isInteractive = false, view = {} } = options;
     Object.assign(this, { canvas, data, options, isInteractive, brush: null, last: null, frame: 0 });
     if (isInteractive) data.special = new Set([...data.outliers ?? [], ...data.suspects ?? []]);
-    const own = horizontal(data, view.axis ?? "commits");
+    const across = horizontal(data, view.axis ?? "commits");
     this.state = {
-      chosen: -1, selected: null, size: options.size, axis: own.axis, scale: view.scale ?? "fit",
-      horizontal: own, range: [...own.domain], rows: isInteractive ? 2 : 1,
+      chosen: -1, selected: null, size: options.size, axis: across.axis, scale: view.scale ?? "fit",
+      horizontal: across, range: [...across.domain], rows: isInteractive ? 2 : 1,
       hasOverview: isInteractive, limits: data.limits, whole: data.limits,
     };
     if (isInteractive) {
@@ -157,8 +158,8 @@ class SeriesChart {
   click(x, y) {
     const view = this.last;
     if (!view) return;
-    const near = view.glyphs.find((one) => Math.abs(one.x - x) < 10
-      && Math.abs(view.lane + one.row * 19 - y) < 10);
+    const near = view.glyphs.find((glyph) => Math.abs(glyph.x - x) < 10
+      && Math.abs(view.lane + glyph.row * ROW - y) < 10);
     if (near) this.options.onMark?.(near.change);
   }
 
@@ -170,15 +171,15 @@ class SeriesChart {
       .filter((index) => (isForward ? index > at : index < at));
     if (!ahead.length) return chosen;
     const index = isForward ? Math.min(...ahead) : Math.max(...ahead);
-    const own = nearestTo(this.state.horizontal.positions, this.state.horizontal.edge(index) + 1e-9);
-    return data.index ? own : index;
+    const nearest = nearestTo(this.state.horizontal.positions, this.state.horizontal.edge(index) + 1e-9);
+    return data.index ? nearest : index;
   }
 
   // The picture as a PNG, twice as fine as the screen shows it.
   toBlob(title, size = { width: 1200, height: 480 }) {
     const picture = this.canvas.ownerDocument.createElement("canvas");
     const state = { ...this.state, chosen: -1, hasOverview: false, size };
-    paint(picture, this.data, state, { size: { ...size, height: size.height }, ratio: 2, title });
+    paint(picture, this.data, state, { size, ratio: 2, title });
     return new Promise((resolve) => { picture.toBlob(resolve, "image/png"); });
   }
 
@@ -278,29 +279,24 @@ export function drawSparkline(canvas, data, from, effect, size, at) {
   if (at !== undefined) {
     context.setLineDash([2, 3]);
     context.strokeStyle = colour["ink-3"];
-    context.beginPath();
-    context.moveTo(Math.round(edge(at)) + 0.5, 0);
-    context.lineTo(Math.round(edge(at)) + 0.5, height);
-    context.stroke();
+    const x = Math.round(edge(at)) + 0.5;
+    segment(context, x, 0, x, height);
     context.setLineDash([]);
   }
   context.lineWidth = 1.75;
   for (const [start, end, value] of data.levels) {
     context.strokeStyle = start === from ? colour[effect] : colour.ink;
-    context.beginPath();
-    context.moveTo(edge(start), y(value));
-    context.lineTo(edge(end), y(value));
-    context.stroke();
+    segment(context, edge(start), y(value), edge(end), y(value));
   }
 }
 
 function readout(data, k) {
   const at = place(data, k);
-  const own = data.levels.find(([start, end]) => at >= start && at < end);
+  const level = data.levels.find(([start, end]) => at >= start && at < end);
   const { name, date } = data.label(k);
   return [
     format(data.values[k]),
-    own ? `level ${format(own[2])}` : "",
+    level ? `level ${format(level[2])}` : "",
     name,
     date,
     `result ${(at + 1).toLocaleString("en")} of ${data.count.toLocaleString("en")}`,

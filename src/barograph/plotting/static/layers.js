@@ -4,7 +4,7 @@
 // (of a value), `edge` (between two results) and the range of drawn results that are in sight.
 import { day, firstAt, format, formatTick, place, valueSteps } from "./scales.js";
 
-export const TEXT = 12, ROW = 19;
+export const TEXT = 12, ROW = 19; // pixels: the font, and a row of marks
 const LIKELY = 0.5;
 
 export function segment(context, a, b, c, d) {
@@ -194,7 +194,7 @@ export function specials(view, data) {
 
 export function levels(view, data) {
   const { context, colour, box } = view;
-  const effects = new Map(data.changes.filter(divides).map((one) => [one.index, one.effect]));
+  const effects = new Map(data.changes.filter(divides).map(({ index, effect }) => [index, effect]));
   context.textBaseline = "alphabetic";
   for (const [start, end, value] of data.levels) {
     const a = Math.max(view.edge(start), box.left), b = Math.min(view.edge(end), box.right);
@@ -234,24 +234,24 @@ export function labels(view, data) {
   const taken = Array.from({ length: rows }, () => []);
   const isFree = (row, a, b) => taken[row].every(([c, d]) => b < c || a > d);
   const rank = ({ change }) => [change.state === "unprocessed" ? 1 : 0, change.probability ?? 1];
-  shown.sort((one, other) => {
-    const [a, b] = rank(one), [c, d] = rank(other);
-    return c - a || d - b || other.change.index - one.change.index;
+  shown.sort((glyph, other) => {
+    const [a, b] = rank(glyph), [c, d] = rank(other);
+    return c - a || d - b || other.change.index - glyph.change.index;
   });
-  for (const one of shown) {
+  for (const glyph of shown) {
     const all = taken.map((_, row) => row);
-    one.row = all.find((row) => isFree(row, one.x - 7, one.x + 7)) ?? rows - 1;
-    one.own = [one.x - 8, one.x + 8];
-    taken[one.row].push(one.own);
+    glyph.row = all.find((row) => isFree(row, glyph.x - 7, glyph.x + 7)) ?? rows - 1;
+    glyph.span = [glyph.x - 8, glyph.x + 8];
+    taken[glyph.row].push(glyph.span);
   }
   view.glyphs = shown;
-  for (const one of shown) {
-    const { change, x, row } = one, y = view.lane + row * ROW;
+  for (const glyph of shown) {
+    const { change, x, row } = glyph, y = view.lane + row * ROW;
     drawMark(view, change, x, y, change === view.selected);
     const text = change.text ?? "", width = context.measureText(text).width;
     const sides = [[x + 10, x + 10 + width], [x - 10 - width, x - 10]];
     const free = text && sides.find(([a, b]) => a > box.left - 30 && b < box.right
-      && taken[row].every((span) => span === one.own || b + 6 < span[0] || a - 6 > span[1]));
+      && taken[row].every((span) => span === glyph.span || b + 6 < span[0] || a - 6 > span[1]));
     if (!free) continue;
     taken[row].push(free);
     context.textBaseline = "middle";

@@ -27,7 +27,7 @@ from barograph.triage.traces import traces
 from barograph.wording import MINUS
 
 WIDE, HIGH = 1000, 200  # of a plot, in its own units
-LISTED = 4  # candidates of each work list
+LISTED = 6  # candidates of each work list
 UNKNOWN = "?"
 routes = page_router()
 
@@ -63,6 +63,7 @@ class ListedCandidate:
 
     Attributes:
         series: Number of its series.
+        candidate: Its number.
         full_name: Identity of the series.
         name: What people call the series.
         rest: The rest of its identity.
@@ -72,6 +73,7 @@ class ListedCandidate:
     """
 
     series: int
+    candidate: int
     full_name: str
     name: str
     rest: str
@@ -215,7 +217,8 @@ def listed(connection: sa.Connection, work_list: WorkList) -> list[ListedCandida
         name, rest = names(full_name)
         spark = sparkline(plots.get(number))
         return ListedCandidate(
-            found.series, str(full_name), name, rest, found.verdict.value, found.probability, spark
+            *(found.series, number, str(full_name), name, rest),
+            *(found.verdict.value, found.probability, spark),
         )
 
     return [row(number) for number in numbers]

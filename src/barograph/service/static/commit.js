@@ -1,5 +1,6 @@
 // The page of a commit: verdicts on a group, and the text to copy.
-import { copyText } from "./elements.js";
+
+import "./copy.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo } from "./verdicts.js";
@@ -17,9 +18,12 @@ for (const button of document.querySelectorAll("[data-show]")) {
 for (const button of document.querySelectorAll("button[data-verdict]")) {
   button.addEventListener("click", () => {
     const rows = [...button.closest("[data-group]").querySelectorAll("tr[data-change]")];
-    // What somebody decided already stays as it is.
+    // Earlier verdicts stay as they are.
     const open = rows.filter((row) => !FINAL.includes(row.dataset.verdict));
-    if (!open.length) { toast("All of these have a verdict. Change one on its series page."); return; }
+    if (!open.length) {
+      toast("All of these have a verdict. Change one on its series page.");
+      return;
+    }
     const points = open.map(({ dataset }) => ({ id: Number(dataset.change), version: Number(dataset.version) }));
     const left = rows.length - open.length;
     const label = `${open.length} series${left ? ` (${left} with a verdict left out)` : ""}`;
@@ -37,9 +41,9 @@ onChange(({ type, step, outcome }) => {
   } else if (type === "undoing" || outcome?.failed) {
     rows.forEach((row, k) => mark(row, before.get(step.id)?.[k] ?? row.dataset.verdict));
   } else if (outcome) {
-    for (const { id, version } of outcome.saved) rows.find((row) => row.dataset.change === String(id)).dataset.version = version;
-    for (const { id, verdict, version } of outcome.refused) {
-      const row = rows.find((one) => one.dataset.change === String(id));
+    const byId = new Map(rows.map((row) => [Number(row.dataset.change), row]));
+    for (const { id, verdict, version } of [...outcome.saved, ...outcome.refused]) {
+      const row = byId.get(id);
       if (row && verdict) mark(row, verdict);
       if (row && version !== null) row.dataset.version = version;
     }
@@ -49,13 +53,6 @@ onChange(({ type, step, outcome }) => {
 function mark(row, verdict) {
   row.dataset.verdict = verdict;
   row.querySelector("[data-state]").textContent = VERDICTS[verdict];
-}
-
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.addEventListener("click", async () => {
-    const isCopied = await copyText(document.getElementById(button.dataset.copy));
-    toast(isCopied ? "The text is copied." : "The browser does not allow copying; the text is selected.");
-  });
 }
 
 register([{ keys: ["u"], text: "undo", action: undo }]);

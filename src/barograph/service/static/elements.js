@@ -1,4 +1,4 @@
-// Elements that scripts add to a page, and the clipboard.
+// Elements that scripts add to a page.
 
 // A button that does something; its key, if it has one, stands on it.
 export function button(label, action, { name = "button", key } = {}) {
@@ -21,16 +21,4 @@ export function element(name, attributes = {}, ...children) {
 // Grey lines in place of what is loading.
 export function bones(name = "p", count = 3) {
   return element(name, { class: "bones", "aria-hidden": "true" }, ...Array.from({ length: count }, () => element("span", { class: "bone" })));
-}
-
-// Copies the text of an element; where there is no clipboard, as without https, selects the text
-// and returns false.
-export async function copyText(place) {
-  try {
-    await navigator.clipboard.writeText(place.textContent);
-    return true;
-  } catch {
-    getSelection().selectAllChildren(place);
-    return false;
-  }
 }

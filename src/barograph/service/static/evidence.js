@@ -34,7 +34,7 @@ async function load(panel, path, isCurrent, fill) {
   } catch (error) {
     if (!isCurrent()) return;
     const again = button("Try again", () => load(panel, path, isCurrent, fill), { name: "button plain" });
-    list.replaceChildren(element(line, { class: "small muted" }, `Not loaded: ${error.message} `, again));
+    list.replaceChildren(element(line, { class: "small muted" }, `Not loaded. ${error.message} `, again));
   } finally {
     clearTimeout(waiting);
   }
@@ -48,9 +48,9 @@ function fillReasons(panel, { probability, reasons, facts }) {
     ["For a real change", reasons.filter((reason) => (reason.part ?? 0) >= 0)],
     ["Against it", reasons.filter((reason) => (reason.part ?? 0) < 0)],
   ];
-  for (const [title, own] of groups) {
-    if (!own.length) continue;
-    const items = own.map(({ text, part }) => reasonItem(text, (part ?? 0) / most));
+  for (const [title, listed] of groups) {
+    if (!listed.length) continue;
+    const items = listed.map(({ text, part }) => reasonItem(text, (part ?? 0) / most));
     list.append(element("h3", {}, title), element("ul", { class: "reasons" }, ...items));
   }
   if (facts.length) {
@@ -64,9 +64,9 @@ function fillSuspects(panel, { last_before: before, first_after: after, count, c
   panel.querySelector("[data-note]").textContent = count ? String(count) : "";
   if (before) list.append(commitItem(before, "last result before", { end: format(before.value) }));
   for (const commit of commits) {
-    const says = votes(commit), isNext = commit.order === next, isAfter = commit.order === after?.order;
+    const moved = votes(commit), isNext = commit.order === next, isAfter = commit.order === after?.order;
     const fact = isAfter ? "first result after" : isNext ? "run next" : "";
-    const words = [fact, says].filter(Boolean).join("; ") || "no result";
+    const words = [fact, moved].filter(Boolean).join("; ") || "no result";
     const isLikely = count === 1 || (likely && commit.order >= likely[0] && commit.order <= likely[1]);
     list.append(commitItem(commit, words, { end: isAfter ? format(after.value) : "", isLikely, isNext }));
   }
@@ -85,21 +85,21 @@ function fillAlike(panel, { cases }) {
     list.append(element("li", { class: "small muted" }, "No verdicts to compare with yet. The first ones appear here."));
     return;
   }
-  for (const one of cases) {
+  for (const decided of cases) {
     const canvas = element("canvas", { "aria-hidden": "true" });
-    const word = VERDICTS[one.verdict];
-    const args = Object.entries(one.args).map(([name, value]) => `${name} ${value}`);
+    const word = VERDICTS[decided.verdict];
+    const args = Object.entries(decided.args).map(([name, value]) => `${name} ${value}`);
     const text = element("span", {},
-      element("bdi", { class: "case-name", title: one.name }, one.test),
-      element("bdi", { class: "case-name hint" }, [one.measurement, ...args].join(" · ")),
-      element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(one.before, one.after)}`,
-      element("span", { class: "case-name hint" }, [one.who, dated(one.time)].filter(Boolean).join(", ")));
-    list.append(element("li", {}, element("a", { href: `/series/${one.series}?change_point=${one.change_point}` }, canvas, text)));
-    sketch(canvas, { ...one, effect: word === "noise" ? "noise" : "ink", at: one.split });
+      element("bdi", { class: "case-name", title: decided.name }, decided.test),
+      element("bdi", { class: "case-name hint" }, [decided.measurement, ...args].join(" · ")),
+      element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(decided.before, decided.after)}`,
+      element("span", { class: "case-name hint" }, [decided.who, dated(decided.time)].filter(Boolean).join(", ")));
+    list.append(element("li", {}, element("a", { href: `/series/${decided.series}?change_point=${decided.change_point}` }, canvas, text)));
+    sketch(canvas, { ...decided, effect: word === "noise" ? "noise" : "ink", at: decided.split });
   }
 }
 
-function fillSiblings(panel, answer, mark, own) {
+function fillSiblings(panel, answer, mark, series) {
   const { siblings, rose, fell, steady, waiting } = answer;
   const note = panel.querySelector("[data-note]");
   const list = panel.querySelector("[data-list]"), more = panel.querySelector("[data-more]");
@@ -108,7 +108,7 @@ function fillSiblings(panel, answer, mark, own) {
   const parts = [[fell, "fell"], [rose, "rose"], [steady, "did not move"], [waiting, "without a result yet or with too few"]];
   const counts = parts.filter(([count]) => count).map(([count, verb]) => `${count} ${verb}`).join(", ");
   note.textContent = `${counts}. Each plot has its own scale; the dotted line is the same commit.`;
-  const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((one) => siblingItem(one, answer.first_after, own)));
+  const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((sibling) => siblingItem(sibling, answer.first_after, series)));
   shown(FIRST);
   more.hidden = siblings.length <= FIRST;
   more.textContent = `${siblings.length - FIRST} more`;
@@ -130,6 +130,6 @@ function eventText({ kind, who, verdict, from_order: from, to_order: to, probabi
   if (kind === "withdrawn") return "Later results made it disappear.";
   if (kind === "returned") return `Came back${from !== to ? `, at order ${to}` : ""}.`;
   if (kind === "ticket") return `Ticket ${text} filed.`;
-  const said = verdict === "not_triaged" ? "reopened it" : `marked it ${VERDICTS[verdict]}`;
-  return `${who} ${said}${text ? `: ${text}` : ""}.`;
+  const action = verdict === "not_triaged" ? "reopened it" : `marked it ${VERDICTS[verdict]}`;
+  return `${who} ${action}${text ? `: ${text}` : ""}.`;
 }

@@ -34,7 +34,7 @@ export function connectFilters(root) {
     if (!LABELS.includes(name)) return;
     try {
       const { values } = await get(`/api/v1/queue/values?label=${name}`);
-      if (field.value === name) offer(values.map((one) => one.value));
+      if (field.value === name) offer(values.map((choice) => choice.value));
     } catch {
       // The field takes any value; the list only helps.
     }

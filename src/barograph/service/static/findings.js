@@ -35,31 +35,31 @@ export function votes({ old, new: moved }) {
   return old + moved ? `${moved} of ${old + moved} siblings moved` : "";
 }
 
-// A sibling with its plot; `first` is the order of the first result after the change, and `own` the
+// A sibling with its plot; `first` is the order of the first result after the change, and `reference` the
 // series whose siblings these are.
-export function siblingItem(one, first, own) {
-  const { series, state, effect, values, before, after } = one;
+export function siblingItem(sibling, first, reference) {
+  const { series, state, effect, values, before, after } = sibling;
   const canvas = element("canvas", { "aria-hidden": "true" });
   const size = STATES[state] ?? percentText(before, after);
   const kind = STATES[state] ? "suspect" : state === "moved" ? effect : "muted";
-  const [name, ...rest] = differences(series, own);
-  const target = one.change_point ? `?change_point=${one.change_point}` : "";
+  const [name, ...rest] = differences(series, reference);
+  const target = sibling.change_point ? `?change_point=${sibling.change_point}` : "";
   const item = element("li", {}, element("a", { href: `/series/${series.id}${target}`, title: series.name }, canvas,
     element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, name),
       rest.length ? element("bdi", { class: "hint" }, rest.join(", ")) : null, element("span", { class: kind }, size))));
-  const found = one.orders.findIndex((order) => order >= first);
+  const found = sibling.orders.findIndex((order) => order >= first);
   const split = found < 0 ? values.length : found;
   sketch(canvas, { values, split, before, after, effect: state === "moved" ? effect : "ink", at: split });
   return item;
 }
 
 // What a sibling has that the series has not: the rest is the same anyway.
-function differences({ variant, task, args, test, measurement }, own) {
+function differences({ variant, task, args, test, measurement }, reference) {
   const labels = Object.entries({ variant, task, measurement })
-    .filter(([name, value]) => value && value !== own[name])
+    .filter(([name, value]) => value && value !== reference[name])
     .map(([, value]) => value);
   const pairs = Object.entries(args)
-    .filter(([name, value]) => own.args[name] !== value)
+    .filter(([name, value]) => reference.args[name] !== value)
     .map(([name, value]) => `${name} ${value}`);
   const found = [...labels, ...pairs];
   return found.length ? found : [test];

@@ -56,8 +56,8 @@ export class Grid extends EventTarget {
     this.#announce();
   }
 
-  selectAll(wanted) {
-    for (const row of wanted ? this.groups : this.selected) this.#select(row, wanted);
+  selectAll(isSelected) {
+    for (const row of isSelected ? this.groups : this.selected) this.#select(row, isSelected);
     this.#announce();
   }
 
@@ -103,10 +103,10 @@ export class Grid extends EventTarget {
     if (before !== row) this.dispatchEvent(new CustomEvent("cursor", { detail: row }));
   }
 
-  #select(row, wanted) {
-    row.setAttribute("aria-selected", String(wanted));
+  #select(row, isSelected) {
+    row.setAttribute("aria-selected", String(isSelected));
     const box = row.querySelector("input.check");
-    if (box) box.checked = wanted;
+    if (box) box.checked = isSelected;
   }
 
   #announce() { this.dispatchEvent(new Event("selection")); }
@@ -135,5 +135,5 @@ export function pointsOf(row) {
 export function setPoints(row, points) {
   row.dataset.points = points.map(({ id, version }) => `${id}:${version}`).join(" ");
   const count = row.querySelector("[data-count]");
-  if (count) count.textContent = points.length;
+  if (count) count.textContent = points.length.toLocaleString("en");
 }

@@ -13,7 +13,7 @@ const LATER = [0, 408, 429, 500, 502, 503, 504]; // statuses with which a retry 
 
 export class HttpError extends Error {
   constructor(status, message, retryAfter = null) {
-    super(message);
+    super(sentence(message));
     this.name = "HttpError";
     this.status = status;
     this.retryAfter = retryAfter;
@@ -28,10 +28,10 @@ export class HttpError extends Error {
 export const person = document.querySelector("meta[name=person]")?.content ?? "";
 let csrf = document.querySelector("meta[name=csrf-token]")?.content ?? "";
 
-export async function request(method, path, { body, headers = {}, stay = false, asText = false, signal } = {}) {
-  let response = await send(method, path, body, headers, signal);
+export async function request(method, path, { body, headers = {}, stay = false, asText = false } = {}) {
+  let response = await send(method, path, body, headers);
   if (response.status === 403 && csrf && method !== "GET" && (await renewed())) {
-    response = await send(method, path, body, headers, signal);
+    response = await send(method, path, body, headers);
   }
   if (response.ok && asText) return response.text();
   if (response.ok) return response.status === 204 ? null : response.json();
@@ -47,13 +47,11 @@ export function signIn() {
   location.assign(`/sign-in?next=${encodeURIComponent(here)}`);
 }
 
-async function send(method, path, body, headers, signal) {
+async function send(method, path, body, headers) {
   const all = { Accept: "application/json", ...headers };
   if (body !== undefined) all["Content-Type"] = "application/json";
   if (method !== "GET" && csrf) all["X-Barograph-CSRF"] = csrf;
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const limit = AbortSignal.timeout(TIMEOUT);
-  const until = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
     return await fetch(path, {
       method,
@@ -61,10 +59,9 @@ async function send(method, path, body, headers, signal) {
       body: text,
       credentials: "same-origin",
       redirect: "error",
-      signal: until,
+      signal: AbortSignal.timeout(TIMEOUT),
     });
-  } catch (error) {
-    if (signal?.aborted) throw error;
+  } catch {
     const message = navigator.onLine ? "The service does not answer" : "You are offline";
     throw new HttpError(0, message);
   }
@@ -82,6 +79,10 @@ async function renewed() {
   }
   csrf = current;
   return true;
+}
+
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1).replace(/\.?$/, ".");
 }
 
 async function failure(response) {

@@ -6,23 +6,23 @@ const PAUSE = 1000; // ms between two looks at a running retraining
 const panel = document.querySelector("[data-retraining]");
 const error = document.querySelector("[data-error]");
 
-function say(text) {
+function showError(text) {
   error.textContent = text;
   error.hidden = !text;
   if (text) error.scrollIntoView({ block: "nearest" });
 }
 
-// Do something on click, once at a time; a failure is said above the page.
+// Do something on click, once at a time; a failure shows above the page.
 function act(selector, question, work) {
   for (const button of document.querySelectorAll(selector)) {
     button.addEventListener("click", async () => {
       if (question && !confirm(question)) return;
       button.disabled = true;
-      say("");
+      showError("");
       try {
         await work(button);
       } catch (failure) {
-        say(failure.message);
+        showError(failure.message);
         button.disabled = false;
       }
     });
@@ -58,11 +58,11 @@ async function follow() {
   for (;;) {
     try {
       const state = await get("/api/v1/retraining");
-      say("");
+      showError("");
       if (!state.running) break;
       draw(state.running);
     } catch (failure) {
-      say(`${failure.message} The retraining goes on; its progress is asked for again.`);
+      showError(`${failure.message} The retraining goes on; its progress is requested again.`);
     }
     await new Promise((wake) => setTimeout(wake, PAUSE));
   }

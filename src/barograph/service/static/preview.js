@@ -101,12 +101,12 @@ export class Preview {
   }
 
   #release() {
-    for (const chart of this.#charts) chart.destroy?.();
+    for (const chart of this.#charts) chart.destroy();
     this.#charts = [];
   }
 
   #chart(place, chart, row) {
-    const mark = chart.marks.find((one) => one.id === Number(row.dataset.candidate));
+    const mark = chart.marks.find(({ id }) => id === Number(row.dataset.candidate));
     const at = mark?.index ?? chart.values.length;
     const first = Math.max(0, at - BEFORE);
     const last = Math.min(chart.values.length, at + AFTER);
@@ -115,8 +115,10 @@ export class Preview {
       .map(([start, end, value]) => [Math.max(start, first) - first, Math.min(end, last) - first, value])
       .filter(([start, end]) => end > start);
     const changes = chart.marks
-      .filter((one) => one.index >= first && one.index < last && one.state !== "moved" && one.state !== "withdrawn")
-      .map((one) => ({ index: one.index - first, text: percentText(one.before, one.after), effect: one.effect, state: one.state, probability: one.probability ?? 1 }));
+      .filter(({ index, state }) => index >= first && index < last && state !== "moved" && state !== "withdrawn")
+      .map(({ index, before, after, effect, state, probability }) => (
+        { index: index - first, text: percentText(before, after), effect, state, probability: probability ?? 1 }
+      ));
     const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": summary(row, mark, values.length) });
     const readout = element("p", { class: "readout" });
     place.replaceChildren(element("div", { class: "preview-chart" }, canvas), readout);
@@ -133,8 +135,8 @@ export class Preview {
     const chart = await this.#load(row).chart;
     if (this.#shown !== row.dataset.candidate) return;
     if (!found.siblings.length) { place.remove(); return; }
-    const shown = found.siblings.filter((one) => one.values.length > 1).slice(0, 6);
-    const items = shown.map((one) => siblingItem(one, found.first_after, chart?.series ?? { args: {} }));
+    const shown = found.siblings.filter((sibling) => sibling.values.length > 1).slice(0, 6);
+    const items = shown.map((sibling) => siblingItem(sibling, found.first_after, chart?.series ?? { args: {} }));
     place.replaceChildren(
       head(titles(row).siblings, `${shown.length} of ${found.siblings.length}`),
       element("ul", { class: "multiples pair" }, ...items),
@@ -152,8 +154,8 @@ function frame(row, onVerdict) {
   const heading = element("div", { class: "block" },
     element("p", { class: "hint" }, row.querySelector("th .hint")?.textContent),
     element("h2", {}, element("a", { href }, element("bdi", {}, name.textContent))));
-  const [change, word] = [...row.querySelectorAll(".change-cell span")].map((one) => one.textContent.trim());
-  const tone = ["worse", "better", "changed"].find((one) => row.querySelector(`.change-cell .${one}`));
+  const [change, word] = [...row.querySelectorAll(".change-cell span")].map((part) => part.textContent.trim());
+  const tone = ["worse", "better", "changed"].find((effect) => row.querySelector(`.change-cell .${effect}`));
   const count = cell("[data-count]");
   const facts = element("dl", { class: "facts" },
     fact("Change", change || "–", { tone, note: word, hook: "data-fact-levels" }),
@@ -182,9 +184,9 @@ function reasons(place, found, row) {
 function suspects(place, found) {
   if (!found.count) return place.remove();
   const shown = found.commits.slice(-6);
-  const items = shown.map((one) => {
-    const isNext = one.order === found.next;
-    return commitItem(one, votes(one), { isNext, end: isNext ? "run next" : "" });
+  const items = shown.map((commit) => {
+    const isNext = commit.order === found.next;
+    return commitItem(commit, votes(commit), { isNext, end: isNext ? "run next" : "" });
   });
   const only = "The only commit between the last result before and the first after.";
   const note = found.count === 1 ? only

@@ -2,7 +2,7 @@
 
 import { pointsOf } from "./grid.js";
 import { register } from "./shortcuts.js";
-import { describe, give, onChange, undo } from "./verdicts.js";
+import { give, onChange, undo } from "./verdicts.js";
 
 const root = document.querySelector("[data-processed]");
 const rowOf = ({ id }) => root.querySelector(`[data-candidate="${id}"]`);
@@ -13,9 +13,7 @@ root.addEventListener("click", async ({ target }) => {
   const row = button.closest("[data-row]");
   row.hidden = true;
   const { failed, refused } = await give("not_triaged", pointsOf(row), { label: row.dataset.name });
-  if (!failed && !refused.length) return;
-  row.hidden = false;
-  button.title = failed || describe(refused[0]);
+  if (failed || refused.length) row.hidden = false; // a message says why
 });
 
 onChange(({ type, step }) => {

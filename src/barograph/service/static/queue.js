@@ -20,7 +20,7 @@ const SLOW = 300; // milliseconds before a skeleton shows
 
 const judged = new Set(); // the change points that this page decided
 const gone = new Map(); // what each verdict took off the list, by the number of its step
-let started = null; // the step of the verdict that is being given
+let started = null; // the step of the verdict that is being saved
 
 /* The cursor and the selection */
 
@@ -40,7 +40,7 @@ function describeSelection() {
   $("picked-groups").textContent = rows.length
     ? `${groups || rows.length} selected`
     : grid.current?.dataset.name ?? "";
-  $("picked-series").textContent = rows.length ? `${count} series` : "";
+  $("picked-series").textContent = rows.length ? `${count.toLocaleString("en")} series` : "";
   const box = $("select-all");
   box.checked = rows.length > 0 && groups === grid.groups.length;
   box.indeterminate = rows.length > 0 && !box.checked;
@@ -65,18 +65,20 @@ async function toggleGroup(row = grid.current) {
   if (isOpen) {
     if (row !== group) grid.go(group);
     for (const member of grid.members(group)) member.remove();
-  } else {
-    await addMembers(group, "", group);
+  } else if (!(await addMembers(group, "", group))) {
+    twist.setAttribute("aria-expanded", "false");
   }
 }
 
-// The group is named by a member that is left in it: the worst one may have its verdict already.
+// Returns whether the members were loaded. The group is named by a member that is left in it: the
+// worst one may have its verdict already.
 async function addMembers(group, place, after) {
   const query = new URLSearchParams(root.dataset.query);
   query.set("of", pointsOf(group)[0].id);
   if (place) query.set("after", place);
   const rows = await fetchRows(`/queue/members?${query}`);
-  if (!rows || group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return;
+  if (!rows) return false;
+  if (group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return true;
   const kept = new Set(pointsOf(group).map(({ id }) => id));
   if (!place) group.dataset.joined = 0;
   for (const row of rows.children) row.dataset.of = group.dataset.group;
@@ -87,6 +89,7 @@ async function addMembers(group, place, after) {
     row.remove(); // it joined since, or its verdict is being saved
   }
   after.after(...rows.children);
+  return true;
 }
 
 root.addEventListener("click", (event) => {
@@ -95,8 +98,7 @@ root.addEventListener("click", (event) => {
   if (twist) toggleGroup(twist.closest("tr"));
   if (target.closest("[data-more-members]")) {
     const row = target.closest("tr");
-    const last = row.previousElementSibling;
-    addMembers(grid.groupOf(row), row.dataset.next, last).then(() => row.remove());
+    addMembers(grid.groupOf(row), row.dataset.next, row).then((isLoaded) => isLoaded && row.remove());
   }
   const verdict = target.closest("[data-picked] [data-verdict]")?.dataset.verdict;
   if (verdict) judge(verdict);
@@ -123,7 +125,7 @@ async function judge(verdict, { rows, note = "", reason = "" } = {}) {
   if (!mayJudge || !chosen.length) return;
   const points = chosenPoints(chosen);
   const name = chosen[0].dataset.name;
-  const label = chosen.length > 1 ? `${chosen.length} rows` : points.length > 1 ? `${points.length} series of ${name}` : name;
+  const label = chosen.length > 1 ? `${chosen.length} rows` : points.length > 1 ? `${points.length.toLocaleString("en")} series of ${name}` : name;
   const next = follower(chosen);
   const parts = takeAway(chosen, verdict);
   grid.selectAll(false);
@@ -183,26 +185,26 @@ function except(row, group, points, verdict) {
 
 // Puts back what the server refused, each row with a line that says why.
 function showRefused(parts, refused) {
-  const reasons = new Map(refused.map((one) => [one.id, one]));
+  const reasons = new Map(refused.map((refusal) => [refusal.id, refusal]));
   for (const part of [...parts].reverse()) {
-    const own = part.points.filter(({ id }) => reasons.has(id));
-    if (!own.length) continue;
+    const points = part.points.filter(({ id }) => reasons.has(id));
+    if (!points.length) continue;
     const row = part.restore();
-    setPoints(row, own.map(({ id, version }) => ({ id, version: reasons.get(id).version ?? version })));
+    setPoints(row, points.map(({ id, version }) => ({ id, version: reasons.get(id).version ?? version })));
     parts.splice(parts.indexOf(part), 1);
-    say(row, own.map(({ id }) => reasons.get(id)));
+    showRefusal(row, points.map(({ id }) => reasons.get(id)));
   }
   refreshCounts();
 }
 
-function say(row, refusals) {
+function showRefusal(row, refusals) {
   const total = refusals.length > 1 ? `${refusals.length} series were not saved. ` : "";
   const keep = button("Keep theirs", () => {
     line.remove();
     grid.remove(row);
     refreshCounts();
   }, { name: "button small-button" });
-  const colspan = [...row.cells].reduce((sum, one) => sum + one.colSpan, 0);
+  const colspan = [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0);
   const line = element("tr", { class: "refused" }, element("td", { colspan }, total + describe(refusals[0]), keep));
   row.after(line);
 }
@@ -268,7 +270,7 @@ async function fetchRows(address) {
     return bare ? table.tBodies[0] : table;
   } catch (error) {
     $("error").hidden = false;
-    $("error").firstElementChild.textContent = `The list could not be loaded: ${error.message}. The rows below are those of before.`;
+    $("error").firstElementChild.textContent = `The list could not be loaded. ${error.message} The rows below are older.`;
     return null;
   } finally {
     clearTimeout(slow);
@@ -292,7 +294,7 @@ async function askForNew() {
 }
 setInterval(askForNew, FRESH_EVERY);
 
-// Says on the selected groups, and on the one under the cursor, what others did to them meanwhile.
+// Shows on the selected groups, and on that under the cursor, what others did to them meanwhile.
 async function checkGroups() {
   const rows = [...new Set([...grid.selected, grid.current].filter(Boolean).map((row) => grid.groupOf(row)))];
   const shown = rows.filter((row) => row && pointsOf(row).length).slice(0, 100);
@@ -301,7 +303,7 @@ async function checkGroups() {
   query.set("of", shown.map((row) => pointsOf(row)[0].id).join());
   try {
     const { groups } = await get(`/api/v1/queue/groups?${query}`, { stay: true });
-    shown.forEach((row, k) => sayChanged(row, groups[k].members));
+    shown.forEach((row, k) => markChanged(row, groups[k].members));
   } catch {
     // A verdict says what changed, too: it names the version of each change point.
   }
@@ -309,7 +311,7 @@ async function checkGroups() {
 setInterval(checkGroups, CHECK_EVERY);
 addEventListener("focus", checkGroups);
 
-function sayChanged(row, members) {
+function markChanged(row, members) {
   const known = new Map(pointsOf(row).map(({ id, version }) => [id, version]));
   const now = new Map(members.map(({ id, version }) => [id, version]));
   const joined = [...now.keys()].filter((id) => !known.has(id) && !judged.has(id)).length;

@@ -1,10 +1,12 @@
 // The page of a series: its chart, what the page is about, the address of the view, downloads.
 import { drawSeries } from "./chart.js";
+import { copy } from "./copy.js";
 import { element } from "./elements.js";
 import { showEvidence } from "./evidence.js";
 import { get } from "./http.js";
 import { day, format } from "./scales.js";
 import { register } from "./shortcuts.js";
+import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo, verdictKeys } from "./verdicts.js";
 import { VERDICTS, commitText, dated, middleCut, percentText, probabilityText, shortCommit } from "./wording.js";
@@ -33,11 +35,16 @@ function start() {
   };
   const view = { from: indexOf(from), to: indexOf(to, true), axis: axis ?? "commits", scale: scale ?? "fit" };
   chart = drawSeries(canvas, data, { isInteractive: true, view, onView, onRead, onMark: (mark) => setFocus(mark, true) });
-  const own = data.changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
+  const focused = data.changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
   performance.mark("chart-drawn");
   onView(chart.shown(), true);
-  if (own.length) setFocus(own.at(-1), false);
+  if (focused.length) setFocus(focused.at(-1), false);
   listen(data);
+  // Results that arrive move change points, and the levels around them.
+  watch(async () => {
+    const { change_points: found } = await get(`/api/v1/series/${content.series.id}/change-points`);
+    return JSON.stringify(found.map(({ id, order, before, after }) => [id, order, before?.count, after?.count]));
+  });
 }
 
 function change(mark) {
@@ -50,7 +57,7 @@ function change(mark) {
 // The index of the first result at an order or after it, or of the last one before.
 function indexOf(order, isEnd = false) {
   if (order === undefined || order === "") return null;
-  const found = content.orders.findIndex((one) => (isEnd ? one > Number(order) : one >= Number(order)));
+  const found = content.orders.findIndex((known) => (isEnd ? known > Number(order) : known >= Number(order)));
   const last = content.orders.length - 1;
   // A range without any result shows everything.
   if (isEnd) return found < 0 ? last : found - 1 < 0 ? null : found - 1;
@@ -99,13 +106,13 @@ function onRead(k) {
 function setFocus(mark, isChosen) {
   focus = mark;
   chart.select(mark);
-  for (const name of ["decide", "siblings", "history"]) document.getElementById(name).hidden = false;
-  sayFocus();
+  for (const name of ["decide", "siblings"]) document.getElementById(name).hidden = false;
+  describeFocus();
   showEvidence(mark, content.series);
   if (isChosen) { chart.reveal(mark.index); onView(chart.shown()); }
 }
 
-function sayFocus() {
+function describeFocus() {
   const { size, effect, verdict } = focus;
   const about = document.getElementById("about");
   about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, middleCut(commitText(focus), 24)), `: ${VERDICTS[verdict]}`);
@@ -132,7 +139,7 @@ onChange(({ type, step, outcome }) => {
   } else if (outcome) {
     for (const { id, version } of outcome.saved) for (const mark of marks) if (mark.id === id) mark.version = version;
     for (const { id, verdict, version } of outcome.refused) {
-      for (const mark of marks.filter((one) => one.id === id)) {
+      for (const mark of marks.filter((candidate) => candidate.id === id)) {
         apply(mark, verdict ?? before.get(step.id)?.get(mark) ?? mark.verdict);
         mark.version = version ?? mark.version;
       }
@@ -140,7 +147,7 @@ onChange(({ type, step, outcome }) => {
     if (outcome.failed && type === "saved") restore(step, marks);
     if (focus && marks.includes(focus)) showEvidence(focus, content.series);
   }
-  if (focus) sayFocus();
+  if (focus) describeFocus();
   chart.later();
 });
 
@@ -194,14 +201,7 @@ function listen(data) {
 }
 
 const ACTIONS = {
-  async link() {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      toast("The link to this view is copied.");
-    } catch {
-      toast("The browser does not allow copying; the address of this page is the link.");
-    }
-  },
+  link() { return copy(location.href, "The link to this view"); },
   // The page has short names of commits only.
   async csv() {
     const { orders, commits, times, values, low, high, runs } = await get(`/api/v1/series/${content.series.id}/chart`);

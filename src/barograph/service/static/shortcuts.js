@@ -18,9 +18,6 @@ let dialog = null;
 
 export function register(entries) {
   shortcuts.push(...entries);
-  return () => {
-    for (const entry of entries) shortcuts.splice(shortcuts.indexOf(entry), 1);
-  };
 }
 
 // Whether single characters act.
@@ -62,7 +59,7 @@ function matching(event) {
   if (isCharacter && !enabled()) return null;
   const isShifted = event.shiftKey && /^\p{L}$/u.test(key);
   const name = isShifted ? `Shift+${key.toLowerCase()}` : key;
-  return shortcuts.find((one) => one.keys.includes(name) && (one.when?.() ?? true)) ?? null;
+  return shortcuts.find(({ keys, when }) => keys.includes(name) && (when?.() ?? true)) ?? null;
 }
 
 function build() {

@@ -26,7 +26,7 @@ const DELAY = 700; // ms until the number of unsaved verdicts is shown
 const steps = []; // what can be undone, the latest last
 const queue = []; // jobs that are not saved yet; the first one is being sent
 const versions = new Map(); // of the change points that this page decided
-const listeners = new Set();
+const listeners = [];
 let isSending = false;
 let wake = null; // ends the pause between two attempts
 let isLeaving = false;
@@ -62,8 +62,7 @@ export function undo() {
 }
 
 export function onChange(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  listeners.push(listener);
 }
 
 export const pendingCount = () => queue.length;
@@ -77,7 +76,7 @@ export function verdictKeys(place, when, action) {
   });
 }
 
-// Say why a verdict was refused, such as "Decided meanwhile: noise by wen 20 s ago."
+// Returns why a verdict was refused, such as "Decided meanwhile: noise by wen 20 s ago."
 export function describe({ why, verdict, who, time }) {
   if (why === "gone") return "This change point no longer exists.";
   if (why === "withdrawn") return "Later results made this change point disappear.";
@@ -99,16 +98,16 @@ async function work() {
   isSending = true;
   while (queue.length) {
     const job = queue[0];
+    let answer;
     try {
-      finish(job, await attempt(job));
+      answer = await attempt(job);
     } catch (error) {
       if (error instanceof HttpError && error.status === 401) return keepAndSignIn();
-      if (error instanceof HttpError && error.isTemporary) {
-        await pause(job, error);
-        continue;
-      }
-      fail(job, error);
+      if (error instanceof HttpError && error.isTemporary) await pause(job, error);
+      else fail(job, error);
+      continue;
     }
+    finish(job, answer);
   }
   isSending = false;
 }
@@ -150,8 +149,7 @@ function fail(job, error) {
   queue.shift();
   forget(job.step);
   const what = job.kind === "give" ? "Not saved" : "Not undone";
-  const why = error.message.replace(/\.?$/, ".");
-  show(`${what}: ${job.step.label}. ${why}`, [], { stay: true });
+  show(`${what}: ${job.step.label}. ${error.message}`, [], { stay: true });
   const outcome = { saved: [], refused: [], failed: error.message, cancelled: false };
   notify(job.kind === "give" ? "saved" : "undone", job.step, outcome);
   notifyPending();
@@ -162,7 +160,7 @@ function showRefused(kind, step, refused) {
   const total = step.points.length;
   const which = total === 1 ? "" : `${refused.length} of ${total} not saved. `;
   const text = `${which}${describe(refused[0])}`;
-  const theirs = refused.filter((one) => one.why === "decided");
+  const theirs = refused.filter((refusal) => refusal.why === "decided");
   if (kind === "undo" || !theirs.length) return show(text, [], { stay: true });
   const points = theirs.map(({ id, version }) => ({ id, version }));
   const { verdict, note, reason, label } = step;
@@ -236,16 +234,23 @@ function resume() {
   const known = new Map(); // a verdict and its undoing share one step, but not after the storage
   for (const { kind, step, key, body } of jobs) {
     if (!known.has(step.id)) known.set(step.id, step);
-    const own = known.get(step.id);
-    if (kind === "give") steps.push(own);
-    else forget(own);
-    enqueue(kind, own, { key, body });
+    const restored = known.get(step.id);
+    if (kind === "give") steps.push(restored);
+    else forget(restored);
+    enqueue(kind, restored, { key, body });
   }
   if (jobs.length) show(`Saving ${jobs.length === 1 ? "the verdict" : "the verdicts"} from before.`);
 }
 
+// A listener that fails stops neither the others nor the verdicts that wait.
 function notify(type, step = null, outcome = null) {
-  for (const listener of listeners) listener({ type, step, outcome, pending: queue.length });
+  for (const listener of listeners) {
+    try {
+      listener({ type, step, outcome, pending: queue.length });
+    } catch (error) {
+      reportError(error);
+    }
+  }
 }
 
 let pendingTimer = 0;
