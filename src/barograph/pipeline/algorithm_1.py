@@ -9,12 +9,13 @@ from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.replay import ONLINE, ReplayParams, learn_algorithm_1, write_replay
-from barograph.pipeline.stage import run
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.studies.replay_methods import NOTES, methods_table
 
 FOLDER = report.FOLDER / "algorithm_1"
 
 
+@page_without_verdicts(FOLDER / "methods.md", "algorithm_1")
 def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")

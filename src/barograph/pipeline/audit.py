@@ -6,7 +6,7 @@ from functools import partial
 from barograph.models.catalogue import classifier
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.training import tables
 from barograph.training.label_audit import audit
 
@@ -37,6 +37,7 @@ class AuditParams:
     seed: int
 
 
+@page_without_verdicts(FOLDER / "suspects.md", "audit")
 def main() -> None:
     """Run the stage."""
     params = parameters(AuditParams, "audit")

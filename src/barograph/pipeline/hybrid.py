@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from barograph.errors import NotEnoughDataError
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies import hybrid, leznik, statistics
 from barograph.studies.detector_benchmark.report import formatted
@@ -50,17 +49,13 @@ class HybridParams:
     seed: int = 1
 
 
+@page_without_verdicts(FOLDER / "hybrid.md", "hybrid")
 def main() -> None:
-    """Run the stage; without verdicts of both kinds there is only a page that says why."""
+    """Run the stage."""
     params = parameters(HybridParams, "hybrid")
     history = History.read(INTERIM)
     rows = statistics.candidate_rows(history, pd.read_parquet(BOUNDS), params.policy, params.ranges)
-    try:
-        statistics.triaged(rows)
-    except NotEnoughDataError as error:
-        report.write_json(report.FOLDER / "hybrid.json", {})
-        report.write_text(FOLDER / "hybrid.md", f"No tables: {error}.\n")
-        return
+    statistics.triaged(rows)  # checks that there are verdicts of both kinds
     tables = analyse(history, rows, params)
     for name, table in tables.items():
         report.write_csv(FOLDER / f"{name}.csv", table)

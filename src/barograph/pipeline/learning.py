@@ -2,12 +2,13 @@
 
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.studies.learning import LearningParams, learning_curve, learning_figure
 
 FOLDER = report.FOLDER / "learning"
 
 
+@page_without_verdicts(FOLDER / "learning.md", "learning")
 def main() -> None:
     """Run the stage."""
     params = parameters(LearningParams, "learning")

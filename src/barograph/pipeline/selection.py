@@ -9,7 +9,7 @@ from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies.selection import SelectionParams, select
 
@@ -28,6 +28,7 @@ def notes(params: SelectionParams) -> list[str]:
     ]
 
 
+@page_without_verdicts(FOLDER / "characteristics.md")
 def main() -> None:
     """Run the stage."""
     params = parameters(SelectionParams, "selection")

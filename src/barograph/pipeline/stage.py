@@ -4,11 +4,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 import yaml
 
-from barograph.errors import BarographError
+from barograph.errors import BarographError, NotEnoughDataError
 from barograph.pipeline import report
 from barograph.pipeline.params import PARAMS
 from barograph.training.tracking import SWITCH
@@ -24,6 +25,29 @@ def run(main: Callable[[], None]) -> None:
         main()
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+
+
+def page_without_verdicts(
+    page: Path, metrics: str | None = None
+) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Decorate a stage that needs verdicts: with too few, it only writes a page that says so.
+
+    Args:
+        page: The page.
+        metrics: The name of the stage's metrics, if it has some.
+    """
+
+    def decorate(main: Callable[[], None]) -> Callable[[], None]:
+        @wraps(main)
+        def stage() -> None:
+            try:
+                main()
+            except NotEnoughDataError as error:
+                report.write_missing(page, error, metrics)
+
+        return stage
+
+    return decorate
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from barograph.errors import BarographError, DataError
+from barograph.errors import BarographError, DataError, NotEnoughDataError
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -105,7 +105,11 @@ def main(path: Path | None, out: Path | None, seed: int | None) -> None:
             rows = statistics.candidate_rows(
                 History.read(INTERIM), pd.read_parquet(BOUNDS), params.policy, params.ranges
             )
-            tables = analyse(rows, params.seed if seed is None else seed)
+            try:
+                tables = analyse(rows, params.seed if seed is None else seed)
+            except NotEnoughDataError as error:
+                report.write_missing(FOLDER / "statistics.md", error)
+                return
             origin = f"Profile `{profile_name()}`, bounds `{params.policy}`."
             write(tables, FOLDER, origin)
         else:

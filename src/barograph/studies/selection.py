@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
 from barograph.history import History
@@ -168,16 +168,19 @@ def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> S
         params: The parameters of the stage.
         history: The values and verdicts.
         bounds: The bounds of every candidate under every policy.
+
+    Raises:
+        NotEnoughDataError: No split has verdicts of both kinds in each part.
     """
     rows = decided(history, bounds, params.policy)
     truth = (rows["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
+    splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
+    if not splits:
+        raise NotEnoughDataError(f"no split of {truth.size} decided candidates holds both verdicts")
     sides = (rows[name].to_numpy(dtype=np.int64) for name in ("start", "split", "end"))
     starts, middles, ends = sides
     further = _cached_further(history.values, starts, middles, ends)
     pool = Pool(POOL, pool_matrix(history.values, starts, middles, ends, further), truth)
-    splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
-    if not splits:
-        raise ConfigError(f"no split of {truth.size} decided candidates holds both verdicts")
     parameters = SearchParameters(params.population, params.generations)
     forest = Forest(params.trees, params.seed)
     return study(pool, splits, parameters=parameters, forest=forest)

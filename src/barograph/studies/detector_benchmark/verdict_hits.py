@@ -113,7 +113,7 @@ def _rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
     counts = np.array(
         [[h.found[TRUE], h.candidates[TRUE], h.found[FALSE], h.candidates[FALSE]] for h in single],
         dtype=np.float64,
-    )
+    ).reshape(-1, 4)
     hit, true, wrong, false = counts.T
     ratios = {
         "accuracy": (hit + false - wrong, true + false),
