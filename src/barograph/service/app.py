@@ -117,7 +117,7 @@ def create_app(
     The app answers while it loads the first model, and refuses results until then.
 
     Args:
-        store: Open store; whoever opened it closes it after the app has ended.
+        store: Open store; the caller closes it after the app has ended.
         watch: Loads the first model, unless it was started, and new ones.
         settings: Limits of the service.
         worker: Refreshes the candidates while the app runs. None leaves them as they are.

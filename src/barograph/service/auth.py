@@ -267,7 +267,7 @@ def _check_rate(wait: float) -> None:
 
 
 def _trust_local(request: Request) -> Caller:
-    """Trust this machine, but no other machine, nor whoever comes through a proxy with a name."""
+    """Trust callers on this machine: no other machine, and no proxy that serves another name."""
     if not (is_loopback(_address(request)) and is_loopback(host_name(request))):
         raise ApiError(
             401, "until a token is created, only this machine is served", headers=CHALLENGE

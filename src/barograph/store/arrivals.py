@@ -23,9 +23,9 @@ from barograph.store.schema import arrivals, points, series
 from barograph.wording import percent
 
 NEWEST = 21  # commits that the usual gap is learned from
-LEAST = 5  # gaps, or it stays unknown
-USUAL = 0.9  # quantile of the gaps: two of twenty may be as long as they like
-PATIENCE = 3  # usual gaps without a result, and the series is silent
+LEAST = 5  # gaps; with fewer, the usual gap is unknown
+USUAL = 0.9  # quantile of the gaps: two of twenty may be of any length
+PATIENCE = 3  # usual gaps without a result make a series silent
 HOUR = 3_600_000  # milliseconds; a shorter silence is never reported
 SUSPECT = ANSWERS.index(Answer.SUSPECT)
 COLUMNS = ("last", "expected", "late", "late_order", "late_received", "suspect_order", "reruns")

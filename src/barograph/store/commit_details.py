@@ -1,4 +1,4 @@
-"""Subjects, authors and addresses of commits, as whoever sends results described them."""
+"""Subjects, authors and addresses of commits, as the senders of results describe them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

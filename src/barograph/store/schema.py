@@ -214,7 +214,7 @@ candidates = sa.Table(
     sa.Column("probability", sa.Double, nullable=True),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
     _text("verdict"),
-    # The number of verdicts so far: whoever gives one names the version that they saw.
+    # The number of verdicts so far: a new one names the version that the person saw.
     sa.Column("version", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
     _time("found", nullable=True),  # for the first time

@@ -52,8 +52,8 @@ def find(connection: sa.Connection, secret: str, timestamp: int | None = None) -
         timestamp: Milliseconds since 1970; now by default.
     """
     s = sessions.c
-    # The hash of a secret of 256 bits is looked up as it is: whoever measures the time learns
-    # about the hash of a guess, which says nothing about the secret.
+    # The hash of a secret of 256 bits is looked up as it is: the time that takes depends on the
+    # hash of a guess, which says nothing about the secret.
     query = sa.select(s.token).where(s.hash == secret_hash(secret))
     number = connection.scalar(query.where(s.expires > (now() if timestamp is None else timestamp)))
     return None if number is None else tokens.valid(connection, number)

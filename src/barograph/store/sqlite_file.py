@@ -156,7 +156,7 @@ def _unlock(handle: int) -> None:
 
 
 class _Waiting(threading.Thread):
-    """Waits for the lock of a file; frees it at once if nobody waits for it any more."""
+    """Waits for the lock of a file; frees it at once if the wait was given up."""
 
     def __init__(self, handle: int) -> None:
         super().__init__(name="barograph-gate", daemon=True)

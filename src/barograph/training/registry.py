@@ -109,7 +109,7 @@ class Index:
         return replace(self, champions=(*self.champions, digest), decisions=known)
 
     def rolled_back(self) -> Index:
-        """Return the index with the former champion, or with none: the built-in model's turn.
+        """Return the index with the former champion, or with none: then the built-in model serves.
 
         The current champion is withdrawn for good.
 

@@ -2,7 +2,7 @@
 
 Each verdict is compared with the probability that its candidate had when the verdict was given. The
 model cannot have learned from it by then, so these figures need no held-out data. They say how the
-model does on what people decided; candidates that nobody looked at are not in them.
+model does on what people decided; candidates without a verdict are not in them.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class JudgedVerdicts:
         columns = (getattr(self, name)[chosen] for name in self.__dataclass_fields__)
         return JudgedVerdicts(*columns)
 
-    def since(self, at: int) -> JudgedVerdicts:
+    def since(self, timestamp: int) -> JudgedVerdicts:
         """Return the verdicts that were given at a time or later."""
-        return self.part(self.given >= at)
+        return self.part(self.given >= timestamp)
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,8 @@ class JudgeProcess:
 class ColdStartJudge:
     """A judge that another process interprets until a third has compiled the kernels.
 
-    The decisions are those of the judge. Large batches are refused until then: whoever asks may
-    hold a transaction, in which others wait.
+    The decisions are those of the judge. Large batches are refused until then: the caller may
+    hold a transaction that others wait for.
 
     Args:
         judge: The judge.

@@ -37,7 +37,7 @@ class TicketRequest(Schema):
 
 
 class TicketResponse(TicketRequest):
-    """A ticket, wherever it is kept."""
+    """A ticket in an issue tracker."""
 
     change_points: list[int] = nested("candidates", [3], "Ids of change points.")
     id: int = field(2)

@@ -79,18 +79,18 @@ def look_back(values: Floats, offsets: Ints, model: TriageModel | None = None) -
     """
     teacher = Triaged(CANDIDATES, model, min_probability=DOUBTFUL)
     places, likely = [], []
-    for first, points in zip(offsets, detect_many(teacher, values, offsets), strict=False):
-        places += [int(first) + point.index for point in points]
-        likely += [(point.probability or 0.0) >= LIKELY for point in points]
-    at, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
-    return at[sure], at[~sure]
+    for first, changes in zip(offsets, detect_many(teacher, values, offsets), strict=False):
+        places += [int(first) + change.index for change in changes]
+        likely += [(change.probability or 0.0) >= LIKELY for change in changes]
+    points, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
+    return points[sure], points[~sure]
 
 
 def _is_near(points: Ints, decided: Ints, offsets: Ints) -> Flags:
     """Return which points have a decided one of the same series within the margin."""
     result = np.zeros(points.size, dtype=np.bool_)
     series = np.searchsorted(offsets, points, side="right")
-    for at in decided:
-        owner = np.searchsorted(offsets, at, side="right")
-        result |= (np.abs(points - at) <= MARGIN) & (series == owner)
+    for point in decided:
+        owner = np.searchsorted(offsets, point, side="right")
+        result |= (np.abs(points - point) <= MARGIN) & (series == owner)
     return result

@@ -54,7 +54,7 @@ class Histories:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Which simulated histories people are asked about."""
+    """Which histories are simulated, with the marks of simulated people."""
 
     seed: int
     long_series: int
@@ -120,19 +120,19 @@ def histories_of(history: History, points: int, seed: int, *, hindsight: bool = 
     number = np.full(len(history), -1)
     number[chosen] = np.arange(chosen.size)
     included = number[owners] >= 0
-    at = offsets[number[owners]] + history.candidates.index
+    indices = offsets[number[owners]] + history.candidates.index
     series = history.values[places], offsets, _test_numbers(history)[chosen]
-    true = at[included & (verdicts == Verdict.TRUE_POSITIVE.value)]
+    true = indices[included & (verdicts == Verdict.TRUE_POSITIVE.value)]
     if hindsight:
         unseen = verdicts == Verdict.NOT_TRIAGED.value
         truth = truth_in_hindsight(
             *series,
             true=true,
-            false=at[included & (verdicts == Verdict.FALSE_POSITIVE.value)],
-            undecided=at[included & ~decided & ~unseen],
+            false=indices[included & (verdicts == Verdict.FALSE_POSITIVE.value)],
+            undecided=indices[included & ~decided & ~unseen],
         )
     else:
-        truth = Truth.of_verdicts(*series, true=true, undecided=at[included & ~decided])
+        truth = Truth.of_verdicts(*series, true=true, undecided=indices[included & ~decided])
     commits = np.array(history.commit_names(places), dtype=object)
     return Histories(truth, history.identities()[chosen][truth.series], commits)
 

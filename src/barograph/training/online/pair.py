@@ -77,10 +77,10 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
     judged = histories_of(history, params.points, params.seed)
     if verdicts >= params.enough:
         return Lesson(judged, "verdicts", seed, weight, judged.truth, "verdicts")
-    taught = histories_of(history, params.points, params.seed, hindsight=True)
+    labelled = histories_of(history, params.points, params.seed, hindsight=True)
     if judged.truth.changes.size >= COMPARABLE:
-        return Lesson(taught, HINDSIGHT, seed, weight, judged.truth, "verdicts")
-    return Lesson(taught, HINDSIGHT, seed, weight, taught.truth, "hindsight")
+        return Lesson(labelled, HINDSIGHT, seed, weight, judged.truth, "verdicts")
+    return Lesson(labelled, HINDSIGHT, seed, weight, labelled.truth, "hindsight")
 
 
 def train_pair(
