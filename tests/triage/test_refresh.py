@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from barograph.errors import DataError
 from barograph.history import Candidates, History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
-from barograph.store import Measurement, Store, audit, export, reading, stale
+from barograph.service import RefreshLoop, WorkerConfig
+from barograph.store import Measurement, Store, arrivals, audit, export, reading, schema, stale
 from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
+from barograph.store.database import Row
 from barograph.triage import record, refresh, tickets, verdicts
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
@@ -294,3 +296,26 @@ def test_effectiveness_counts_commits_tickets_and_verdicts_that_do_not_fit(store
         "noise_not_found": 1,
     }
     assert not any(later)
+
+
+def test_refresh_observes_arrivals_of_the_results_that_it_searched(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result that comes after a series was observed is observed in the next round."""
+    newest = [point(order)._replace(time=order * 1000) for order in range(30)]
+    store.ingest(newest[:20], "ci")
+    observe = arrivals.observe
+
+    def observe_before(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
+        rows = observe(connection, numbers)
+        store.ingest(newest[20:], "ci")
+        return rows
+
+    monkeypatch.setattr(arrivals, "observe", observe_before)
+    loop = RefreshLoop(store, WorkerConfig("", Scripted((10,)), "scripted", None))
+    loop.run_once(clusters=False)
+    monkeypatch.undo()
+    loop.run_once(clusters=False)
+    with store.read() as connection:
+        assert stale.count(connection) == 0
+        assert connection.scalar(sa.select(schema.arrivals.c.last)) == 29_000

@@ -24,7 +24,7 @@ from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
 from barograph.errors import StoreError
 from barograph.service.model_watch import CandidateModel
-from barograph.store import Store, arrivals, stale
+from barograph.store import Store
 from barograph.triage.clusters import recluster
 from barograph.triage.refresh import CandidateRefresher
 
@@ -86,7 +86,6 @@ class RefreshLoop:
         stop = stop or threading.Event()
         count = BATCH
         while count == BATCH and not stop.is_set():
-            self._observe()
             refreshed = self.refresher().refresh(self._store, BATCH)
             self._projects |= refreshed.projects
             count = refreshed.series
@@ -111,13 +110,6 @@ class RefreshLoop:
                 LOG.exception("the refresh of candidates failed")
             if clusters:
                 clustered = time.monotonic()
-
-    def _observe(self) -> None:
-        """Note when the results of the series came that are refreshed next."""
-        with self._store.read() as connection:
-            rows = arrivals.observe(connection, stale.oldest(connection, BATCH))
-        if rows:
-            self._store.write(lambda connection: arrivals.write(connection, rows))
 
 
 class BackgroundWorker:

@@ -1,7 +1,8 @@
 """Recompute the candidates of series whose points changed, without blocking ingestion.
 
 Series are read, searched outside any transaction, and written only if their points are still the
-same. A series that changed meanwhile is searched again in the next round.
+same. A series that changed meanwhile is searched again in the next round. What `arrivals` observes
+is read and written with the candidates, so that both belong to the same points.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.parallel import map_parallel, map_threads, row_ranges
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict
+from barograph.store import arrivals
 from barograph.store.audit import now
 from barograph.store.database import Insertion, Row
 from barograph.store.reading import read_series
@@ -128,11 +130,13 @@ class CandidateRefresher:
             versions = oldest(connection, count)
             points = read_series(connection, list(versions))
             known = stored_candidates(connection, list(versions))
+            observed = arrivals.observe(connection, versions)
         plans = self._plans(points, known, timestamp)
 
         def work(connection: sa.Connection, part: Sequence[SeriesPlan]) -> RefreshResult:
             unchanged = claim(connection, {plan.number: versions[plan.number] for plan in part})
             kept = [plan for plan in part if plan.number in unchanged]
+            arrivals.write(connection, [row for row in observed if row[0] in unchanged])
             return self.write(connection, store, kept, timestamp)
 
         total = RefreshResult()
