@@ -19,11 +19,11 @@ from tests.shared import wait_for
 def programs() -> Path:
     """Where initdb and pg_ctl are; skips the test where they are not."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    found = shutil.which("pg_ctl") or (str(places[-1]) if places else None)
-    if found is None:
+    program = shutil.which("pg_ctl") or (str(places[-1]) if places else None)
+    if program is None:
         pytest.skip("PostgreSQL is not installed")
     pytest.importorskip("psycopg", reason="the driver of PostgreSQL is not installed")
-    return Path(found).parent
+    return Path(program).parent
 
 
 @contextmanager

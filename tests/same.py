@@ -15,7 +15,7 @@ def assert_same(left: Any, right: Any, name: str = "history") -> None:
     elif is_dataclass(left):
         assert type(left) is type(right), name
         for field in fields(left):
-            own, other = getattr(left, field.name), getattr(right, field.name)
-            assert_same(own, other, f"{name}.{field.name}")
+            first, other = getattr(left, field.name), getattr(right, field.name)
+            assert_same(first, other, f"{name}.{field.name}")
     else:
         np.testing.assert_array_equal(left, right, name)

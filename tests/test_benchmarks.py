@@ -16,13 +16,13 @@ def test_bench_runs_every_script_with_a_format_option() -> None:
 
 
 def test_section_renders_rows_and_notes() -> None:
-    found = {
+    result = {
         "title": "speed",
         "rows": [{"who": "ours", "seconds": 0.123456}],
         "machine": {},
         "n": 3,
     }
-    assert every.section(found) == (
+    assert every.section(result) == (
         "## speed\n\n| who | seconds |\n|---|---|\n| ours | 0.1235 |\n\n- n: 3"
     )
 

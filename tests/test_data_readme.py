@@ -26,11 +26,11 @@ def described(table: str) -> list[tuple[str, pa.DataType]]:
     section = PAGE.split(f"`interim/{table}.parquet`:")[1].split("\n`interim/")[0].split("\n## ")[0]
     columns = []
     for names, kinds in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", section, re.MULTILINE):
-        found = re.findall("`([a-z_]+)`", names)
-        said = re.sub(", may be null", "", kinds)
-        types = [said] if said in TYPES else said.split(", ")
-        types *= len(found) // len(types)
-        columns += [(name, TYPES[kind]) for name, kind in zip(found, types, strict=True)]
+        matches = re.findall("`([a-z_]+)`", names)
+        message = re.sub(", may be null", "", kinds)
+        types = [message] if message in TYPES else message.split(", ")
+        types *= len(matches) // len(types)
+        columns += [(name, TYPES[kind]) for name, kind in zip(matches, types, strict=True)]
     return columns
 
 

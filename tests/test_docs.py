@@ -36,7 +36,7 @@ def test_commands_are_documented(name: str) -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     section = text.split(f"## barograph {name}\n")[1].split("\n## ")[0]
     command = group.get_command(click.Context(group), name)
-    inner = [f"{name} {one}" for one in getattr(command, "commands", {})] or [name]
+    inner = [f"{name} {item}" for item in getattr(command, "commands", {})] or [name]
     assert sorted(re.findall("<!-- options of (.*) -->", section)) == sorted(inner)
 
 

@@ -91,11 +91,11 @@ def test_core_imports_optional_packages_only_inside_functions() -> None:
 
 
 def test_listed_modules_need_an_extra() -> None:
-    found = imports_of_modules()
+    imports = imports_of_modules()
     idle = {
         module
         for module in EXTRA_MODULES
-        if all(map(is_core, found.get(f"barograph.{module}", ())))
+        if all(map(is_core, imports.get(f"barograph.{module}", ())))
     }
     assert idle == set()
 
@@ -107,8 +107,8 @@ def names_of(requirements: list[str]) -> set[str]:
 
 def test_extras_are_those_of_the_project() -> None:
     imports = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
-    own = {imports.get(name, name) for name in names_of(PROJECT["dependencies"])}
-    assert own == CORE
+    required = {imports.get(name, name) for name in names_of(PROJECT["dependencies"])}
+    assert required == CORE
     extras = PROJECT["optional-dependencies"]
     for package, extra in PACKAGES.items():
         name = {"sklearn": "scikit-learn", "bson": "pymongo"}.get(package, package)
@@ -121,7 +121,7 @@ def test_all_brings_every_extra_but_dev() -> None:
 
     def brought(extra: str) -> set[str]:
         inner = re.findall(r"barograph\[(.*?)\]", " ".join(extras[extra]))
-        return {extra}.union(*(brought(one) for part in inner for one in part.split(",")))
+        return {extra}.union(*(brought(name) for part in inner for name in part.split(",")))
 
     assert brought("all") == set(extras) - {"dev"}
 

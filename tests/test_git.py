@@ -33,8 +33,8 @@ class Tree(NamedTuple):
     def ordered(self, *names: str) -> list[str]:
         """Return the names of commits in the order that git gives them."""
         places = Repository(self.folder).order([self.hashes[name] for name in names])
-        by_hash = {found: name for name, found in self.hashes.items()}
-        return [by_hash[found] for found in sorted(places, key=places.__getitem__)]
+        by_hash = {commit: name for name, commit in self.hashes.items()}
+        return [by_hash[commit] for commit in sorted(places, key=places.__getitem__)]
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +48,10 @@ def test_head_is_the_checked_out_commit(tree: Tree) -> None:
     assert head == (tree.hashes["last"], 1000 * (START + 60), "last", "A")
 
 
-def test_abbreviated_hashes_are_found_under_the_names_asked_for(tree: Tree) -> None:
+def test_abbreviated_hashes_keep_the_requested_names(tree: Tree) -> None:
     names = [tree.hashes["one"][:7], tree.hashes["two"].upper()]
-    found = Repository(tree.folder).find(names)
-    assert [(name, commit.subject) for name, commit in found.items()] == [
+    actual = Repository(tree.folder).find(names)
+    assert [(name, commit.subject) for name, commit in actual.items()] == [
         (names[0], "one"),
         (names[1], "two"),
     ]

@@ -68,7 +68,7 @@ def test_results_of_two_commits_at_one_order_are_refused() -> None:
 def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
     combined = combine(results(rows))
     made = History.from_combined(NAMES, [-1, 0], combined)
-    found = Candidates(
+    bundles = Candidates(
         series=np.array([0, 1]),
         index=np.array([1, 1]),
         verdict=np.array(["true_positive", "not_triaged"]),
@@ -78,7 +78,7 @@ def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
         commits=Texts.from_strings(["c2", None]),
         algorithms=Texts.from_strings(["hunter", None]),
     )
-    history = History(**{**vars(made), "candidates": found})
+    history = History(**{**vars(made), "candidates": bundles})
     history.write(tmp_path)
     back = History.read(tmp_path)
     if history.repeats is not None:  # the tables have no times of single runs

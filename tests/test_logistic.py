@@ -17,13 +17,13 @@ def log_odds(size: int) -> Floats:
 
 @pytest.mark.parametrize("size", [MANY - 1, MANY])  # interpreted, and compiled
 def test_expit_equals_scipys(size: int) -> None:
-    given = log_odds(size)
-    np.testing.assert_array_equal(expit(given), special.expit(given))
+    computed = log_odds(size)
+    np.testing.assert_array_equal(expit(computed), special.expit(computed))
 
 
 def test_logit_equals_scipys() -> None:
-    given = np.concatenate([special.expit(log_odds(5000)), [0.3, 0.65, -1.0, 2.0]])
-    np.testing.assert_array_equal(logit(given), special.logit(given))
+    probabilities = np.concatenate([special.expit(log_odds(5000)), [0.3, 0.65, -1.0, 2.0]])
+    np.testing.assert_array_equal(logit(probabilities), special.logit(probabilities))
 
 
 def test_shape_is_kept() -> None:

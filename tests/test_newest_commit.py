@@ -40,8 +40,8 @@ def cuts() -> Cuts:
 
 def test_cuts_end_at_quiet_commits_of_each_series(cuts: Cuts) -> None:
     assert len(cuts.commits) == len(cuts.states) == 30
-    for series, at in zip(cuts.histories, cuts.commits, strict=True):
-        assert at in series.quiet
+    for series, commits in zip(cuts.histories, cuts.commits, strict=True):
+        assert commits in series.quiet
 
 
 def test_large_jumps_are_found_and_quiet_commits_are_not(cuts: Cuts) -> None:
@@ -55,11 +55,15 @@ def test_large_jumps_are_found_and_quiet_commits_are_not(cuts: Cuts) -> None:
 
 def test_table_has_each_data_set_in_each_half_and_both_means(cuts: Cuts) -> None:
     count = len(cuts.commits)
-    found = {f: np.ones(count, dtype=np.bool_) for one in (1.1, 2.0, 10.0) for f in (one, 1 / one)}
-    found[1.1][:10] = False  # of the first series, which is of the choice half
+    actual = {
+        f: np.ones(count, dtype=np.bool_)
+        for factor in (1.1, 2.0, 10.0)
+        for f in (factor, 1 / factor)
+    }
+    actual[1.1][:10] = False  # of the first series, which is of the choice half
     false = {"false": np.arange(count) == 0}
     rows = {
-        (row["half"], row["data"]): row for row in table("m", cuts, found, cuts.histories, false)
+        (row["half"], row["data"]): row for row in table("m", cuts, actual, cuts.histories, false)
     }
     assert rows["choice", "a"]["x1.1"] == 50.0
     assert rows["choice", "b"]["x1.1"] == 100.0

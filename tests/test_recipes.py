@@ -141,17 +141,17 @@ def test_action_gates_comments_and_stores(job: Job) -> None:
     flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "IS_PULL_REQUEST": "false"}
     gate = job.step("gate", reading(history) | flags)
     assert gate.returncode == 0, gate.stdout + gate.stderr
-    found = job.outputs()
-    assert found["exit-code"] in ("2", "4")  # two and a half times as slow at the newest commit
+    outputs = job.outputs()
+    assert outputs["exit-code"] in ("2", "4")  # two and a half times as slow at the newest commit
     assert INSERT in gate.stdout
     assert INSERT in (job.temp / "summary.md").read_text()
-    assert "<html" in Path(found["report"]).read_text()
+    assert "<html" in Path(outputs["report"]).read_text()
     stored = job.step("store", branch | reading(history))
     assert stored.returncode == 0, stored.stderr
     kept = job.shell("git show barograph:data/history.csv", job.remote)
     assert kept.count("\n") == 32
     assert job.sha in kept
-    comment = {"GH_TOKEN": "t", "COMMENT": found["comment"], "CC": "@alice", "NUMBER": ""}
+    comment = {"GH_TOKEN": "t", "COMMENT": outputs["comment"], "CC": "@alice", "NUMBER": ""}
     assert job.step("comment", comment).returncode == 0
     log = (job.temp / "gh.log").read_text()
     assert f"repos/o/r/commits/{job.sha}/comments" in log
@@ -240,8 +240,8 @@ def test_action_and_page_name_the_same_inputs_and_defaults() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*)\|", PAGE, re.MULTILINE)
     shown = {name: default.strip().strip("`") for name, default in rows}
     assert set(shown) == set(ACTION["inputs"])
-    for name, one in ACTION["inputs"].items():
-        expected = "required" if one.get("required") else str(one.get("default", ""))
+    for name, options in ACTION["inputs"].items():
+        expected = "required" if options.get("required") else str(options.get("default", ""))
         assert shown[name] == ("the job's" if "${{" in expected else expected)
 
 

@@ -58,18 +58,18 @@ def test_missing_series_fail_a_job_that_wants_it(
     assert JobAnswer([QUIET], missing=["gone"]).exit_code == 0
 
 
-@pytest.mark.parametrize(("at", "expected"), [(10.0, 4), (10.1, 0)])
-def test_size_from_which_a_suspect_fails_can_be_set(at: float, expected: int) -> None:
-    assert JobAnswer([SMALL], policy=FailPolicy(suspect_fails_at=at)).exit_code == expected
+@pytest.mark.parametrize(("place", "expected"), [(10.0, 4), (10.1, 0)])
+def test_size_from_which_a_suspect_fails_can_be_set(place: float, expected: int) -> None:
+    assert JobAnswer([SMALL], policy=FailPolicy(suspect_fails_at=place)).exit_code == expected
 
 
 def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:
     every = [WORSE, BETTER, UNCERTAIN, SMALL, QUIET, replace(WORSE, suppressed="known")]
-    found: dict[str, Any] = JobAnswer(every, ["t"], ["n"], ["m"], notes=["note"]).as_dict()
+    actual: dict[str, Any] = JobAnswer(every, ["t"], ["n"], ["m"], notes=["note"]).as_dict()
     kinds = ("regressions", "improvements", "uncertain", "suspects", "suppressed")
-    assert [[one["series"] for one in found[kind]] for kind in kinds] == [
+    assert [[series["series"] for series in actual[kind]] for kind in kinds] == [
         *(["a"], ["b"], ["u"], ["s"], ["a"])
     ]
-    assert len(found["series"]) == len(every)
-    assert (found["too_short"], found["new"], found["missing"]) == (["t"], ["n"], ["m"])
-    assert (found["notes"], found["exit_code"]) == (["note"], 2)
+    assert len(actual["series"]) == len(every)
+    assert (actual["too_short"], actual["new"], actual["missing"]) == (["t"], ["n"], ["m"])
+    assert (actual["notes"], actual["exit_code"]) == (["note"], 2)

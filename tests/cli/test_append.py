@@ -44,9 +44,9 @@ def test_forty_appends_and_a_gate_find_the_step(
     assert len(history.read_text(encoding="utf-8").splitlines()) == COMMITS + 1
     capsys.readouterr()
     left = code("gate", str(history), "--newest", "3", "--format", "json")
-    found = json.loads(capsys.readouterr().out)
+    answer = json.loads(capsys.readouterr().out)
     assert left == 2
-    [regression] = found["regressions"]
+    [regression] = answer["regressions"]
     assert regression["begins_commit"] == f"{STEP:040x}"
     assert regression["percent"] == pytest.approx(20, abs=3)
 
@@ -75,8 +75,8 @@ def test_append_prints_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture
     assert code("append", str(history), str(result)) == 0
     assert capsys.readouterr().out == f"{history}: 1 result of commit 000000000000\n"
     assert code("append", str(history), str(result), "--format", "json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found == {
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == {
         "history": str(history),
         "results": 1,
         "replaced": 1,
@@ -132,8 +132,8 @@ def test_branch_machine_and_commit_come_from_options_and_ci(
     monkeypatch.setenv("GITHUB_REF_NAME", "main")
     assert code("append", str(history), str(result), "--machine", "perf-box-3", "--run", "r1") == 0
     [row, *_] = map(json.loads, history.read_text(encoding="utf-8").splitlines())
-    found = [row[name] for name in ("commit", "branch", "variant", "run", "direction")]
-    assert found == ["8674f78", "main", "perf-box-3", "r1", "lower"]
+    actual = [row[name] for name in ("commit", "branch", "variant", "run", "direction")]
+    assert actual == ["8674f78", "main", "perf-box-3", "r1", "lower"]
 
 
 def test_unusable_output_is_one_error_and_no_history(

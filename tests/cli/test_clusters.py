@@ -19,9 +19,9 @@ def table(folder: Path, step: float = 5.0) -> Path:
     noise[:25, 50:] += step
     rows = ["project,test,order,commit,direction,value"]
     rows += [
-        f"db,t{row},{10 * at},c{at},{'lower' if row < 20 else 'higher'},{value}"
+        f"db,t{row},{10 * index},c{index},{'lower' if row < 20 else 'higher'},{value}"
         for row, line in enumerate(noise.tolist())
-        for at, value in enumerate(line)
+        for index, value in enumerate(line)
     ]
     path = folder / "results.csv"
     path.write_text("\n".join([*rows, ""]))
@@ -46,7 +46,9 @@ def test_clusters_of_a_file_name_commit_size_and_effect(
     assert len(run(capsys, path, "--all").splitlines()) == 27
     [project] = json.loads(run(capsys, path, "--format", "json"))["projects"]
     [cluster] = project["clusters"]
-    assert {one["series"] for one in cluster["members"]} == {f"db/t{row}/-" for row in range(25)}
+    assert {member["series"] for member in cluster["members"]} == {
+        f"db/t{row}/-" for row in range(25)
+    }
     assert run(capsys, path, "--format", "csv").splitlines()[1].startswith("db,c50,500,25,20,5,5.")
     assert run(capsys, path, "--span", "20").endswith("0 clusters\n")
 

@@ -40,9 +40,11 @@ def test_demo_has_something_on_every_page(connection: sa.Connection) -> None:
     states = dict(tuple(row) for row in connection.execute(query))
     assert min(states[name] for name in ("true_positive", "false_positive", "not_triaged")) >= 10
     assert {"unsure", "under_investigation"} <= states.keys()
-    assert {one.status for one in tickets.find(connection)} == {"open", "closed"}
+    assert {ticket.status for ticket in tickets.find(connection)} == {"open", "closed"}
     health = data_health(connection)
-    assert [one.name for one in health.pipelines] == ["tern-parser / sharded / aggregation"]
+    assert [pipeline.name for pipeline in health.pipelines] == [
+        "tern-parser / sharded / aggregation"
+    ]
     assert len(health.series) == 1
     assert health.suspects
     assert health.late
@@ -51,7 +53,7 @@ def test_demo_has_something_on_every_page(connection: sa.Connection) -> None:
     assert sum(week.record.verdicts > 0 for week in report.past.weeks) >= 10
     assert report.past.recent.delay.value is not None
     assert report.due.due
-    assert all(one.candidates for one in work_lists(connection))
+    assert all(work_list.candidates for work_list in work_lists(connection))
 
 
 def _tool() -> ModuleType:
@@ -66,11 +68,11 @@ def _tool() -> ModuleType:
 def test_recorded_change_points_are_those_of_the_default_detector() -> None:
     recorded = json.loads(resources.files("barograph.cli").joinpath(demo.CHANGES).read_text())
     computed = _tool().computed()
-    assert [[row[:3] for row in one] for one in recorded] == [
-        [row[:3] for row in one] for one in computed
+    assert [[row[:3] for row in item] for item in recorded] == [
+        [row[:3] for row in item] for item in computed
     ], "run: python tools/demo_changes.py"
-    for one, other in zip(recorded, computed, strict=True):
-        for row, same in zip(one, other, strict=True):
+    for former, other in zip(recorded, computed, strict=True):
+        for row, same in zip(former, other, strict=True):
             left, right = (np.array(part[3:], dtype=np.float64) for part in (row, same))
             assert np.allclose(left, right, rtol=1e-4, equal_nan=True)
 

@@ -26,10 +26,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     noise = np.random.default_rng(8).normal(0, 1, (4, 60))
     steps = {"slow": (40, 12.0, -1), "fast": (20, 15.0, 1), "still": (30, 0.0, 1)}
     rows = ["test,order,commit,time,direction,value"]
-    for (name, (at, step, direction)), line in zip(steps.items(), noise, strict=False):
+    for (name, (place, step, direction)), line in zip(steps.items(), noise, strict=False):
         rows += [
             f"{name},{k},{k:08d}{'ab' * 16},{START + k * HOUR},{direction},"
-            f"{100 + value + step * (k >= at)!r}"
+            f"{100 + value + step * (k >= place)!r}"
             for k, value in enumerate(line.tolist())
         ]
     rows += [f"tiny,{k},{k:08d}{'ab' * 16},{START + k * HOUR},1,5" for k in range(3)]
@@ -46,11 +46,11 @@ def detect(table: Path, *options: str, color: bool = False, **env: str) -> Resul
 
 def content(table: Path, *options: str) -> dict[str, list[int]]:
     """Return the orders of the changes of each series."""
-    found = json.loads(detect(table, *options, "--format", "json").stdout)
+    answer = json.loads(detect(table, *options, "--format", "json").stdout)
     return {
-        one["series"]: [point["order"] for point in one["change_points"]]
-        for one in found["series"]
-        if one["change_points"]
+        series["series"]: [point["order"] for point in series["change_points"]]
+        for series in answer["series"]
+        if series["change_points"]
     }
 
 
@@ -114,11 +114,11 @@ def test_full_output_is_reported_without_an_error_number(
 
 
 def test_json_has_places_levels_and_reasons(table: Path) -> None:
-    found = json.loads(detect(table, "--format", "json").stdout)
-    assert found["detector"] == "triaged"
+    answer = json.loads(detect(table, "--format", "json").stdout)
+    assert answer["detector"] == "triaged"
     counts = ("series", "changed", "changes", "regressions", "improvements", "too_short")
-    assert [found["summary"][name] for name in counts] == [4, 2, 2, 1, 1, 1]
-    [point] = found["series"][0]["change_points"]
+    assert [answer["summary"][name] for name in counts] == [4, 2, 2, 1, 1, 1]
+    [point] = answer["series"][0]["change_points"]
     assert (point["index"], point["order"], point["effect"]) == (40, 40, "worse")
     assert point["commit"] == f"00000040{'ab' * 16}"
     assert point["time"] == "2026-01-02T16:00:00Z"
@@ -129,8 +129,8 @@ def test_json_has_places_levels_and_reasons(table: Path) -> None:
 
 
 def test_json_has_the_energy_and_the_order_of_discovery(table: Path) -> None:
-    found = json.loads(detect(table, "--detector", "edivisive", "--format", "json").stdout)
-    [point] = found["series"][0]["change_points"]
+    answer = json.loads(detect(table, "--detector", "edivisive", "--format", "json").stdout)
+    [point] = answer["series"][0]["change_points"]
     assert point["q"] > 0
     assert point["discovery"] == 0
 
@@ -206,8 +206,8 @@ def test_changes_are_selected(table: Path, options: list[str], expected: object)
 def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> None:
     if name in ("pelt", "dynp"):
         pytest.importorskip("ruptures")
-    found = content(table, "--detector", name)
-    assert name in ("nothing", "stepfit", "gesd") or 40 in found["slow"]
+    actual = content(table, "--detector", name)
+    assert name in ("nothing", "stepfit", "gesd") or 40 in actual["slow"]
 
 
 def test_threshold_takes_the_direction_of_each_series(tmp_path: Path) -> None:
@@ -240,7 +240,9 @@ def test_patterns_of_the_configuration_are_named_and_low_priority_comes_last(
         "fast  higher is better, 60 points, canary",
         "slow  lower is better, 60 points, low priority",
     ]
-    kinds = {one["series"]: one["kind"] for one in json.loads(run("--format", "json"))["series"]}
+    kinds = {
+        series["series"]: series["kind"] for series in json.loads(run("--format", "json"))["series"]
+    }
     assert kinds == {"slow": "low_priority", "fast": "canary", "still": None, "tiny": None}
     assert [row["series"] for row in csv.DictReader(io.StringIO(run("--format", "csv")))] == [
         "fast",
@@ -306,9 +308,9 @@ def test_unusable_options_are_refused(
 def test_unsuitable_choices_are_named_unless_the_parameter_is_set(table: Path) -> None:
     assert "17 noise units" in detect(table, "--detector", "stepfit").stderr
     options = ("--detector", "stepfit", "--detector-option", "threshold=9")
-    found = detect(table, *options)
-    assert "17 noise units" not in found.stderr
-    assert "1 of 4 series has fewer than the 4 points that stepfit needs" in found.stderr
+    actual = detect(table, *options)
+    assert "17 noise units" not in actual.stderr
+    assert "1 of 4 series has fewer than the 4 points that stepfit needs" in actual.stderr
 
 
 def test_since_takes_an_order_where_commits_have_no_names(tmp_path: Path) -> None:
@@ -338,13 +340,13 @@ def test_table_without_labels_is_a_series_named_by_its_file(tmp_path: Path) -> N
 
 
 def test_false_discoveries_are_controlled_on_demand(table: Path) -> None:
-    found = json.loads(detect(table, "--format", "json").stdout)
-    assert "false_discoveries" not in found
+    answer = json.loads(detect(table, "--format", "json").stdout)
+    assert "false_discoveries" not in answer
     for rate, left in (("0.05", 2), ("1e-300", 0)):
         options = ("--detector", "hunter", "--false-discoveries", rate, "--format", "json")
-        found = json.loads(detect(table, *options).stdout)
-        assert found["summary"]["changes"] == left
-        report = found["false_discoveries"]
+        answer = json.loads(detect(table, *options).stdout)
+        assert answer["summary"]["changes"] == left
+        report = answer["false_discoveries"]
         assert (report["tests"], report["with_pvalue"], report["removed"]) == (183, 2, 2 - left)
     text = detect(table, "--detector", "edivisive", "--false-discoveries", "0.05").stdout
     assert "0 of 2 change points left out, 6 tests" in text

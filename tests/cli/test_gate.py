@@ -43,15 +43,15 @@ def test_gate_fails_on_a_change_for_the_worse(
     expected: int,
 ) -> None:
     path = str(results(tmp_path, shift, direction=direction))
-    left, found = gate_json(capsys, path, *judge)
+    left, report = gate_json(capsys, path, *judge)
     assert left == expected
     for name in ("regressions", "improvements"):
-        assert len(found[name]) == (name == kind)
+        assert len(report[name]) == (name == kind)
     if kind is not None:
-        [one] = found[kind]
-        assert (one["series"], one["answer"]) == ("db/query/-", "change")
-        assert one["begins_commit"] == "c57"
-        assert one["percent"] == pytest.approx(shift, abs=1.5)
+        [alarm] = report[kind]
+        assert (alarm["series"], alarm["answer"]) == ("db/query/-", "change")
+        assert alarm["begins_commit"] == "c57"
+        assert alarm["percent"] == pytest.approx(shift, abs=1.5)
 
 
 def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
@@ -64,9 +64,9 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert sorted(codes) == [0] * 6 + [2]  # one red commit for one change
     assert codes[-1] == 0
     path = str(results(tmp_path, 20, length=63))
-    left, found = gate_json(capsys, path)
-    assert (left, found["series"][0]["known_since"]) == (0, "c57")
-    assert gate_json(capsys, path) == (left, found)  # again
+    left, report = gate_json(capsys, path)
+    assert (left, report["series"][0]["known_since"]) == (0, "c57")
+    assert gate_json(capsys, path) == (left, report)  # again
     code("gate", path)
     assert "known        db/query/-  +19.3 %  worse  at c57\n" in capsys.readouterr().out
 
@@ -102,8 +102,8 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
 def test_gate_exits_3_without_enough_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    left, found = gate_json(capsys, str(results(tmp_path, 0, length=5, at=5)))
-    assert (left, found["too_short"], found["series"]) == (3, ["db/query/-"], [])
+    left, report = gate_json(capsys, str(results(tmp_path, 0, length=5, at=5)))
+    assert (left, report["too_short"], report["series"]) == (3, ["db/query/-"], [])
     left, _ = gate_json(capsys, str(results(tmp_path, 0, length=6, at=6)))
     assert left == 0
 
@@ -130,15 +130,15 @@ def test_suspect_fails_the_job_if_it_is_worse_by_a_quarter(
     expected: int,
 ) -> None:
     path = with_newest(tmp_path, value, direction=direction)
-    left, found = gate_json(capsys, path)
+    left, report = gate_json(capsys, path)
     assert left == expected
-    assert found["regressions"] == found["improvements"] == []
-    [one] = found["suspects"]
-    assert (one["series"], one["commit"], one["order"]) == ("q", "c60", 60)
-    assert (one["answer"], one["reruns"], one["known_since"]) == ("suspect", 1, None)
-    assert one["percent"] == pytest.approx(value - 100, abs=1)
-    assert one["surprise"] > 5
-    assert gate_json(capsys, path) == (left, found)
+    assert report["regressions"] == report["improvements"] == []
+    [suspect] = report["suspects"]
+    assert (suspect["series"], suspect["commit"], suspect["order"]) == ("q", "c60", 60)
+    assert (suspect["answer"], suspect["reruns"], suspect["known_since"]) == ("suspect", 1, None)
+    assert suspect["percent"] == pytest.approx(value - 100, abs=1)
+    assert suspect["surprise"] > 5
+    assert gate_json(capsys, path) == (left, report)
 
 
 def test_suspect_is_printed_with_the_reason_and_the_advice(
@@ -170,15 +170,15 @@ def test_further_runs_of_the_commit_settle_a_suspect(
     expected: int,
     kind: str | None,
 ) -> None:
-    left, found = gate_json(capsys, with_newest(tmp_path, *runs))
+    left, report = gate_json(capsys, with_newest(tmp_path, *runs))
     assert left == expected
     for name in ("regressions", "suspects", "improvements"):
-        assert len(found[name]) == (name == kind)
-    [one] = found["series"]
-    assert one["runs"] == len(runs)
+        assert len(report[name]) == (name == kind)
+    [series] = report["series"]
+    assert series["runs"] == len(runs)
     if kind == "regressions":
-        assert one["begins_commit"] == "c60"
-        assert one["percent"] == pytest.approx(40, abs=2)
+        assert series["begins_commit"] == "c60"
+        assert series["percent"] == pytest.approx(40, abs=2)
 
 
 def test_judge_sees_the_runs_of_older_commits_unless_their_mean_counts(
@@ -191,8 +191,8 @@ def test_judge_sees_the_runs_of_older_commits_unless_their_mean_counts(
     path.write_text("\n".join([lines[0], *older[:-1], *spike, lines[-1], ""]))
     # With its median or mean, c59 would be at 200, and the newest result within the usual range.
     for options, departs in (((), True), (("--aggregate", "mean"), False)):
-        _, found = gate_json(capsys, str(path), *options)
-        assert (found["series"][0]["surprise"] > 0) == departs
+        _, report = gate_json(capsys, str(path), *options)
+        assert (report["series"][0]["surprise"] > 0) == departs
 
 
 def test_order_of_the_rows_of_a_commit_does_not_matter(
@@ -209,8 +209,8 @@ def test_rerun_half_of_the_way_asks_for_two_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = with_newest(tmp_path, 140.0, 118.0)
-    _, found = gate_json(capsys, path)
-    assert found["series"][0]["reruns"] == 2
+    _, report = gate_json(capsys, path)
+    assert report["series"][0]["reruns"] == 2
     code("gate", path)
     assert "run this commit 2 times more to settle it" in capsys.readouterr().out
 
@@ -248,9 +248,9 @@ def test_probability_of_a_triaged_change_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(results(tmp_path, 20, at=50))
-    left, found = gate_json(capsys, path, "--detector", "triaged", "--newest", "10")
+    left, report = gate_json(capsys, path, "--detector", "triaged", "--newest", "10")
     assert left == 2
-    assert found["regressions"][0]["probability"] > 0.5
+    assert report["regressions"][0]["probability"] > 0.5
 
 
 def test_every_standing_change_of_the_newest_commits_is_reported(
@@ -261,10 +261,10 @@ def test_every_standing_change_of_the_newest_commits_is_reported(
     lines = [f"{k},1,{value}" for k, value in enumerate(values)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["order,direction,value", *lines, ""]))
-    left, found = gate_json(capsys, str(path), "--newest", "25")
+    left, report = gate_json(capsys, str(path), "--newest", "25")
     assert left == 2
-    assert [one["begins"] for one in found["regressions"]] == [120]
-    assert [one["begins"] for one in found["improvements"]] == [130]
+    assert [regression["begins"] for regression in report["regressions"]] == [120]
+    assert [improvement["begins"] for improvement in report["improvements"]] == [130]
     left, _ = gate_json(capsys, str(path), "--newest", "142")  # the whole history is new
     assert left == 2
 
@@ -275,8 +275,8 @@ def test_canary_that_moves_is_named_in_a_note(
     monkeypatch.chdir(tmp_path)
     path = with_newest(tmp_path, 140.0)
     (tmp_path / "barograph.toml").write_text('[patterns]\ncanary = ["q"]\n')
-    _, found = gate_json(capsys, path)
-    assert found["notes"] == ["canaries moved, so the machine may have changed: q"]
+    _, report = gate_json(capsys, path)
+    assert report["notes"] == ["canaries moved, so the machine may have changed: q"]
 
 
 def test_results_of_a_branch_are_judged_after_the_base_history(
@@ -288,11 +288,11 @@ def test_results_of_a_branch_are_judged_after_the_base_history(
     path = tmp_path / "branches.csv"
     header = "test,order,commit,branch,direction,value"
     path.write_text("\n".join([header, *rows, "q,40,f1,fix,lower,140", ""]))
-    left, found = gate_json(capsys, str(path), "--branch", "fix")
+    left, report = gate_json(capsys, str(path), "--branch", "fix")
     assert left == 4
-    assert [one["commit"] for one in found["suspects"]] == ["f1"]
-    assert (len(found["series"]), found["missing"]) == (1, ["r"])
+    assert [suspect["commit"] for suspect in report["suspects"]] == ["f1"]
+    assert (len(report["series"]), report["missing"]) == (1, ["r"])
     # Later results of the base branch are not asked about.
-    assert gate_json(capsys, str(path), "--branch", "fix", "--since", "c50")[1] == found
-    left, found = gate_json(capsys, str(path), "--branch", "main")
-    assert (left, found["suspects"], len(found["series"])) == (0, [], 2)
+    assert gate_json(capsys, str(path), "--branch", "fix", "--since", "c50")[1] == report
+    left, report = gate_json(capsys, str(path), "--branch", "main")
+    assert (left, report["suspects"], len(report["series"])) == (0, [], 2)

@@ -15,9 +15,9 @@ COMMANDS = re.findall("^    barograph (.+)$", PAGE, re.MULTILINE)
 
 
 def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -41,10 +41,10 @@ def test_classify_finds_candidates_if_the_source_has_none(
     code, output = run_json(capsys, "classify", "steps.csv", "--workers", "1")
     assert (code, output["total"]) == (0, 1)
     _, detected = run_json(capsys, "detect", "steps.csv", "--min-probability", "0")
-    [found] = detected["series"][0]["change_points"]
+    [change] = detected["series"][0]["change_points"]
     [best] = output["candidates"]
-    assert (best["order"], best["probability"]) == (found["order"], found["probability"])
-    assert best["reasons"] == found["reasons"]
+    assert (best["order"], best["probability"]) == (change["order"], change["probability"])
+    assert best["reasons"] == change["reasons"]
     first, why, last = run(capsys, "classify", "steps.csv")[1].splitlines()
     assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query/-")
     assert all(reason["text"] in why for reason in best["reasons"])
@@ -72,4 +72,4 @@ def test_classify_names_series_like_every_command(
     run(capsys, "export", "tables")
     code, output = run_json(capsys, "classify", "tables", "--workers", "1")
     assert code == 0
-    assert {found["name"] for found in output["candidates"]} == {"db/query/a", "db/query/b"}
+    assert {candidate["name"] for candidate in output["candidates"]} == {"db/query/a", "db/query/b"}

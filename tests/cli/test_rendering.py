@@ -42,7 +42,7 @@ JOB = JobAnswer(
     ["db/gone"],
 )
 TRICKY = JobAnswer(
-    [replace(one, series=f"{k}{HOSTILE}") for k, one in enumerate(JOB.answers)],
+    [replace(answer, series=f"{k}{HOSTILE}") for k, answer in enumerate(JOB.answers)],
     [f"short {HOSTILE}"],
     [f"new {HOSTILE}"],
     [f"gone {HOSTILE}"],

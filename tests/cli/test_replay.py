@@ -31,18 +31,24 @@ def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
 def marked_tables() -> None:
     """Steps and spikes that people judged, as tables."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
-    found = histories(3)
+    histories_ = histories(3)
     for number in range(6):
-        values = found.values[220 * number : 220 * (number + 1)].tolist()
+        values = histories_.values[220 * number : 220 * (number + 1)].tolist()
         rows["series"].append({"project": "db", "test": f"t{number}", "args": "{}", "direction": 0})
         rows["points"] += [
             {"series": number, "order": k, "commit": f"c{k}", "value": value}
             for k, value in enumerate(values)
         ]
-        both = [(at, "true_positive") for at in found.marks[number][0]]
+        both = [(place, "true_positive") for place in histories_.marks[number][0]]
         rows["candidates"] += [
-            {"series": number, "index": at, "order": at, "commit": f"c{at}", "verdict": verdict}
-            for at, verdict in sorted([*both, (15, "false_positive")])
+            {
+                "series": number,
+                "index": place,
+                "order": place,
+                "commit": f"c{place}",
+                "verdict": verdict,
+            }
+            for place, verdict in sorted([*both, (15, "false_positive")])
         ]
     Path("tables").mkdir()
     for name, schema in SCHEMAS.items():

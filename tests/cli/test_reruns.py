@@ -61,7 +61,7 @@ def test_rerun_settles_a_suspect(
     assert gate(history, measured) == expected
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     for name in ("regressions", "suspects"):
-        assert [one["series"] for one in answer[name]] == ([NAME] if name == kind else [])
+        assert [series["series"] for series in answer[name]] == ([NAME] if name == kind else [])
     assert [json.loads(line) for line in Path("log").read_text().splitlines()] == [[NAME]]
     added = history.read_text().splitlines()[123:]
     assert len(added) == 1

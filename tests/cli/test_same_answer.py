@@ -57,15 +57,15 @@ def test_gate_and_score_agree(
     kinds: set[str] = set()
     for cut in cuts:
         write(path, cut)
-        found: dict[str, tuple[int, Any]] = {}
+        actual: dict[str, tuple[int, Any]] = {}
         for command in ORDER:
             store = ("--store", str(tmp_path / "ci.db")) if command == "score" else ()
             left = code(command, str(path), *options, *store, "--format", "json")
-            found[command] = left, json.loads(capsys.readouterr().out)
-        answer = found["score"][1]
+            actual[command] = left, json.loads(capsys.readouterr().out)
+        answer = actual["score"][1]
         for name in ("points", "reasons"):
             answer.pop(name)
-        assert found["gate"] == found["score"]
+        assert actual["gate"] == actual["score"]
         kinds |= {name for name, value in answer.items() if value}
     if len(cuts) == len(CUTS):
         assert {"regressions", "suspects", "improvements", "uncertain", "missing"} <= kinds

@@ -32,8 +32,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
 
 
 def changes(capsys: pytest.CaptureFixture[str], path: str, *options: str) -> list[str]:
-    _, found = run(capsys, "detect", path, "--detector", "threshold", *options)
-    return [point["commit"] for one in found["series"] for point in one["change_points"]]
+    _, actual = run(capsys, "detect", path, "--detector", "threshold", *options)
+    return [point["commit"] for series in actual["series"] for point in series["change_points"]]
 
 
 def test_each_result_is_compared_with_the_last_stable_release(
@@ -85,7 +85,10 @@ def test_gate_judges_the_newest_commit(
     values: list[float],
     releases: dict[int, str],
 ) -> None:
-    left, found = run(capsys, "gate", written(tmp_path, values, releases), "--detector", detector)
-    assert (left, [one["commit"] for one in found["regressions"]]) == (2, [f"c{len(values) - 1}"])
+    left, actual = run(capsys, "gate", written(tmp_path, values, releases), "--detector", detector)
+    assert (left, [regression["commit"] for regression in actual["regressions"]]) == (
+        2,
+        [f"c{len(values) - 1}"],
+    )
     quiet = written(tmp_path, values[:-1], releases)
     assert run(capsys, "gate", quiet, "--detector", detector)[0] == 0

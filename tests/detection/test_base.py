@@ -57,7 +57,7 @@ def test_missing_values_are_dropped_or_filled_on_demand(
     assert series.positions.tolist() == positions
 
 
-def test_indices_count_the_points_as_given() -> None:
+def test_indices_count_missing_points_too() -> None:
     (point,) = Halfway(missing="drop").detect([1.0, NAN, 1.0, 9.0, INF, 9.0])
     assert point.index == 3
     assert point.before.count == point.after.count == 2

@@ -12,12 +12,12 @@ from barograph.series import Floats, Region
 from barograph.studies.detector_benchmark.cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
-ALL = {name: replace(one, threshold=5.0) if name == "StepFit" else one  # type: ignore[call-arg]
-       for name, one in [*default_detectors().items(), ("Triaged", Triaged())]}  # fmt: skip
+ALL = {name: replace(detector, threshold=5.0) if name == "StepFit" else detector  # type: ignore[call-arg]
+       for name, detector in [*default_detectors().items(), ("Triaged", Triaged())]}  # fmt: skip
 each = pytest.mark.parametrize("detector", ALL.values(), ids=ALL)
 finders = pytest.mark.parametrize(
     "detector",
-    [one for name, one in ALL.items() if name not in ("Nothing", "Gesd")],
+    [detector for name, detector in ALL.items() if name not in ("Nothing", "Gesd")],
     ids=[name for name in ALL if name not in ("Nothing", "Gesd")],
 )
 WITH_PVALUE = {"EDivisive", "Hunter", "Gesd", "Triaged"}

@@ -92,7 +92,7 @@ def test_judge_on_a_constant_region() -> None:
     assert other.deviation == np.inf
 
 
-def test_judge_says_what_it_cannot_use() -> None:
+def test_judge_names_what_it_cannot_use() -> None:
     with pytest.raises(NotEnoughDataError, match="the region has 3 points: a judgement needs 4"):
         Gesd().judge([1.0, 2.0, 3.0], 2.0)
     with pytest.raises(DataError, match="value is nan; it must be a finite number"):

@@ -99,7 +99,7 @@ def test_input_is_checked() -> None:
 
 
 @pytest.mark.parametrize("missing", ["drop", "fill"])
-def test_missing_results_are_left_out_or_filled_and_indices_count_as_given(missing: str) -> None:
+def test_missing_results_are_left_out_or_filled_and_keep_their_indices(missing: str) -> None:
     holes = np.insert(VALUES, [5, 30, 30, 70], np.nan)
     detector = IncrementalEDivisive(EDivisive(missing=missing))  # type: ignore[arg-type]
     for value in holes:

@@ -26,10 +26,10 @@ def steps(*lengths: int) -> Floats:
 
 
 def found(values: Floats, recent: int, memory: SearchMemory | None = None) -> list[int]:
-    [own] = detect_recent(
+    [expected] = detect_recent(
         Counting(), values, np.array([0, values.size]), recent=recent, memory=memory
     )
-    return [point.index for point in own]
+    return [point.index for point in expected]
 
 
 @pytest.mark.parametrize("detector", [Hunter(), EDivisive()])
@@ -55,10 +55,10 @@ def test_steps_without_a_change_point_to_begin_at_are_found() -> None:
 
 def test_regions_are_those_of_the_whole_series() -> None:
     values = steps(100, 100)
-    [[one]] = detect_recent(EDivisive(), values, np.array([0, 200]), recent=30)
-    assert one.index == 100
-    assert one.before == Region.of(values[:100])
-    assert one.after == Region.of(values[100:])
+    [[change]] = detect_recent(EDivisive(), values, np.array([0, 200]), recent=30)
+    assert change.index == 100
+    assert change.before == Region.of(values[:100])
+    assert change.after == Region.of(values[100:])
 
 
 def test_only_the_last_stretch_is_searched_again_after_new_results() -> None:
@@ -86,6 +86,6 @@ def test_next_stretch_has_points_before_its_first_change_point() -> None:
 
 
 def test_energy_statistic_and_order_of_discovery_are_reported() -> None:
-    one, other = EDivisive().detect(steps(30, 60)[:80]), Hunter().detect(steps(30, 60))
-    assert (one[0].order, one[0].q) == (0, one[0].statistic)
+    divided, other = EDivisive().detect(steps(30, 60)[:80]), Hunter().detect(steps(30, 60))
+    assert (divided[0].order, divided[0].q) == (0, divided[0].statistic)
     assert (other[0].order, other[0].q) == (None, other[0].statistic)

@@ -45,7 +45,7 @@ def plain(values: Floats, detector: Setds) -> list[tuple[int, float]]:
     patience=st.integers(1, 3),
     sigmas=st.sampled_from([1.0, 2.0, 3.0]),
 )
-def test_the_kernel_does_what_the_definition_says(
+def test_kernel_equals_the_definition(
     steps: list[float], seed: int, minimum: int, hold: int, patience: int, sigmas: float
 ) -> None:
     noise = np.random.default_rng(seed).standard_normal(15 * len(steps))

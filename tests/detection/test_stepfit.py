@@ -22,10 +22,10 @@ def plain_shape(trace: Floats, floor: float) -> Floats:
     known = np.flatnonzero(~np.isnan(trace))
     if not known.size:
         return np.zeros(trace.size)
-    at = [
+    places = [
         known[max(int(np.searchsorted(known, t, side="right")) - 1, 0)] for t in range(trace.size)
     ]
-    filled = trace[at]
+    filled = trace[places]
     level, sd = np.abs(filled).mean(), filled.std()
     centred: Floats = filled - filled.mean()
     width = sd if sd > floor * level else level
@@ -272,15 +272,15 @@ def test_only_the_newest_commits_are_searched() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "at", "is_same"), [(5.0, 122, True), (5.0, 160, False), (-5.0, 120, False)]
+    ("step", "place", "is_same"), [(5.0, 122, True), (5.0, 160, False), (-5.0, 120, False)]
 )
 def test_ignored_cluster_swallows_no_other_step_of_the_same_traces(
-    step: float, at: int, is_same: bool
+    step: float, place: int, is_same: bool
 ) -> None:
     orders = np.arange(1000, 1250)
     [first] = cluster_steps(moved(40, 25, 5.0, 120, 1), orders=orders)
     ignored = replace(first, status=Status.IGNORED, key=7)
-    clusters = cluster_steps(moved(40, 25, step, at, 2), orders=orders, known=[ignored])
+    clusters = cluster_steps(moved(40, 25, step, place, 2), orders=orders, known=[ignored])
     current = next(cluster for cluster in clusters if cluster.current)
     assert (current.status, current.key) == ((Status.IGNORED, 7) if is_same else (Status.NEW, None))
     assert len(clusters) == (1 if is_same else 2)

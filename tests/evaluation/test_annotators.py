@@ -7,7 +7,7 @@ from barograph.evaluation.annotators import covering, f1, majority_changes, pers
 
 
 @pytest.mark.parametrize(
-    ("found", "marks", "expected"),
+    ("predicted", "marks", "expected"),
     [
         ([], [[], []], 1.0),
         ([], [[10], []], 6 / 7),  # precision 1, recall (1/2 + 1) / 2
@@ -20,9 +20,9 @@ from barograph.evaluation.annotators import covering, f1, majority_changes, pers
     ],
 )
 def test_f1_matches_hand_calculation(
-    found: list[int], marks: list[list[int]], expected: float
+    predicted: list[int], marks: list[list[int]], expected: float
 ) -> None:
-    assert f1(found, marks) == pytest.approx(expected, rel=1e-12)
+    assert f1(predicted, marks) == pytest.approx(expected, rel=1e-12)
 
 
 def test_f1_matches_only_within_its_margin() -> None:
@@ -36,7 +36,7 @@ def test_person_agreement_compares_each_person_with_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "marks", "expected"),
+    ("predicted", "marks", "expected"),
     [
         ([5], [[5]], 1.0),
         ([], [[5]], 0.5),
@@ -46,9 +46,9 @@ def test_person_agreement_compares_each_person_with_the_others() -> None:
     ],
 )
 def test_covering_matches_hand_calculation(
-    found: list[int], marks: list[list[int]], expected: float
+    predicted: list[int], marks: list[list[int]], expected: float
 ) -> None:
-    assert covering(found, marks, 10) == pytest.approx(expected, rel=1e-12)
+    assert covering(predicted, marks, 10) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ def entropy(x: Floats) -> float:
     errors = [float((v**2).mean())]
     fits = [np.zeros(0)]
     for _ in range(min(n - 1, math.floor(10 * math.log10(n)))):
-        ahead, behind = v[1:], u[:-1]
-        k = 2 * (ahead @ behind) / (ahead @ ahead + behind @ behind)
-        u, v = behind - k * ahead, ahead - k * behind
+        ahead, earlier = v[1:], u[:-1]
+        k = 2 * (ahead @ earlier) / (ahead @ ahead + earlier @ earlier)
+        u, v = earlier - k * ahead, ahead - k * earlier
         fits.append(np.append(fits[-1] - k * fits[-1][::-1], k))
         errors.append(errors[-1] * (1 - k * k))
     if min(errors) <= 0:

@@ -166,8 +166,8 @@ def test_every_finite_side_has_an_alpha_and_a_beta(values: list[float]) -> None:
 @given(st.lists(ORDINARY, min_size=2, max_size=8))
 def test_fit_of_short_sides_improves_on_the_start(values: list[float]) -> None:
     alpha, beta = holt(values)
-    start, found = short_errors(values, 0.2, 0.02), short_errors(values, alpha, beta)
-    assert found <= start * (1.0 + 1e-12)
+    start, actual = short_errors(values, 0.2, 0.02), short_errors(values, alpha, beta)
+    assert actual <= start * (1.0 + 1e-12)
 
 
 def short_errors(values: list[float], alpha: float, beta: float) -> float:

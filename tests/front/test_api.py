@@ -50,7 +50,7 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         ([], "values is empty; there must be at least one value"),
         (FRAME[:0], r"values\['value'\] is empty"),
@@ -68,8 +68,8 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         (FRAME.assign(order=range(120, 0, -1)), r"is 119 after 120 at row 1; sort the rows"),
     ],
 )
-def test_detect_refuses_wrong_input_in_one_line(values: object, says: str) -> None:
-    with pytest.raises(DataError, match=says) as raised:
+def test_detect_refuses_wrong_input_in_one_line(values: object, message: str) -> None:
+    with pytest.raises(DataError, match=message) as raised:
         bg.detect(values)
     assert "\n" not in str(raised.value)
 
@@ -79,7 +79,7 @@ def test_detect_refuses_a_history_by_naming_the_way() -> None:
         bg.detect(bg.read(ROOT / "docs/results.csv"))
 
 
-def test_read_returns_the_history_and_leaves_nothing_behind(
+def test_read_returns_the_history_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

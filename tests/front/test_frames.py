@@ -41,11 +41,11 @@ def test_a_frame_is_read_like_a_file(tmp_path: Path) -> None:
     for frame in (pd.read_csv(ROOT / "docs/results.csv"), FULL):
         path = tmp_path / "results.csv"
         frame.to_csv(path, index=False)
-        expected, found = bg.read(path), bg.History.from_frame(frame)
-        for number in range(len(found)):
-            assert found.runs_of(number) == expected.runs_of(number)
-            assert found.run_counts(number).tolist() == expected.run_counts(number).tolist()
-        assert_same(replace(found, repeats=None), replace(expected, repeats=None))
+        expected, actual = bg.read(path), bg.History.from_frame(frame)
+        for number in range(len(actual)):
+            assert actual.runs_of(number) == expected.runs_of(number)
+            assert actual.run_counts(number).tolist() == expected.run_counts(number).tolist()
+        assert_same(replace(actual, repeats=None), replace(expected, repeats=None))
 
 
 def test_rows_are_sorted_and_runs_combined() -> None:
@@ -87,7 +87,7 @@ def test_orders_are_whole_numbers_of_any_type(orders: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "says"),
+    ("frame", "message"),
     [
         (FRAME[["order"]], r"misses the columns \['value'\]; has \['order'\]"),
         (changed(Commit="x"), r"unknown columns \['Commit'\]; known are \['order', 'value'"),
@@ -109,8 +109,8 @@ def test_orders_are_whole_numbers_of_any_type(orders: Any) -> None:
         (changed(order=1, commit=["a", "b", "a"]), r"frame\['commit'\]\[1\] is 'b'; another"),
     ],
 )
-def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, says: str) -> None:
-    with pytest.raises(DataError, match=says):
+def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         bg.History.from_frame(frame)
 
 

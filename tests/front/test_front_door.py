@@ -54,9 +54,9 @@ def test_every_detector_has_the_methods_of_an_estimator(name: str) -> None:
 
 @pytest.mark.parametrize("name", bg.__all__)
 def test_every_name_is_found_listed_and_documented_with_an_example(name: str) -> None:
-    found = getattr(bg, name)
-    assert found.__name__ == name
-    assert "Example:" in found.__doc__
+    member = getattr(bg, name)
+    assert member.__name__ == name
+    assert "Example:" in member.__doc__
     assert name in dir(bg)
 
 

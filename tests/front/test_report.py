@@ -187,9 +187,9 @@ def test_worst_changes_come_first_and_improvements_last() -> None:
         one_series("unknown", step(40, 20, 50.0), Direction.UNKNOWN),
         one_series("much worse", step(40, 20, 20.0)),
     ]
-    found = Findings(series, [[change(k, one, 20)] for k, one in enumerate(series)])
-    assert found.changed == [3, 1, 2, 0]
-    assert Report(found).headline == (
+    actual = Findings(series, [[change(k, name, 20)] for k, name in enumerate(series)])
+    assert actual.changed == [3, 1, 2, 0]
+    assert Report(actual).headline == (
         "4 changes in 4 of 4 series: 2 worse, 1 of unknown direction, 1 better"
     )
 
@@ -276,10 +276,10 @@ def test_results_far_outside_keep_their_values() -> None:
 
 
 def test_a_hundred_series_take_half_a_megabyte_and_a_second() -> None:
-    found = findings([f"test {k}" for k in range(100)], size=250)
+    actual = findings([f"test {k}" for k in range(100)], size=250)
     Report(findings(["warm"])).html()
     began = time.process_time()
-    html = Report(found).html()
+    html = Report(actual).html()
     assert time.process_time() - began < 1.0
     assert len(html.encode()) < 500_000
 

@@ -38,7 +38,7 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "says"),
+    ("table", "message"),
     [
         (pd.DataFrame({"after": [1.0]}), r"misses the columns \['before'\]; the set has 2 columns"),
         (pd.DataFrame({**TABLE, "id": 1}), r"has the unknown columns \['id'\]"),
@@ -49,6 +49,6 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
         (pd.DataFrame(np.zeros((1, 3))), r"has the shape \(1, 3\); the set needs"),
     ],
 )
-def test_wrong_tables_are_refused_by_name(table: object, says: str) -> None:
-    with pytest.raises(DataError, match=says):
+def test_wrong_tables_are_refused_by_name(table: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         select(table)

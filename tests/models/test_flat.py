@@ -149,14 +149,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "array", "place", "value", "says"), BROKEN)
+@pytest.mark.parametrize(("name", "array", "place", "value", "message"), BROKEN)
 def test_from_arrays_refuses_wrong_numbers(
-    name: str, array: str, place: Any, value: float, says: str
+    name: str, array: str, place: Any, value: float, message: str
 ) -> None:
     flat = flatten(fitted(name))
     arrays = {key: array.copy() for key, array in flat.arrays().items()}
     arrays[array][place] = value
-    with pytest.raises(ArtifactError, match=says):
+    with pytest.raises(ArtifactError, match=message):
         kind_named(flat.kind).from_arrays(arrays, COLUMNS)
 
 
@@ -164,15 +164,15 @@ def test_from_arrays_refuses_wrong_numbers(
 def test_from_arrays_refuses_missing_and_misshapen_arrays(name: str) -> None:
     flat = flatten(fitted(name))
     arrays = flat.arrays()
-    for key, found in arrays.items():
+    for key, runs_there in arrays.items():
         rest = {other: array for other, array in arrays.items() if other != key}
         with pytest.raises(ArtifactError, match=f"the array '{key}' is missing"):
             kind_named(flat.kind).from_arrays(rest, COLUMNS)
         with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
-            kind_named(flat.kind).from_arrays({**rest, key: found[None]}, COLUMNS)
+            kind_named(flat.kind).from_arrays({**rest, key: runs_there[None]}, COLUMNS)
         with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
             kind_named(flat.kind).from_arrays(
-                {**rest, key: np.zeros(found.shape, np.int16)}, COLUMNS
+                {**rest, key: np.zeros(runs_there.shape, np.int16)}, COLUMNS
             )
     with pytest.raises(ArtifactError):
         kind_named(flat.kind).from_arrays(arrays, COLUMNS - 3)

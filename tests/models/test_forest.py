@@ -51,7 +51,7 @@ def test_from_arrays_restores_a_forest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "value", "says"),
+    ("name", "place", "value", "message"),
     [
         ("children", 0, 10**8, "node 0 has the child 100000000, which is not in its tree"),
         ("children", 0, 1, "node 0 has the child 1"),
@@ -64,13 +64,13 @@ def test_from_arrays_restores_a_forest() -> None:
     ],
 )
 def test_from_arrays_refuses_walks_that_leave_the_arrays(
-    name: str, place: int, value: float, says: str
+    name: str, place: int, value: float, message: str
 ) -> None:
     matrix, truth = sample(200)
     flat = FlatForest.of(RandomForestClassifier(n_estimators=2, random_state=0).fit(matrix, truth))
     arrays = {key: array.copy() for key, array in flat.arrays().items()}
     arrays[name][place] = value
-    with pytest.raises(ArtifactError, match=says):
+    with pytest.raises(ArtifactError, match=message):
         FlatForest.from_arrays(arrays, columns=5)
 
 

@@ -22,8 +22,8 @@ def shifted(by: float, at: int = 50, until: int | None = None) -> Floats:
 
 def reasons_at(values: Floats, at: int) -> list[ReasonText]:
     model = TriageModel.default("label_free")
-    [[found]] = explain_change_points(model, values, np.array([0, values.size]), [[at]])
-    return found
+    [[change]] = explain_change_points(model, values, np.array([0, values.size]), [[at]])
+    return change
 
 
 @pytest.mark.parametrize(("by", "moved"), [(8.0, "rose"), (-8.0, "fell")])
@@ -93,6 +93,6 @@ def test_a_model_without_contributions_still_describes_the_step(
     model = TriageModel.default("label_free")
     monkeypatch.setattr(TriageModel, "reasons", refuse)
     rows = feature_matrix(shifted(8.0), [0], [50], [90], model.feature_set)
-    [found] = explain(model, rows)
-    assert found[0].part is None
-    assert found[0].text.startswith("The level moved by ")
+    [actual] = explain(model, rows)
+    assert actual[0].part is None
+    assert actual[0].text.startswith("The level moved by ")

@@ -97,7 +97,7 @@ def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "says"),
+    ("rows", "message"),
     [
         ([[1.0]], r"has the shape \(1, 1\); the feature set 'small' needs .* \('one', 'two'\)"),
         ([1.0, 2.0], r"has the shape \(2,\)"),
@@ -105,8 +105,8 @@ def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
         ([[np.inf, 1.0]], r"matrix\[0, one\] is inf; every value must be finite"),
     ],
 )
-def test_predict_proba_refuses_wrong_rows(model: TriageModel, rows: object, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_predict_proba_refuses_wrong_rows(model: TriageModel, rows: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         model.predict_proba(rows)  # type: ignore[arg-type]
 
 
@@ -121,8 +121,8 @@ def test_a_table_is_read_by_column_names(model: TriageModel) -> None:
 
 def test_columns_of_the_wrong_names_are_refused_by_name(model: TriageModel) -> None:
     frame = pd.DataFrame(np.zeros((3, 2)), columns=["one", "three"])
-    says = r"misses the columns \['two'\] and has the unknown columns \['three'\]"
-    with pytest.raises(DataError, match=says):
+    message = r"misses the columns \['two'\] and has the unknown columns \['three'\]"
+    with pytest.raises(DataError, match=message):
         model.predict_proba(frame)
     with pytest.raises(DataError, match="has the unknown columns"):
         model.predict(pd.DataFrame(np.zeros((3, 3)), columns=["one", "two", "index"]))
@@ -140,7 +140,7 @@ def test_repr_is_a_few_lines(model: TriageModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"use": "dancing"}, "unknown use 'dancing'"),
         ({"threshold": 2}, r"threshold must be from 0 to 1, not 2\.0"),
@@ -161,7 +161,7 @@ def test_repr_is_a_few_lines(model: TriageModel) -> None:
     ],
 )
 def test_load_refuses_an_invalid_header(
-    model: TriageModel, tmp_path: Path, change: dict[str, object], says: str
+    model: TriageModel, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     header = {
         "use": "online",
@@ -171,7 +171,7 @@ def test_load_refuses_an_invalid_header(
         "kind": "forest",
     } | change
     artifact.write(tmp_path / "model", header, model.flat.arrays())
-    with pytest.raises(ArtifactError, match=says):
+    with pytest.raises(ArtifactError, match=message):
         TriageModel.load(tmp_path / "model")
 
 

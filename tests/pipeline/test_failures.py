@@ -73,7 +73,7 @@ def files() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "says"),
+    ("name", "change", "error"),
     [
         ("time_series.bson", lambda data: data[:-7], "document 40: truncated: "),
         ("change_points.bson", lambda data: data[:-7], "document 40: truncated: "),
@@ -85,17 +85,17 @@ def files() -> set[str]:
     ],
 )
 def test_load_names_damaged_file_and_document(
-    name: str, change: Callable[[bytes], bytes], says: str
+    name: str, change: Callable[[bytes], bytes], error: str
 ) -> None:
     edited(name, change)
     message = refusal()
     assert message.startswith(f"DataError: {DUMP}")
-    assert says in message
+    assert error in message
     assert files() == set()
 
 
 @pytest.mark.parametrize(
-    ("documents", "marks", "says"),
+    ("documents", "marks", "message"),
     [
         ([], [], "contains no time series"),
         ([{"colour": 1}] * 3, [], "data is not a list (3 times, first {dump}/time_series.bson: "),
@@ -122,10 +122,10 @@ def test_load_names_damaged_file_and_document(
     ],
 )
 def test_load_fails_with_too_many_skipped_rows(
-    documents: Documents, marks: Documents, says: str
+    documents: Documents, marks: Documents, message: str
 ) -> None:
     write_dump(DUMP, documents, marks)
-    assert says.format(dump=DUMP) in refusal()
+    assert message.format(dump=DUMP) in refusal()
     assert files() == set()
 
 
@@ -144,7 +144,7 @@ def test_load_skips_and_reports_one_bad_value(
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"location": "nowhere"}, "DataError: nowhere: no such file or directory"),
         ({"location": "params.yaml"}, "params.yaml: neither a dump directory nor a mongodump"),
@@ -155,9 +155,9 @@ def test_load_skips_and_reports_one_bad_value(
         ({"kind": "files", "location": "params.yaml"}, "DataError: params.yaml: "),
     ],
 )
-def test_load_prints_wrong_parameters_in_one_line(changes: dict[str, object], says: str) -> None:
+def test_load_prints_wrong_parameters_in_one_line(changes: dict[str, object], message: str) -> None:
     parameters(**changes)
-    assert says in refusal()
+    assert message in refusal()
 
 
 def test_load_names_a_folder_that_is_not_writable() -> None:

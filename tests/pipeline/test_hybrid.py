@@ -138,8 +138,8 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
     bounds = bounds_table(history, [LABEL_FREE])
     bounds.to_parquet(INTERIM / "subseries.parquet")
     text = Path("params.yaml").read_text()
-    own = "hybrid: {policy: label_free, ranges: own, repetitions: 3}\n"
-    Path("params.yaml").write_text(text + own)
+    mine = "hybrid: {policy: label_free, ranges: own, repetitions: 3}\n"
+    Path("params.yaml").write_text(text + mine)
     hybrid.main()
     page = (REPORTS / "hybrid/hybrid.md").read_text()
     assert page.count("\n## ") == 4
@@ -166,19 +166,19 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
 
 def test_ranges_of_the_distance_are_published_or_own(history: History) -> None:
     bounds = bounds_table(history, [LABEL_FREE])
-    published, own = (
+    published, learned = (
         candidate_rows(history, bounds, "label_free", ranges) for ranges in ("published", "own")
     )
     leznik = list(FEATURE_SETS["leznik"])
-    pd.testing.assert_frame_equal(published[leznik[:-1]], own[leznik[:-1]])
+    pd.testing.assert_frame_equal(published[leznik[:-1]], learned[leznik[:-1]])
     assert published.attrs["ranges"] == dict(PUBLISHED_RANGES)
     starts, splits, ends = subseries(LABEL_FREE, history.offsets, history.candidates)
     kept = published["candidate"].to_numpy()
     bound = starts[kept], splits[kept], ends[kept]
     sides = feature_matrix(history.values, *bound, "leznik_sides")
     assert sides.shape[1] == len(SOURCES)
-    assert own.attrs["ranges"] == ranges_of(sides)
-    assert (own["distance"] >= published["distance"] - 1e-12).all()
+    assert learned.attrs["ranges"] == ranges_of(sides)
+    assert (learned["distance"] >= published["distance"] - 1e-12).all()
     rows = feature_matrix(history.values, *bound, "leznik")
     assert published[leznik].to_numpy().tolist() == rows.tolist()
     with pytest.raises(ConfigError, match="'ours'; allowed are published, own"):

@@ -41,7 +41,7 @@ def test_profile_overrides_common_section(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         ("trees: 100", "trees: many", r"train\.trees: expected int, got 'many'"),
         ("trees: 100", "trees: true", r"train\.trees: expected int, got True"),
@@ -52,9 +52,9 @@ def test_profile_overrides_common_section(tmp_path: Path) -> None:
         ("{trees: 100, sets: [bauer8, full]}", "7", "train must be a mapping, got 7"),
     ],
 )
-def test_parameters_name_the_wrong_one(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_parameters_name_the_wrong_one(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in TEXT
-    with pytest.raises(ConfigError, match=says):
+    with pytest.raises(ConfigError, match=message):
         parameters(Train, "train", write(tmp_path, TEXT.replace(old, new)))
 
 

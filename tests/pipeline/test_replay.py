@@ -21,10 +21,10 @@ REPORTS = Path("data/reports")
 @pytest.fixture
 def models(project: Path) -> Path:
     """The two online models, learned from other histories."""
-    _, found = learned()
+    _, actual = learned()
     folder = project / "data" / "models"
     folder.mkdir(parents=True)
-    OnlineModels(found.online, found.confirm).save(folder / "online.baro")
+    OnlineModels(actual.online, actual.confirm).save(folder / "online.baro")
     return folder
 
 

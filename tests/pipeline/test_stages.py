@@ -130,14 +130,14 @@ def test_evaluate_reports_three_protocols_and_a_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "says"),
+    ("sets", "message"),
     [
         ({}, r"for the uses \[\]; needed are"),
         (dict.fromkeys(USES, "bauer88"), "no feature set 'bauer88'"),
     ],
 )
-def test_train_params_need_a_feature_set_for_every_use(sets: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
+def test_train_params_need_a_feature_set_for_every_use(sets: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         candidates.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
 
 
@@ -153,14 +153,14 @@ def test_training_refuses_one_class_or_one_series() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "says"),
+    ("sets", "message"),
     [
         ({"bauer88": ["random_forest"]}, "no feature set 'bauer88'"),
         ({"bauer8": ["forest"]}, "no classifier 'forest'"),
     ],
 )
-def test_evaluate_params_refuse_unknown_names(sets: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
+def test_evaluate_params_refuse_unknown_names(sets: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         EvaluateParams(("adaptive",), sets, 1, 1, "f1", 1)
 
 

@@ -88,12 +88,12 @@ def test_tune_reports_too_few_verdicts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("searches", "says"),
+    ("searches", "message"),
     [
         ({"dancing": ["svm"]}, "no use 'dancing'"),
         ({"online": ["voting"]}, r"online: 'voting' has nothing to tune; tuned are \['logistic'"),
     ],
 )
-def test_tune_refuses_unknown_searches(searches: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
+def test_tune_refuses_unknown_searches(searches: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         tuning.TuneParams(searches, 1, 5, 1)

@@ -152,7 +152,9 @@ def test_wrong_tokens_do_not_lock_out_a_valid_token_of_the_same_address(start: S
     client = start(Settings(failures=1))
     right = make_token(client, Scope.READ)
     wrong = {"Authorization": "Bearer baro_guess"}
-    codes = [client.get("/api/v1/series", headers=one).status_code for one in (wrong, right) * 3]
+    codes = [
+        client.get("/api/v1/series", headers=headers).status_code for headers in (wrong, right) * 3
+    ]
     assert codes == [401, 200, 429, 200, 429, 200]
 
 

@@ -32,11 +32,11 @@ def has_ended(pid: int) -> bool:
 
 def children(pid: int) -> set[int]:
     """Return the processes that a process started."""
-    found: set[int] = set()
+    started: set[int] = set()
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
-            found |= set(map(int, (thread / "children").read_text(encoding="ascii").split()))
-    return found
+            started |= set(map(int, (thread / "children").read_text(encoding="ascii").split()))
+    return started
 
 
 def is_refreshed(store: Store) -> bool:
@@ -48,7 +48,7 @@ def is_refreshed(store: Store) -> bool:
 def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[int] = []
+    priorities: list[int] = []
 
     def priority(*_: object) -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
@@ -58,7 +58,7 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
             self.store = store
 
         def run(self, _stop: object) -> None:
-            found.extend((priority(), self.store.write(priority)))
+            priorities.extend((priority(), self.store.write(priority)))
 
     monkeypatch.setattr(background, "RefreshLoop", Loop)
     monkeypatch.setattr(background, "_wait_for_close", lambda *_: None)
@@ -69,7 +69,7 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     work.start()
     work.join()
     usual = priority()
-    assert found == [min(usual + background.NICE, 19), usual]
+    assert priorities == [min(usual + background.NICE, 19), usual]
 
 
 def test_clusters_are_due_by_the_clock_however_long_rounds_take(
@@ -118,7 +118,7 @@ def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_pat
         client.post(POINTS, json=steps("remove"))
         wait_for(lambda: is_refreshed(store))
         reply = client.get("/api/v1/change-points").json()["change_points"]
-        assert len({one["series"] for one in reply}) == 2
+        assert len({row["series"] for row in reply}) == 2
     finally:
         worker.stop()
     second = worker.pid

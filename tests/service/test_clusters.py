@@ -26,19 +26,19 @@ def clustered(client: TestClient) -> None:
 def test_clusters_list_their_series_and_take_a_status(client: TestClient) -> None:
     clustered(client)
     triage, read = make_token(client, Scope.TRIAGE), make_token(client, Scope.READ)
-    [one] = client.get("/api/v1/clusters?project=db", headers=read).json()["clusters"]
-    assert (one["order"], one["size"], one["status"]) == (25, 8, "new")
-    path = f"/api/v1/clusters/{one['id']}"
-    assert client.get(path, headers=read).json() == one
+    [cluster] = client.get("/api/v1/clusters?project=db", headers=read).json()["clusters"]
+    assert (cluster["order"], cluster["size"], cluster["status"]) == (25, 8, "new")
+    path = f"/api/v1/clusters/{cluster['id']}"
+    assert client.get(path, headers=read).json() == cluster
     client.headers.update(read)
     names = [
         series["test"] for series in pages(client, f"{path}/members", "series", "after", limit=3)
     ]
     assert sorted(names) == [f"t{k}" for k in range(8)]
-    said = {"status": "regression"}
-    assert client.post(f"{path}/status", json=said).status_code == 403
-    reply = client.post(f"{path}/status", json=said, headers=triage).json()
-    assert reply == {**one, "status": "regression"}
+    body = {"status": "regression"}
+    assert client.post(f"{path}/status", json=body).status_code == 403
+    reply = client.post(f"{path}/status", json=body, headers=triage).json()
+    assert reply == {**cluster, "status": "regression"}
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
     clusters.recluster(store_of(client), "db", ClusterSettings(cutoff=1e12))
     assert client.get("/api/v1/clusters").json()["clusters"] == []
@@ -50,10 +50,10 @@ def test_tickets_are_created_linked_listed_and_closed(client: TestClient) -> Non
     for k in range(3):
         client.post(POINTS, json=steps(f"t{k}"))
     refresh_loop(client).run_once(clusters=False)
-    wanted = {"key": "A/1", "url": "https://x/1", "title": "slow", "change_points": [2, 1]}
-    made = client.post("/api/v1/tickets", json=wanted).json()
+    ticket = {"key": "A/1", "url": "https://x/1", "title": "slow", "change_points": [2, 1]}
+    made = client.post("/api/v1/tickets", json=ticket).json()
     assert made == {
-        **wanted,
+        **ticket,
         "id": 1,
         "change_points": [1, 2],
         "status": "open",
@@ -63,7 +63,7 @@ def test_tickets_are_created_linked_listed_and_closed(client: TestClient) -> Non
     assert again == {**made, "change_points": [1, 2, 3]}
     client.post("/api/v1/tickets", json={"key": "B"})
     assert [
-        one["key"] for one in pages(client, "/api/v1/tickets", "tickets", "after", limit=1)
+        entry["key"] for entry in pages(client, "/api/v1/tickets", "tickets", "after", limit=1)
     ] == [*("A/1", "B")]
     assert client.get("/api/v1/tickets?change_point=3").json()["tickets"] == [again]
     closed = client.post("/api/v1/tickets/1/close").json()

@@ -41,9 +41,9 @@ def test_the_subject_and_the_author_of_a_commit_are_shown_everywhere(changed: Te
     assert (group["subject"], group["author"]) == (SUBJECT, "Ada")
     [listed] = changed.get(f"{COMMITS}?project=db").json()["commits"]
     assert (listed["subject"], listed["author"]) == (SUBJECT, "Ada")
-    found = changed.get("/api/v1/commit?project=db&order=25").json()
-    assert found["details"] == [DETAILS]
-    assert f"{SUBJECT} · Ada · https://git.example/c25" in found["text"].splitlines()
+    answer = changed.get("/api/v1/commit?project=db&order=25").json()
+    assert answer["details"] == [DETAILS]
+    assert f"{SUBJECT} · Ada · https://git.example/c25" in answer["text"].splitlines()
     suspects = changed.get(f"/api/v1/change-points/{group['members'][0]['id']}/suspects").json()
     assert suspects["commits"][-1]["subject"] == SUBJECT
     for address in ("/", "/commits", "/commit?project=db&order=25"):

@@ -51,19 +51,19 @@ def sent(test: str, *, hours_ago: int = 0, newest: float | None = None) -> list[
 
 def health(client: TestClient) -> dict[str, Any]:
     refresh_loop(client).run_once(clusters=False)
-    found: dict[str, Any] = client.get("/api/v1/data-health").json()
-    return found
+    answer: dict[str, Any] = client.get("/api/v1/data-health").json()
+    return answer
 
 
 def test_silent_series_has_the_gap_that_it_was_expected_to_keep(service: TestClient) -> None:
     service.post(POINTS, json=[*sent("alive"), *sent("silent", hours_ago=7)])
-    found = health(service)
-    [silent] = found["series"]
+    data = health(service)
+    [silent] = data["series"]
     assert silent["name"] == "db/silent/seconds"
     assert silent["expected"] == HOUR
-    assert 7 * HOUR <= found["now"] - silent["last"] < 8 * HOUR
-    assert found["pipelines"] == []
-    assert (found["counts"]["watched"], found["counts"]["silent"]) == (2, 1)
+    assert 7 * HOUR <= data["now"] - silent["last"] < 8 * HOUR
+    assert data["pipelines"] == []
+    assert (data["counts"]["watched"], data["counts"]["silent"]) == (2, 1)
     page = " ".join(service.get("/data-health").text.split())
     assert "Some data is missing" in page
     assert "60 min" in page
@@ -89,8 +89,8 @@ def test_rejected_results_are_counted_by_reason(service: TestClient) -> None:
         service.post(POINTS, json=[quiet[0] | {"commit": "other"}, quiet[1] | {"value": None}])
     app_of(service).state.context.rejections.flush()
     rejected = health(service)["rejected"]
-    assert sorted(one["results"] for one in rejected) == [2, 2]
-    reasons = " ".join(one["reason"] for one in rejected)
+    assert sorted(rejection["results"] for rejection in rejected) == [2, 2]
+    reasons = " ".join(rejection["reason"] for rejection in rejected)
     assert "value" in reasons
     assert "commit" in reasons
     assert "4</span> <span>results rejected" in " ".join(service.get("/data-health").text.split())
@@ -99,8 +99,8 @@ def test_rejected_results_are_counted_by_reason(service: TestClient) -> None:
 def test_lag_lasts_until_the_background_work_is_done(service: TestClient) -> None:
     service.post(POINTS, json=[*sent("a"), *sent("b")])
     time.sleep(0.05)
-    behind = service.get("/api/v1/data-health").json()
-    assert behind["waiting"] == 2
-    assert behind["lag"] >= 50
+    waiting = service.get("/api/v1/data-health").json()
+    assert waiting["waiting"] == 2
+    assert waiting["lag"] >= 50
     done = health(service)
     assert (done["waiting"], done["lag"]) == (0, 0)

@@ -33,20 +33,20 @@ def test_reasons_equal_those_of_the_model_and_are_stored(
     path = path_of(client, 25)
     reply = client.get(f"{path}/reasons").json()["reasons"]
     model = TriageModel.load(artifact)
-    assert {one["name"] for one in reply} == set(model.columns)
-    sizes = [abs(one["contribution"]) for one in reply]
+    assert {row["name"] for row in reply} == set(model.columns)
+    sizes = [abs(row["contribution"]) for row in reply]
     assert sizes == sorted(sizes, reverse=True)
     with store_of(client).read() as connection:
         [kept] = reading.points_of(connection, 1, first=25, last=25)
-    assert [(one["name"], one["part"]) for one in kept.reasons] == [
-        (one["name"], one["contribution"]) for one in reply
+    assert [(reason["name"], reason["part"]) for reason in kept.reasons] == [
+        (row["name"], row["contribution"]) for row in reply
     ]
     base, parts = model.reasons(_row(reply, model))
     assert base + float(parts.sum()) == pytest.approx(kept.decision.probability)
 
 
 def _row(reply: list[dict[str, Any]], model: TriageModel) -> Floats:
-    values = {str(one["name"]): one["value"] for one in reply}
+    values = {str(row["name"]): row["value"] for row in reply}
     return np.array([[values[name] for name in model.columns]])
 
 
@@ -54,11 +54,11 @@ def test_reasons_of_a_replaced_model_answer_409_unless_stored(
     client: TestClient, artifact: Path
 ) -> None:
     path = path_of(client, 25)
-    asked = client.get(f"{path}/reasons").json()
+    requested = client.get(f"{path}/reasons").json()
     small_model(seed=1).save(artifact)
     assert app_of(client).state.context.watch.check()
     assert load_model(artifact).judge.version in client.get("/api/v1/model").text
-    assert client.get(f"{path}/reasons").json() == asked
+    assert client.get(f"{path}/reasons").json() == requested
     other = client.get(path.replace("/25", "/24") + "/reasons")
     assert (other.status_code, other.json()["error"]["kind"]) == (409, "conflict")
 
@@ -74,13 +74,13 @@ def test_revisions_list_all_values_current_first(client: TestClient) -> None:
     for value in (5.0, 4.0, 7.0, 7.0):
         number = client.post(POINTS, json=result(3, value)).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}/points/3/revisions"
-    found = client.get(path).json()
-    assert [(one["value"], one["is_current"]) for one in found["revisions"]] == [
+    answer = client.get(path).json()
+    assert [(revision["value"], revision["is_current"]) for revision in answer["revisions"]] == [
         (7.0, True),
         (4.0, False),
         (5.0, False),
     ]
-    assert found["next"] is None
+    assert answer["next"] is None
     first = client.get(path, params={"limit": 2}).json()
     rest = client.get(path, params={"limit": 2, "after": first["next"]}).json()
-    assert first["revisions"] + rest["revisions"] == found["revisions"]
+    assert first["revisions"] + rest["revisions"] == answer["revisions"]

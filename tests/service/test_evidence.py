@@ -14,9 +14,9 @@ from tests.service.samples import POINTS, steps
 def changed(client: TestClient) -> TestClient:
     """A service with two variants of a test that step at one commit."""
     sent = [
-        {**one, "variant": variant, "commit": f"c{one['order']}", "direction": -1}
+        {**row, "variant": variant, "commit": f"c{row['order']}", "direction": -1}
         for variant in ("linux", "arm")
-        for one in steps("insert")
+        for row in steps("insert")
     ]
     assert client.post(POINTS, json=sent).status_code == 200
     refresh_loop(client).run_once(clusters=False)
@@ -24,9 +24,9 @@ def changed(client: TestClient) -> TestClient:
 
 
 def answer(client: TestClient, path: str, **query: Any) -> Any:
-    found = client.get(f"/api/v1{path}", params=query)
-    assert found.status_code == 200, found.text
-    return found.json()
+    reply = client.get(f"/api/v1{path}", params=query)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
 
 
 def test_the_chart_of_a_series_matches_its_schema(changed: TestClient) -> None:
@@ -39,9 +39,9 @@ def test_the_chart_of_a_series_matches_its_schema(changed: TestClient) -> None:
 
 def test_the_evidence_about_a_change_point_agrees(changed: TestClient) -> None:
     suspects = answer(changed, "/change-points/1/suspects")
-    assert [one["commit"] for one in suspects["commits"]] == ["c25"]
+    assert [commit["commit"] for commit in suspects["commits"]] == ["c25"]
     siblings = answer(changed, "/change-points/1/siblings")
-    assert [one["state"] for one in siblings["siblings"]] == ["moved"]
+    assert [sibling["state"] for sibling in siblings["siblings"]] == ["moved"]
     assert siblings["rose"] == 1
     reasons = answer(changed, "/change-points/1/reasons")
     assert "1 of 1 sibling series rose at the same commit." in reasons["facts"]
@@ -59,9 +59,9 @@ def test_cases_alike_appear_after_a_verdict(changed: TestClient) -> None:
 
 def test_a_case_has_the_labels_of_its_series_whatever_they_hold(client: TestClient) -> None:
     sent = [
-        {**one, "variant": variant, "args": {"path": "a/b"}, "direction": -1}
+        {**row, "variant": variant, "args": {"path": "a/b"}, "direction": -1}
         for variant in ("linux", "arm/64")
-        for one in steps("read/write")
+        for row in steps("read/write")
     ]
     assert client.post(POINTS, json=sent).status_code == 200
     refresh_loop(client).run_once(clusters=False)
@@ -75,7 +75,7 @@ def test_a_commit_answers_with_its_changes_and_a_text(changed: TestClient) -> No
     [row] = answer(changed, "/commits", project="db")["commits"]
     assert (row["order"], row["worse"]) == (25, 2)
     commit = answer(changed, "/commit", project="db", order=25)
-    assert [one["effect"] for one in commit["changed"]] == ["worse", "worse"]
+    assert [change["effect"] for change in commit["changed"]] == ["worse", "worse"]
     assert "Worse: 2 series" in commit["text"]
     assert commit["text"].endswith("/commit?project=db&order=25")
 

@@ -54,7 +54,7 @@ def test_verdicts_lead_to_a_model_that_decides(
             retrained(client)
             state = client.get("/api/v1/retraining").json()
             assert (state["latest"]["state"], state["latest"]["verdicts"]) == ("done", 100)
-            files = {one["name"]: one for one in state["comparison"]}
+            files = {model["name"]: model for model in state["comparison"]}
             label_free = files["label_free"]
             assert label_free["may_release"]
             auc = next(row for row in label_free["measures"] if row["measure"] == "AUC")
@@ -69,5 +69,5 @@ def test_verdicts_lead_to_a_model_that_decides(
             assert (project / "served" / "label_free.baro").is_file()
             after = client.get("/api/v1/model/record").json()
             assert after["due"]["new"] == 0
-            assert {one["name"]: one["number"] for one in after["files"]}["label_free"] == 1
+            assert {file["name"]: file["number"] for file in after["files"]}["label_free"] == 1
             assert "Model 1 scores the queue" in client.get("/model").text

@@ -16,7 +16,11 @@ def names(client: TestClient) -> dict[int, str]:
 @pytest.fixture
 def filled(client: TestClient) -> TestClient:
     """Two series of three results: the second has the later ones."""
-    sent = [result(order, test=test) for test, at in (("a", 0), ("b", 3)) for order in (at, at + 1)]
+    sent = [
+        result(order, test=test)
+        for test, begin in (("a", 0), ("b", 3))
+        for order in (begin, begin + 1)
+    ]
     assert client.post(POINTS, json={"points": sent}).status_code == 200
     return client
 
@@ -53,7 +57,7 @@ def test_retired_and_deleted_series(filled: TestClient) -> None:
     assert (entry["action"], entry["subject"]) == ("delete series", "series 1")
 
 
-def test_prune_counts_unless_told_to_delete(filled: TestClient) -> None:
+def test_prune_only_counts_without_the_option_to_delete(filled: TestClient) -> None:
     answer = filled.post("/api/v1/prune", json={"older_than_days": 400})
     nothing = {"series": 0, "points": 0, "candidates": 0, "kept": 0}
     assert answer.json() == {**nothing, "dry_run": True}

@@ -38,8 +38,8 @@ def _described(text: dict[str, Any]) -> Iterator[Shown]:
     for path, operations in text["paths"].items():
         for method, operation in operations.items():
             place = f"{method.upper()} {path}"
-            for one in operation.get("parameters", ()):
-                yield f"{place}: {one['in']} {one['name']}", one
+            for parameter in operation.get("parameters", ()):
+                yield f"{place}: {parameter['in']} {parameter['name']}", parameter
             for status, answer in operation["responses"].items():
                 for media, content in answer.get("content", {}).items():
                     yield f"{place}: {status} {media}", content
@@ -50,10 +50,10 @@ def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
     schema = holder["schema"]
     if "$ref" in schema:
         schema = text["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    own = [one["value"] for one in holder.get("examples", {}).values()]
+    examples = [item["value"] for item in holder.get("examples", {}).values()]
     return [
         *([holder["example"]] if "example" in holder else []),
-        *own,
+        *examples,
         *schema.get("examples", []),
     ]
 

@@ -106,16 +106,16 @@ def test_metrics_count_requests_and_points(client: TestClient) -> None:
     client.post(POINTS, json=steps("insert"))
     client.post(POINTS, json=[result(1, test="query"), 7])
     client.get("/nowhere/at/all")
-    found = scraped(client)
-    assert found["barograph_points_total", "written"] == 31
-    assert found["barograph_points_total", "rejected"] == 1
-    assert found["barograph_changes_total",] >= 1
-    assert found["barograph_http_requests_total", "POST", POINTS, "200"] == 2
-    assert found["barograph_http_requests_total", "GET", "none", "404"] == 1
-    assert (found["barograph_ready",], found["barograph_store_up",]) == (1, 1)
-    assert found["barograph_series_waiting",] == 2
+    metrics = scraped(client)
+    assert metrics["barograph_points_total", "written"] == 31
+    assert metrics["barograph_points_total", "rejected"] == 1
+    assert metrics["barograph_changes_total",] >= 1
+    assert metrics["barograph_http_requests_total", "POST", POINTS, "200"] == 2
+    assert metrics["barograph_http_requests_total", "GET", "none", "404"] == 1
+    assert (metrics["barograph_ready",], metrics["barograph_store_up",]) == (1, 1)
+    assert metrics["barograph_series_waiting",] == 2
     version = client.get("/api/v1/model").json()["version"]
-    assert found["barograph_model_info", version] == 1
+    assert metrics["barograph_model_info", version] == 1
 
 
 @pytest.fixture
@@ -139,22 +139,24 @@ def test_metrics_report_that_the_store_is_down(
     client.post(POINTS, json=steps("insert"))
     down(client)
     assert client.get("/api/v1/series").status_code == 503
-    found = scraped(client)
-    assert (found["barograph_ready",], found["barograph_store_up",]) == (0, 0)
-    assert math.isnan(found["barograph_series_waiting",])
-    assert found["barograph_points_total", "written"] == 30
-    assert found["barograph_http_requests_total", "GET", "/api/v1/series", "503"] == 1
+    metrics = scraped(client)
+    assert (metrics["barograph_ready",], metrics["barograph_store_up",]) == (0, 0)
+    assert math.isnan(metrics["barograph_series_waiting",])
+    assert metrics["barograph_points_total", "written"] == 30
+    assert metrics["barograph_http_requests_total", "GET", "/api/v1/series", "503"] == 1
 
 
 def test_metrics_accept_cached_tokens_while_the_store_is_down(
     client: TestClient, down: Callable[[TestClient], None]
 ) -> None:
-    known, weak, new = (make_token(client, one) for one in (Scope.READ, Scope.INGEST, Scope.ADMIN))
+    known, weak, new = (
+        make_token(client, scope) for scope in (Scope.READ, Scope.INGEST, Scope.ADMIN)
+    )
     scraped(client, known)
     assert client.get("/metrics", headers=weak).status_code == 403
     down(client)
     assert scraped(client, known)["barograph_store_up",] == 0
-    codes = [client.get("/metrics", headers=one).status_code for one in ({}, weak, new)]
+    codes = [client.get("/metrics", headers=headers).status_code for headers in ({}, weak, new)]
     assert codes == [503, 403, 503]
     wrong = {"Authorization": "Bearer baro_wrong"}
     assert client.get("/metrics", headers=wrong).status_code == 503

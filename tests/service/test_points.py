@@ -68,8 +68,8 @@ def test_post_points_takes_every_form_of_a_batch(client: TestClient, form: str) 
     status, reply = post(client, body, **headers)
     assert status == 200
     assert counts(reply) == (30, 0, 0, 0)
-    found = [row["order"] for row in reply["decisions"] if row["is_change"]]
-    assert 25 in found
+    actual = [row["order"] for row in reply["decisions"] if row["is_change"]]
+    assert 25 in actual
 
 
 def test_same_batch_again_writes_nothing(client: TestClient) -> None:
@@ -128,16 +128,18 @@ ARGUMENTS = (8, 8.0, "8", True, 1, "true", None, 0.5, [1, "a"], {"b": None, "a":
 
 
 def test_arguments_are_compared_as_in_load(client: TestClient) -> None:
-    rows = [result(k, args={"n": one, "a": "x"}) for k, one in enumerate(ARGUMENTS)]
+    rows = [result(k, args={"n": argument, "a": "x"}) for k, argument in enumerate(ARGUMENTS)]
     reply = sent(client, rows)
     listed = client.get("/api/v1/series").json()["series"]
-    args = {one["id"]: one["args"] for one in listed}
-    assert [args[one["series"]] for one in reply["decisions"]] == [
+    args = {series["id"]: series["args"] for series in listed}
+    assert [args[decision["series"]] for decision in reply["decisions"]] == [
         dict(identity_of({"test": "x", "args": row["args"]}).args) for row in rows
     ]
-    numbers = [one["series"] for one in reply["decisions"]]
+    numbers = [decision["series"] for decision in reply["decisions"]]
     assert len(set(numbers)) == len(listed) == 7
-    assert [one["series"] for one in sent(client, rows[::-1])["decisions"]] == numbers[::-1]
+    assert [decision["series"] for decision in sent(client, rows[::-1])["decisions"]] == numbers[
+        ::-1
+    ]
 
 
 DEEP = b"[" * 50_000 + b"]" * 50_000
@@ -237,7 +239,7 @@ def test_gzip_of_many_tiny_members_takes_linear_time(client: TestClient) -> None
 
 def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
     body = json.dumps(steps("insert")).encode()
-    pieces = [body[at : at + 7] for at in range(0, len(body), 7)] + [b" " * 100_000]
+    pieces = [body[start : start + 7] for start in range(0, len(body), 7)] + [b" " * 100_000]
     packed = b"".join(gzip.compress(piece, mtime=0) for piece in pieces)
     assert post(client, packed, Content_Encoding="gzip")[0] == 200
 

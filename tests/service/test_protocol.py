@@ -64,12 +64,16 @@ def answer(sent: bytes, port: int) -> bytes:
 
 
 def reply(stream: socket.socket) -> bytes:
-    found = b""
+    received = b""
     while piece := stream.recv(65_536):
-        found += piece
-        if b"200 OK" in found and found.count(b"\r\n\r\n") and not found.endswith(b"\r\n\r\n"):
+        received += piece
+        if (
+            b"200 OK" in received
+            and received.count(b"\r\n\r\n")
+            and not received.endswith(b"\r\n\r\n")
+        ):
             break
-    return found
+    return received
 
 
 def test_requests_pass_and_connections_are_kept() -> None:
@@ -97,11 +101,11 @@ def test_large_heads_answer_431_at_once(piece: bytes) -> None:
 def test_complete_head_beyond_the_limit_answers_431() -> None:
     with running(ConnectionLimits(max_head=2000)) as port:
         assert answer(ASK % b"" + b"", port).startswith(b"HTTP/1.1 200")
-        found = answer(b"GET / HTTP/1.1\r\nHost: x\r\nX-A: %s\r\n\r\n" % (b"a" * 3000), port)
-        assert found.startswith(b"HTTP/1.1 431")
-        assert b"the headers are larger than 2000 bytes" in found
-        found = answer(b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 3000), port)
-        assert found.startswith(b"HTTP/1.1 431")
+        refusal = answer(b"GET / HTTP/1.1\r\nHost: x\r\nX-A: %s\r\n\r\n" % (b"a" * 3000), port)
+        assert refusal.startswith(b"HTTP/1.1 431")
+        assert b"the headers are larger than 2000 bytes" in refusal
+        refusal = answer(b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 3000), port)
+        assert refusal.startswith(b"HTTP/1.1 431")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ def test_half_sent_requests_end_at_the_deadline(sent: bytes, expected: bytes) ->
 
 
 @pytest.mark.parametrize(("pause", "is_read"), [(0.01, True), (3.0, False)])
-def test_answer_that_nobody_reads_ends_the_connection(pause: float, *, is_read: bool) -> None:
+def test_unread_answer_ends_the_connection(pause: float, *, is_read: bool) -> None:
     with running(ConnectionLimits(answer_seconds=1.5)) as port, connect(port) as stream:
         stream.sendall(ASK % b"large")
         size = len(stream.recv(1 << 18))
@@ -249,10 +253,10 @@ def test_one_address_may_not_take_all_connections() -> None:
             for stream in (first, second):
                 stream.sendall(ASK % b"")
                 assert reply(stream).startswith(b"HTTP/1.1 200")
-            found = answer(ASK % b"", port)
-            assert found.startswith(b"HTTP/1.1 503")
-            assert b"too many connections from 127.0.0.1" in found
-            assert b"retry-after: " in found
+            refusal = answer(ASK % b"", port)
+            assert refusal.startswith(b"HTTP/1.1 503")
+            assert b"too many connections from 127.0.0.1" in refusal
+            assert b"retry-after: " in refusal
             assert answer(ASK % b"health", port).startswith(b"HTTP/1.1 200")
         wait_for(lambda: answer(ASK % b"", port).startswith(b"HTTP/1.1 200"))
 

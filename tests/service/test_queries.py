@@ -17,24 +17,24 @@ def store_url(url: str) -> str:
 
 
 def pages(client: TestClient, path: str, rows: str, key: str, **options: Any) -> list[Any]:
-    found: list[Any] = []
+    entries: list[Any] = []
     following = None
     while True:
         query = options | ({} if following is None else {key: following})
         reply = client.get(path, params=query).json()
-        found += reply[rows]
+        entries += reply[rows]
         following = reply["next"]
         if following is None:
-            return found
+            return entries
 
 
 def test_series_are_found_by_their_labels(client: TestClient) -> None:
     rows = [result(1, test=f"t{k % 3}", project=f"p{k % 2}") for k in range(6)]
     client.post(POINTS, json=rows)
     assert len(pages(client, "/api/v1/series", "series", "after", limit=2)) == 6
-    [one] = pages(client, "/api/v1/series", "series", "after", test="t1", project="p1")
-    assert (one["test"], one["project"], one["args"]) == ("t1", "p1", {})
-    assert client.get(f"/api/v1/series/{one['id']}").json() == one
+    [entry] = pages(client, "/api/v1/series", "series", "after", test="t1", project="p1")
+    assert (entry["test"], entry["project"], entry["args"]) == ("t1", "p1", {})
+    assert client.get(f"/api/v1/series/{entry['id']}").json() == entry
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 100])
@@ -43,16 +43,18 @@ def test_pages_of_points_keep_commits_whole(client: TestClient, limit: int) -> N
     number = client.post(POINTS, json=rows).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}"
     points = pages(client, f"{path}/points", "points", "from_order", limit=limit)
-    assert [one["value"] for one in points] == [row["value"] for row in rows]
+    assert [point["value"] for point in points] == [row["value"] for row in rows]
     decided = pages(client, f"{path}/decisions", "decisions", "from_order", limit=limit)
-    assert [one["order"] for one in decided] == list(range(7))
-    firsts = [one for one in points if one["run"] == "r0"]
-    assert [one["probability"] for one in decided] == [one["probability"] for one in firsts]
-    assert [one["settled"] is None for one in points] == [one["run"] != "r0" for one in points]
+    assert [point["order"] for point in decided] == list(range(7))
+    firsts = [point for point in points if point["run"] == "r0"]
+    assert [point["probability"] for point in decided] == [point["probability"] for point in firsts]
+    assert [point["settled"] is None for point in points] == [
+        point["run"] != "r0" for point in points
+    ]
     changes = pages(
         client, f"{path}/decisions", "decisions", "from_order", limit=limit, changes_only=True
     )
-    assert changes == [one for one in decided if one["is_change"]]
+    assert changes == [point for point in decided if point["is_change"]]
 
 
 def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
@@ -66,15 +68,15 @@ def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
     assert (change["series"], change["order"], change["detector"]) == (number, 25, "Hunter")
     path = f"/api/v1/change-points/{change['id']}"
     verdict = {"verdict": "true_positive", "note": "fixed"}
-    given = client.post(f"{path}/verdict", json=verdict, headers=triage)
-    assert given.status_code == 200, given.text
+    answer = client.post(f"{path}/verdict", json=verdict, headers=triage)
+    assert answer.status_code == 200, answer.text
     detail = client.get(path, headers=read).json()
     assert detail["verdict"] == "true_positive"
-    assert [(one["who"], one["note"]) for one in detail["verdicts"]] == [("triage", "fixed")]
+    assert [(entry["who"], entry["note"]) for entry in detail["verdicts"]] == [("triage", "fixed")]
     reply = client.get("/api/v1/change-points", params=waiting, headers=read).json()
     assert reply["change_points"] == []
     mine = client.get(f"/api/v1/series/{number}/change-points", headers=read).json()
-    assert [one["id"] for one in mine["change_points"]] == [change["id"]]
+    assert [point["id"] for point in mine["change_points"]] == [change["id"]]
 
 
 def test_post_verdict_refuses_missing_change_points_and_unknown_verdicts(
@@ -93,23 +95,27 @@ def test_one_verdict_on_many_change_points_is_undone_in_one_step(client: TestCli
     refresh_loop(client).run_once(clusters=False)
     triage = make_token(client, Scope.TRIAGE, Scope.READ)
     listed = client.get("/api/v1/change-points", headers=triage).json()["change_points"]
-    seen = [{"id": one["id"], "version": one["version"]} for one in listed]
+    seen = [{"id": series["id"], "version": series["version"]} for series in listed]
     body = {"verdict": "unsure", "reason": "host", "change_points": [*seen, {"id": 99}]}
     keyed = triage | {"Idempotency-Key": "k1"}
-    given = client.post("/api/v1/verdicts", json=body, headers=keyed).json()
-    assert given["saved"] == [{"id": one["id"], "version": 1} for one in seen]
-    assert [(one["id"], one["why"]) for one in given["refused"]] == [(99, "gone")]
-    assert client.post("/api/v1/verdicts", json=body, headers=keyed).json() == given
+    answer = client.post("/api/v1/verdicts", json=body, headers=keyed).json()
+    assert answer["saved"] == [{"id": point["id"], "version": 1} for point in seen]
+    assert [(item["id"], item["why"]) for item in answer["refused"]] == [(99, "gone")]
+    assert client.post("/api/v1/verdicts", json=body, headers=keyed).json() == answer
     stale = {"verdict": "true_positive", "version": 0}
     path = f"/api/v1/change-points/{seen[0]['id']}/verdict"
     refused = client.post(path, json=stale, headers=triage)
     assert refused.status_code == 409
     assert "decided meanwhile: unsure by triage-read" in refused.text
-    undo = f"/api/v1/verdicts/{given['batch']}/undo"
+    undo = f"/api/v1/verdicts/{answer['batch']}/undo"
     assert len(client.post(undo, headers=triage).json()["saved"]) == 2
     assert client.post("/api/v1/verdicts/99/undo", headers=triage).status_code == 404
     first = client.get("/api/v1/verdicts", params={"limit": 3}, headers=triage).json()
-    assert [one["verdict"] for one in first["verdicts"]] == ["not_triaged", "not_triaged", "unsure"]
+    assert [entry["verdict"] for entry in first["verdicts"]] == [
+        "not_triaged",
+        "not_triaged",
+        "unsure",
+    ]
     rest = {"before": first["next"], "limit": 3}
     last = client.get("/api/v1/verdicts", params=rest, headers=triage).json()
     assert (len(last["verdicts"]), last["next"]) == (1, None)
@@ -121,8 +127,8 @@ def test_audit_lists_who_did_what(client: TestClient) -> None:
     make_token(client, Scope.ADMIN)
     admin = make_token(client, Scope.ADMIN, Scope.READ)
     acts = client.get("/api/v1/audit", headers=admin).json()["entries"]
-    assert [(one["who"], one["action"]) for one in acts][-1] == ("local", "ingest")
-    assert {one["action"] for one in acts} == {"ingest", "token created"}
+    assert [(act["who"], act["action"]) for act in acts][-1] == ("local", "ingest")
+    assert {act["action"] for act in acts} == {"ingest", "token created"}
 
 
 def rows_for(client: TestClient) -> tuple[list[str], list[list[float]]]:

@@ -38,17 +38,17 @@ def queue_of(board: TestClient, query: str = "") -> Any:
 
 
 def decide(board: TestClient, verdict: str, *members: Any) -> None:
-    points = [{"id": one["id"], "version": one["version"]} for one in members]
-    given = {"verdict": verdict, "change_points": points}
-    assert board.post("/api/v1/verdicts", json=given).json()["refused"] == []
+    points = [{"id": member["id"], "version": member["version"]} for member in members]
+    body = {"verdict": verdict, "change_points": points}
+    assert board.post("/api/v1/verdicts", json=body).json()["refused"] == []
 
 
 def test_the_queue_groups_by_commit_and_direction(board: TestClient) -> None:
-    found = queue_of(board)
-    shapes = [(g["order"], g["effect"], len(g["members"])) for g in found["groups"]]
+    page = queue_of(board)
+    shapes = [(g["order"], g["effect"], len(g["members"])) for g in page["groups"]]
     assert shapes == [(25, "worse", 2), (15, "better", 1)]
-    assert (found["total"], found["change_points"], found["next"]) == (2, 3, None)
-    [member] = found["groups"][1]["members"]
+    assert (page["total"], page["change_points"], page["next"]) == (2, 3, None)
+    [member] = page["groups"][1]["members"]
     assert (member["version"], member["last_before"], round(member["percent"])) == (0, 14, -20)
 
 
@@ -108,8 +108,8 @@ def test_a_sort_that_tears_commits_apart_shows_the_commit_in_each_row(board: Tes
 
 
 def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> None:
-    given = {"canary": ["*/find*"], "low_priority": [], "informational": []}
-    assert board.put("/api/v1/patterns", json=given).json() == given
+    patterns = {"canary": ["*/find*"], "low_priority": [], "informational": []}
+    assert board.put("/api/v1/patterns", json=patterns).json() == patterns
     assert queue_of(board)["hidden"] == {"canary": 1}
     assert "1 group hidden: 1 canary." in board.get("/").text
     assert queue_of(board, "?show=canary")["total"] == 2
@@ -117,9 +117,9 @@ def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> Non
 
 def test_patterns_need_the_scope_admin(board: TestClient) -> None:
     triage = make_token(board, Scope.TRIAGE, Scope.READ)
-    given: dict[str, list[str]] = {"canary": [], "low_priority": [], "informational": []}
-    assert board.put("/api/v1/patterns", json=given, headers=triage).status_code == 403
-    assert board.get("/api/v1/patterns", headers=triage).json() == given
+    patterns: dict[str, list[str]] = {"canary": [], "low_priority": [], "informational": []}
+    assert board.put("/api/v1/patterns", json=patterns, headers=triage).status_code == 403
+    assert board.get("/api/v1/patterns", headers=triage).json() == patterns
 
 
 @pytest.mark.parametrize("name", ["Morning triage", "a/b", "/"])
@@ -143,13 +143,13 @@ def test_a_reader_sees_the_queue_and_the_missing_scope(board: TestClient) -> Non
 def test_processed_shows_who_decided_and_why(board: TestClient) -> None:
     assert "No verdicts yet" in board.get("/processed").text
     [member] = queue_of(board, "?test=find")["groups"][0]["members"]
-    given = {
+    patterns = {
         "verdict": "false_positive",
         "reason": "host",
         "note": "a noisy <host>",
         "change_points": [{"id": member["id"], "version": 0}],
     }
-    assert board.post("/api/v1/verdicts", json=given).json()["refused"] == []
+    assert board.post("/api/v1/verdicts", json=patterns).json()["refused"] == []
     page = board.get("/processed").text
     assert "Noise 1" in page
     assert "a noisy &lt;host&gt;" in page
@@ -162,11 +162,16 @@ def test_processed_change_points_are_json_too(board: TestClient) -> None:
     assert board.get("/api/v1/processed").json()["change_points"] == []
     decide(board, "false_positive", *queue_of(board, "?test=find")["groups"][0]["members"])
     decide(board, "unsure", *queue_of(board)["groups"][0]["members"])
-    found = board.get("/api/v1/processed?limit=2").json()
-    assert [one["verdict"] for one in found["change_points"]] == ["unsure", "unsure"]
-    assert (found["counts"], found["next"]) == ({"false_positive": 1, "unsure": 2}, 2)
-    [one] = board.get("/api/v1/processed?verdict=false_positive&test=find").json()["change_points"]
-    assert (one["who"], one["version"], round(one["percent"])) == ("local", 1, -20)
+    answer = board.get("/api/v1/processed?limit=2").json()
+    assert [change_point["verdict"] for change_point in answer["change_points"]] == [
+        "unsure",
+        "unsure",
+    ]
+    assert (answer["counts"], answer["next"]) == ({"false_positive": 1, "unsure": 2}, 2)
+    [point] = board.get("/api/v1/processed?verdict=false_positive&test=find").json()[
+        "change_points"
+    ]
+    assert (point["who"], point["version"], round(point["percent"])) == ("local", 1, -20)
     assert board.get("/api/v1/processed?who=nobody").json()["change_points"] == []
     assert board.get("/api/v1/processed?verdict=odd").status_code == 422
 
@@ -191,7 +196,7 @@ def test_a_page_can_ask_what_changed_in_its_groups(board: TestClient) -> None:
     address = f"/api/v1/queue/groups?of={other['id']},{worst['id']}"
     first, second = board.get(address).json()["groups"]
     assert first["members"] == second["members"]
-    assert {one["id"] for one in first["members"]} == {worst["id"], other["id"]}
+    assert {member["id"] for member in first["members"]} == {worst["id"], other["id"]}
     decide(board, "true_positive", worst)
     assert board.get(address).json()["groups"] == [
         {"of": other["id"], "members": [{"id": other["id"], "version": 0}]},
@@ -214,7 +219,7 @@ def test_the_time_that_the_queue_takes_is_from_the_verdicts_of_the_reader(
     clock = time.time_ns() // 1_000_000 - 3_600_000
     for number in range(12):
         clock += 30_000 if number != 5 else 600_000  # a break does not count
-        monkeypatch.setattr("barograph.triage.verdicts.now", lambda at=clock: at)
+        monkeypatch.setattr("barograph.triage.verdicts.now", lambda moment=clock: moment)
         [member] = members
         decide(board, "not_triaged", {**member, "version": number})
     assert board.get("/api/v1/board").json()["seconds_left"] == 60.0
@@ -225,7 +230,9 @@ def test_the_time_that_the_queue_takes_is_from_the_verdicts_of_the_reader(
 
 def test_all_clear_is_not_an_empty_table(board: TestClient) -> None:
     points = [
-        {"id": one["id"], "version": 0} for g in queue_of(board)["groups"] for one in g["members"]
+        {"id": member["id"], "version": 0}
+        for g in queue_of(board)["groups"]
+        for member in g["members"]
     ]
     board.post("/api/v1/verdicts", json={"verdict": "unsure", "change_points": points})
     page = board.get("/").text
@@ -234,5 +241,5 @@ def test_all_clear_is_not_an_empty_table(board: TestClient) -> None:
 
 
 def test_values_of_a_label_help_to_choose_a_filter(board: TestClient) -> None:
-    found = board.get("/api/v1/queue/values?label=project").json()
-    assert found == {"values": [{"value": "db", "count": 3}]}
+    answer = board.get("/api/v1/queue/values?label=project").json()
+    assert answer == {"values": [{"value": "db", "count": 3}]}

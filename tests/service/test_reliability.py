@@ -114,11 +114,13 @@ def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:
 
 
 def stored(client: httpx2.Client) -> dict[str, dict[int, Any]]:
-    found = {}
+    by_test = {}
     for series in client.get("/api/v1/series").json()["series"]:
         reply = client.get(f"/api/v1/series/{series['id']}/points", params={"limit": 10_000})
-        found[series["test"]] = {one["order"]: one["value"] for one in reply.json()["points"]}
-    return found
+        by_test[series["test"]] = {
+            point["order"]: point["value"] for point in reply.json()["points"]
+        }
+    return by_test
 
 
 def test_kill_during_ingest_loses_no_acknowledged_point(tmp_path: Path, artifact: Path) -> None:
@@ -134,15 +136,15 @@ def test_kill_during_ingest_loses_no_acknowledged_point(tmp_path: Path, artifact
             sender.join()
     assert len(kept) > KILLS
     with server(store, artifact) as (client, process):
-        found = stored(client)
+        points = stored(client)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE) == 0
     assert not store.with_name("killed.db-wal").exists()  # written back and closed
-    orders = {frozenset(values) for values in found.values()}
+    orders = {frozenset(values) for values in points.values()}
     assert len(orders) == 1, "a batch was written in part"
     assert set(kept) <= orders.pop()
     assert all(
-        found[f"t{k}"][order] == float(order * k % 17) for order in kept for k in range(WIDE)
+        points[f"t{k}"][order] == float(order * k % 17) for order in kept for k in range(WIDE)
     )
 
 
@@ -197,9 +199,9 @@ def test_concurrent_clients_leave_the_same_points_as_one_client(client: TestClie
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(one["written"] for one in answers) == 60
+    assert sum(answer["written"] for answer in answers) == 60
     points = client.get("/api/v1/series/1/points").json()["points"]
-    assert [one["value"] for one in points] == [row["value"] for row in rows]
+    assert [point["value"] for point in points] == [row["value"] for row in rows]
     for again in rows:
         again["test"] = "again"
     client.post(POINTS, json=rows)

@@ -51,15 +51,17 @@ def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
     _, models = learned()
     budget = Budget.released(models.online, models.confirm, "early", 10.0)
     detector = OnlineDetector(models.online, models.confirm, budget=budget)
-    alarms = [at for at, value in enumerate(values()) if detector.update(float(value)).is_change]
+    alarms = [
+        order for order, value in enumerate(values()) if detector.update(float(value)).is_change
+    ]
     steps = [
         {
-            "kind": one.kind.value,
-            "order": one.index,
-            "probability": one.probability,
-            "from_order": one.moved_from,
+            "kind": row.kind.value,
+            "order": row.index,
+            "probability": row.probability,
+            "from_order": row.moved_from,
         }
-        for one in detector.steps
+        for row in detector.steps
     ]
     return alarms, steps, {point.index for point in detector.change_points}
 
@@ -67,22 +69,28 @@ def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
 def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> None:
     alarms, steps, standing = detected()
     reply: list[dict[str, Any]] = []
-    for at, value in enumerate(values()):
-        answer = client.post(POINTS, json=result(at, float(value))).json()
+    for index, value in enumerate(values()):
+        answer = client.post(POINTS, json=result(index, float(value))).json()
         reply += answer["decisions"]
-    assert [one["order"] for one in reply if one["is_change"]] == alarms
-    assert [step for one in reply for step in one["steps"]] == steps
+    assert [row["order"] for row in reply if row["is_change"]] == alarms
+    assert [step for row in reply for step in row["steps"]] == steps
     again = client.post(POINTS, json=result(alarms[0], float(values()[alarms[0]]))).json()
     assert again["decisions"][0]["steps"] == reply[alarms[0]]["steps"]
     path = f"/api/v1/series/{reply[0]['series']}/decisions"
-    found = client.get(path).json()["decisions"]
-    kept = [step for one in found for step in one["steps"]]
-    assert kept == [{**one, "model": answer["model"]} for one in steps]
-    now = {one["order"]: one["current_state"] for one in found if one["current_state"]}
+    body = client.get(path).json()["decisions"]
+    kept = [step for decision in body for step in decision["steps"]]
+    assert kept == [{**row, "model": answer["model"]} for row in steps]
+    now = {
+        decision["order"]: decision["current_state"]
+        for decision in body
+        if decision["current_state"]
+    }
     assert {order for order, kind in now.items() if kind in ("called", "confirmed")} == standing
     changes = client.get(path, params={"changes_only": True}).json()["decisions"]
     assert changes == [
-        one for one in found if one["is_change"] or one["steps"] or one["current_state"]
+        decision
+        for decision in body
+        if decision["is_change"] or decision["steps"] or decision["current_state"]
     ]
     assert client.get("/api/v1/model").json()["second_look"]
 
@@ -90,20 +98,20 @@ def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> Non
 @pytest.mark.parametrize("again", [SecondLookConfig("sure", 3.0)])
 def test_suspect_is_settled_by_a_rerun(client: TestClient) -> None:
     noise = np.random.default_rng(0).normal(100.0, 1.0, 80).tolist()
-    sent = [result(at, value, commit=f"c{at}") for at, value in enumerate([*noise, 160.0])]
+    sent = [result(index, value, commit=f"c{index}") for index, value in enumerate([*noise, 160.0])]
     [*_, first] = client.post(POINTS, json=sent).json()["decisions"]
     assert (first["answer"], first["is_change"], first["reruns"]) == ("suspect", False, 1)
     assert first["surprise"] > 5
     [again] = client.post(POINTS, json={**sent[-1], "value": 159.0, "run": "2"}).json()["decisions"]
     assert (again["answer"], again["is_change"], again["reruns"]) == ("change", True, 0)
     later = [result(81 + k, 160.0 + k % 2, commit=f"c{81 + k}") for k in range(3)]
-    for one in client.post(POINTS, json=later).json()["decisions"]:
-        assert one["answer"] == "quiet"
-        assert abs(one["known_since"]["order"] - 80) <= 1
-        assert one["known_since"]["commit"] == f"c{one['known_since']['order']}"
+    for decision in client.post(POINTS, json=later).json()["decisions"]:
+        assert decision["answer"] == "quiet"
+        assert abs(decision["known_since"]["order"] - 80) <= 1
+        assert decision["known_since"]["commit"] == f"c{decision['known_since']['order']}"
     path = f"/api/v1/series/{again['series']}"
     points = client.get(f"{path}/points", params={"from_order": 80}).json()["points"]
-    assert [(one["run"], one["value"], one["settled"]) for one in points[:2]] == [
+    assert [(point["run"], point["value"], point["settled"]) for point in points[:2]] == [
         *(("", 160.0, 159.0), ("2", 159.0, None))
     ]
     decided = client.get(f"{path}/decisions", params={"from_order": 80}).json()["decisions"]

@@ -187,7 +187,7 @@ def test_sigterm_closes_the_store_and_exits_with_0(tmp_path: Path) -> None:
     assert not path.with_name("store.db-wal").exists()  # written back and closed
 
 
-def test_request_that_outlives_the_grace_of_a_shutdown_is_told_to_come_again(
+def test_request_that_outlives_a_shutdown_is_answered_with_retry_after(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered = threading.Event()
@@ -243,6 +243,6 @@ def test_pipelined_requests_meet_the_rate_limit(app: FastAPI) -> None:
         socket.create_connection(("127.0.0.1", port), PATIENCE) as line,
     ):
         line.sendall(request * 19 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        found = b"".join(iter(lambda: line.recv(65_536), b""))
-    assert found.count(b"HTTP/1.1 401") == BURST
-    assert found.count(b"HTTP/1.1 429") == 20 - BURST
+        received = b"".join(iter(lambda: line.recv(65_536), b""))
+    assert received.count(b"HTTP/1.1 401") == BURST
+    assert received.count(b"HTTP/1.1 429") == 20 - BURST

@@ -93,9 +93,9 @@ def test_write_by_cookie_needs_the_csrf_header(signed_in: TestClient) -> None:
     for headers in ({}, old):
         refused = signed_in.post("/api/v1/verdicts", json=body, headers=headers)
         assert (refused.status_code, CSRF in refused.text) == (403, True)
-    given = signed_in.post("/api/v1/verdicts", json=body, headers=csrf_of(signed_in))
-    assert given.status_code == 200
-    assert given.json()["refused"][0]["why"] == "gone"
+    answer = signed_in.post("/api/v1/verdicts", json=body, headers=csrf_of(signed_in))
+    assert answer.status_code == 200
+    assert answer.json()["refused"][0]["why"] == "gone"
 
 
 def test_session_has_the_scopes_of_its_token_only(client: TestClient) -> None:
@@ -156,10 +156,10 @@ def test_request_of_another_site_is_refused_even_with_token_or_cookie(
     signed_in: TestClient,
 ) -> None:
     bearer = make_token(signed_in, Scope.READ)
-    for own in ({}, bearer):
-        origin = own | {"Origin": "http://evil.example"}
+    for headers in ({}, bearer):
+        origin = headers | {"Origin": "http://evil.example"}
         assert signed_in.get("/api/v1/session", headers=origin).status_code == 403
-        host = own | {"Host": "evil.example"}
+        host = headers | {"Host": "evil.example"}
         assert signed_in.get("/api/v1/session", headers=host).status_code == 421
 
 

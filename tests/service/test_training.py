@@ -45,19 +45,19 @@ def decided(client: TestClient) -> TestClient:
 
     def work(connection: sa.Connection) -> None:
         model = store_of(client).model(connection, "label_free-1", 0.5)
-        found = connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)).all()
-        for number, probability in zip(found, (0.9, 0.6, 0.3, 0.9, 0.5, 0.6), strict=False):
+        numbers = connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)).all()
+        for number, probability in zip(numbers, (0.9, 0.6, 0.3, 0.9, 0.5, 0.6), strict=False):
             row = {"probability": probability, "model": model}
             connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
         real, noise = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
-        for number, verdict in zip(found[:4], (real, real, noise, noise), strict=True):
+        for number, verdict in zip(numbers[:4], (real, real, noise, noise), strict=True):
             record_batch(connection, [(number, None)], verdict, "ada", timestamp=now() - DAY)
 
     store_of(client).write(work)
     return client
 
 
-def test_record_compares_verdicts_with_what_was_said_before(decided: TestClient) -> None:
+def test_record_compares_verdicts_with_earlier_probabilities(decided: TestClient) -> None:
     answer = decided.get("/api/v1/model/record").json()
     recent = answer["recent"]
     assert (recent["agreement"]["hits"], recent["agreement"]["of"]) == (3, 4)
@@ -65,7 +65,7 @@ def test_record_compares_verdicts_with_what_was_said_before(decided: TestClient)
     assert answer["due"]["new"] == 4
     assert not answer["due"]["due"]
     assert len(answer["weeks"]) == 12
-    assert {one["name"]: one["number"] for one in answer["files"]}["label_free"] == 0
+    assert {file["name"]: file["number"] for file in answer["files"]}["label_free"] == 0
 
 
 def test_record_leaves_out_what_was_undone_or_reopened(decided: TestClient) -> None:
@@ -160,7 +160,9 @@ def retraining_client(tmp_path: Path, artifact: Path) -> Iterator[tuple[TestClie
             yield client, retraining
 
 
-def test_failed_retraining_says_why_and_another_can_start(tmp_path: Path, artifact: Path) -> None:
+def test_failed_retraining_reports_why_and_another_can_start(
+    tmp_path: Path, artifact: Path
+) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
         started = client.post("/api/v1/retraining")
         assert started.status_code == 202
@@ -226,7 +228,7 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
         assert client.post("/api/v1/retraining/release", json={"id": 1}).status_code == 409
         state = client.get("/api/v1/retraining").json()
         assert state["compared"]["released_by"] == "local"
-        assert [one["may_release"] for one in state["comparison"]] == [True, False]
+        assert [model["may_release"] for model in state["comparison"]] == [True, False]
         answer = client.post("/api/v1/model/rollback", json={"name": "label_free"})
         assert answer.status_code == 200
         assert file_digest(served) == digests[0]
@@ -248,8 +250,8 @@ def test_comparison_shows_agreement_and_calibration(decided: TestClient) -> None
     decision = {"promoted": True, "why": "not worse", "uses": {"label_free": facts}}
     finished(store_of(decided), {"files": {"label_free": decision}, "doubted": []})
     [file] = decided.get("/api/v1/retraining").json()["comparison"]
-    found = {one["measure"]: one["outcome"] for one in file["measures"]}
-    assert found == {
+    outcomes = {measure["measure"]: measure["outcome"] for measure in file["measures"]}
+    assert outcomes == {
         "AUC": "not certain",
         "Agreement": "not certain",
         "Brier score (lower is better)": "better",
@@ -324,6 +326,6 @@ def test_data_health_counts_rejections_within_seconds(client: TestClient) -> Non
     client.post(POINTS, json=[*steps("a"), {"test": "a", "order": 1}, {"test": "a", "order": 2}])
     rejections = client.app.state.context.rejections  # type: ignore[attr-defined]
     rejections.flush()
-    [found] = client.get("/api/v1/data-health").json()["rejected"]
-    assert found["results"] == 2
-    assert "value" in found["reason"]
+    [answer] = client.get("/api/v1/data-health").json()["rejected"]
+    assert answer["results"] == 2
+    assert "value" in answer["reason"]

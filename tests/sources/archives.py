@@ -61,9 +61,9 @@ def archive(
         "change_points": [bson.encode(fields) for fields in change_points],
     }
     blocks = [prelude(list(collections))]
-    for at in range(0, max(map(len, collections.values())), step):
+    for start in range(0, max(map(len, collections.values())), step):
         for name, documents in collections.items():
-            if documents[at : at + step]:
-                blocks.append(block(name, documents[at : at + step]))
+            if documents[start : start + step]:
+                blocks.append(block(name, documents[start : start + step]))
     blocks += [closing(name, documents) for name, documents in collections.items()]
     return b"".join(blocks)

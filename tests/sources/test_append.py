@@ -95,9 +95,9 @@ def test_parquet_keeps_the_types_and_the_columns_of_its_history(tmp_path: Path) 
     assert after["order"].to_pylist() == [7, 8, 8]
     assert after["note"].to_pylist() == ["box", None, None]
     assert after["time"].to_pylist()[1] == datetime(2026, 3, 2, 8, 15, 42, tzinfo=zone)
-    found = read_files([history], context=RunContext()).history
-    assert [one.values.tolist() for one in found] == [[4, 5.5], [6]]
-    assert found.directions.tolist() == [-1, -1]
+    loaded = read_files([history], context=RunContext()).history
+    assert [series.values.tolist() for series in loaded] == [[4, 5.5], [6]]
+    assert loaded.directions.tolist() == [-1, -1]
 
 
 def test_new_parquet_is_read_as_the_same_history_as_a_new_csv(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_same_commit_replaces_its_results_of_the_same_series_only(tmp_path: Path
     add(history, output(tmp_path, 3, 4), commit="a2")
     done = add(history, output(tmp_path, 9), commit="a1")
     assert (done.replaced, done.commits) == (1, {"a1": 1})
-    found = sorted((row["order"], row["test"], row["value"]) for row in rows(history))
-    assert found == [("1", "b0", "9"), ("1", "b1", "2"), ("2", "b0", "3"), ("2", "b1", "4")]
+    actual = sorted((row["order"], row["test"], row["value"]) for row in rows(history))
+    assert actual == [("1", "b0", "9"), ("1", "b1", "2"), ("2", "b0", "3"), ("2", "b1", "4")]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_named_run_is_kept_beside_other_runs_of_its_commit(tmp_path: Path) -> No
     add(history, output(tmp_path, 1), commit="a1")
     add(history, output(tmp_path, 2), commit="a1", run="second")
     add(history, output(tmp_path, 3), commit="a1", run="second")
-    found = [(row["run"], row["value"], row["order"]) for row in rows(history)]
-    assert found == [("", "1", "1"), ("second", "3", "1")]
+    actual = [(row["run"], row["value"], row["order"]) for row in rows(history)]
+    assert actual == [("", "1", "1"), ("second", "3", "1")]
 
 
 def test_unnamed_run_replaces_all_runs_of_its_commit(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_commit_of_another_branch_gets_an_order_of_its_own(tmp_path: Path) -> No
     add(history, output(tmp_path, 1), commit="a1", branch="feature")
     add(history, output(tmp_path, 2), commit="a2", branch="main")
     add(history, output(tmp_path, 3), commit="a1", branch="main")
-    found = [(row["branch"], row["order"], row["value"]) for row in rows(history)]
-    assert found == [("feature", "1", "1"), ("main", "2", "2"), ("main", "3", "3")]
+    actual = [(row["branch"], row["order"], row["value"]) for row in rows(history)]
+    assert actual == [("feature", "1", "1"), ("main", "2", "2"), ("main", "3", "3")]
 
 
 def test_columns_and_cells_of_others_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_arguments_are_recognised_in_both_shapes(tmp_path: Path) -> None:
     history.write_text(text, encoding="utf-8")
     more.write_text('commit,test,args,value\na1,b0,"{""size"": 8}",6\n', encoding="utf-8")
     assert append(history, [more], None, "", NOTHING, RunContext()).replaced == 1
-    found = sorted((row["args.size"], row["value"]) for row in rows(history))
-    assert found == [("16", "5"), ("8", "6")]
+    actual = sorted((row["args.size"], row["value"]) for row in rows(history))
+    assert actual == [("16", "5"), ("8", "6")]
 
 
 @pytest.mark.parametrize("name", ["history.ndjson", "history.jsonl", "history.json"])

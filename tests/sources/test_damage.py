@@ -43,8 +43,8 @@ def flip(places: list[tuple[float, int]]) -> Damage:
 
 def overwrite(share: float, number: int) -> Damage:
     def damage(data: bytes) -> bytes:
-        at = int(share * len(data))
-        return data[:at] + number.to_bytes(4, "little", signed=True) + data[at + 4 :]
+        start = int(share * len(data))
+        return data[:start] + number.to_bytes(4, "little", signed=True) + data[start + 4 :]
 
     return damage
 

@@ -39,12 +39,12 @@ def test_load_keeps_a_series_and_its_candidate(tmp_path: Path) -> None:
     assert history.orders.tolist() == [0, 10, 20, 30, 40]
     assert list(history.commits)[2] == f"{20:040x}"
     assert history.times[1] == (START.timestamp() + 36_000) * 1000
-    found = history.candidates
-    assert (found.series[0], found.index[0], found.orders[0]) == (0, 2, 20)
-    assert found.commits[0] == f"{20:040x}"
-    assert found.verdict[0] == Verdict.TRUE_POSITIVE
-    assert found.triaged_on[0] - found.calculated_on[0] == 86_400_000
-    assert found.algorithms[0] == "e_divisive_means 2"
+    candidates = history.candidates
+    assert (candidates.series[0], candidates.index[0], candidates.orders[0]) == (0, 2, 20)
+    assert candidates.commits[0] == f"{20:040x}"
+    assert candidates.verdict[0] == Verdict.TRUE_POSITIVE
+    assert candidates.triaged_on[0] - candidates.calculated_on[0] == 86_400_000
+    assert candidates.algorithms[0] == "e_divisive_means 2"
     assert (report.series, report.points, report.candidates) == (1, 5, 1)
 
 
@@ -190,7 +190,7 @@ def test_series_with_a_wrong_schema_is_skipped(
 def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
     second = series("a", count=3)
     history, report = loaded(tmp_path, [series("a"), second, series("b")])
-    assert [one.test for one in history.ids] == ["a", "b"]
+    assert [name.test for name in history.ids] == ["a", "b"]
     assert history.offsets.tolist() == [0, 5, 10]
     assert reasons(report, "series") == {"an earlier series has the same identity": 1}
     assert report.read["points"] - report.points == 3
@@ -261,15 +261,15 @@ def test_candidate_without_an_order_is_placed_by_commit(tmp_path: Path, order: i
     candidate = change_point(order=order or 0, commit=f"{30:040x}")
     candidate["order"] = order
     history, report = loaded(tmp_path, [series()], [candidate])
-    found = history.candidates
-    assert (found.index[0], found.orders[0]) == (3, 30)
+    candidates = history.candidates
+    assert (candidates.index[0], candidates.orders[0]) == (3, 30)
     assert report.corrected["candidates placed by their commit"] == 1
 
 
 def test_candidate_is_placed_by_order_if_its_commit_differs(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series()], [change_point(order=20, commit="else")])
-    found = history.candidates
-    assert (found.index[0], found.commits[0]) == (2, f"{20:040x}")
+    candidates = history.candidates
+    assert (candidates.index[0], candidates.commits[0]) == (2, f"{20:040x}")
     assert report.corrected["candidates placed by order, whose commit is another"] == 1
 
 

@@ -146,8 +146,8 @@ def test_empty_dump_is_refused(tmp_path: Path) -> None:
 def test_damaged_document_is_skipped(dump: Path, tmp_path: Path) -> None:
     path = dump / "time_series.bson"
     data = path.read_bytes()
-    at = data.index(b"\x02project\x00") + len(b"\x02project\x00")
-    path.write_bytes(data[:at] + b"\xff\xff\xff\x7f" + data[at + 4 :])
+    start = data.index(b"\x02project\x00") + len(b"\x02project\x00")
+    path.write_bytes(data[:start] + b"\xff\xff\xff\x7f" + data[start + 4 :])
     report = load(MongoDump(str(dump)), tmp_path / "out", max_skipped_share=0.5)
     assert report.series == 4
     example = report.skipped["series"]["damaged BSON"].examples[0]

@@ -142,21 +142,21 @@ def test_invalid_column_of_results_is_reported(tmp_path: Path, cell: str) -> Non
 def test_combining_is_numpys_aggregate_of_every_points_runs(
     rows: list[tuple[int, int, float, str | None]], aggregate: str
 ) -> None:
-    found = combine(results(rows), aggregate)
+    actual = combine(results(rows), aggregate)
     expected: dict[tuple[int, int], dict[object, float]] = {}
     for owner, order, value, run in rows:
         key = run if run is not None else ("", value)  # without a run, equal values are one
         expected.setdefault((owner, order), {})[key] = value
-    places = list(zip(found.points.owners.tolist(), found.points.orders.tolist(), strict=True))
+    places = list(zip(actual.points.owners.tolist(), actual.points.orders.tolist(), strict=True))
     assert places == sorted(expected)
     for k, place in enumerate(places):
         values = [*expected[place].values()]
-        assert found.repeats.counts[k] == len(values)
-        wanted = np.median(values) if aggregate == "median" else np.mean(values)
-        assert found.points.values[k] == pytest.approx(wanted)
+        assert actual.repeats.counts[k] == len(values)
+        target = np.median(values) if aggregate == "median" else np.mean(values)
+        assert actual.points.values[k] == pytest.approx(target)
         if len(values) == 1:
-            assert found.points.values[k] == values[0]
-            assert np.isnan(found.repeats.spreads[k])
+            assert actual.points.values[k] == values[0]
+            assert np.isnan(actual.repeats.spreads[k])
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9, 40])

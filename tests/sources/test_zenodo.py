@@ -214,8 +214,8 @@ def test_unusable_file_entry_is_refused(
 
 
 def test_content_link_is_preferred_to_self(server: Server, tmp_path: Path) -> None:
-    own = server.base + server.address("data.zip")
-    server.lies["data.zip"] = {"links": {"self": f"{server.base}/nowhere", "content": own}}
+    address = server.base + server.address("data.zip")
+    server.lies["data.zip"] = {"links": {"self": f"{server.base}/nowhere", "content": address}}
     assert dump_of(server, tmp_path).name == "mongo"
 
 

@@ -38,9 +38,9 @@ def _line(row: Iterable[object]) -> bytes:
 
 
 def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
-    own = series.c.digest
+    identity = series.c.digest
     return [
-        ("series", sa.select(own, series.c.direction).order_by(own)),
+        ("series", sa.select(identity, series.c.direction).order_by(identity)),
         ("points", _placed(points, "commit", "time", "value", "settled")),
         ("revisions", _placed(revisions, "value", "time")),
         (
@@ -51,23 +51,23 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ),
         (
             "steps",
-            sa.select(own, *(steps.c[name] for name in STEP))
+            sa.select(identity, *(steps.c[name] for name in STEP))
             .join(series, series.c.id == steps.c.series)
-            .order_by(own, steps.c.order),
+            .order_by(identity, steps.c.order),
         ),
         (
             "candidates",
-            sa.select(own, *(candidates.c[name] for name in ("order", "commit", "verdict")))
+            sa.select(identity, *(candidates.c[name] for name in ("order", "commit", "verdict")))
             .join(series, series.c.id == candidates.c.series)
             .where(candidates.c.present)
-            .order_by(own, candidates.c.order),
+            .order_by(identity, candidates.c.order),
         ),
         (
             "verdicts",
-            sa.select(own, *(verdicts.c[name] for name in ("verdict", "who", "given", "note")))
+            sa.select(identity, *(verdicts.c[name] for name in ("verdict", "who", "given", "note")))
             .join(candidates, candidates.c.id == verdicts.c.candidate)
             .join(series, series.c.id == candidates.c.series)
-            .order_by(own, candidates.c.order, verdicts.c.given, verdicts.c.id),
+            .order_by(identity, candidates.c.order, verdicts.c.given, verdicts.c.id),
         ),
     ]
 

@@ -27,8 +27,8 @@ class Rule:
         logs: list[AlarmLog] = []
         settled: list[float] = []
         reruns: list[int] = []
-        for sent, first, found, base, _, runs in stretches:
-            start, values, log = found, sent.copy(), AlarmLog()
+        for sent, first, previous, base, _, runs in stretches:
+            start, values, log = previous, sent.copy(), AlarmLog()
             for split in range(first, values.size):
                 kept = max(0, kept_from(base + split, self.history) - base)
                 reruns.append(0)

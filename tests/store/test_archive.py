@@ -49,8 +49,11 @@ def test_restore_recovers_every_table(
         assert restore(other, tmp_path / "out") == counts
         with told.read() as before, other.read() as after:
             assert digest(before) == digest(after)
-            said = verdicts.history(after, candidate=1)
-            assert [(one.who, one.note) for one in said] == [("ann", "but no"), ("ann", "sure")]
+            entries = verdicts.history(after, candidate=1)
+            assert [(entry.who, entry.note) for entry in entries] == [
+                ("ann", "but no"),
+                ("ann", "sure"),
+            ]
         archived(other, tmp_path / "back")
         # It goes on as the first would have: numbers, decisions and what waits.
         more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]

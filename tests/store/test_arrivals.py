@@ -41,7 +41,7 @@ def names(rows: list[arrivals.SilentSource]) -> list[str]:
     return [str(row.name) for row in rows]
 
 
-def test_silence_is_told_by_pipeline_and_by_series(store: Store) -> None:
+def test_silence_is_reported_by_pipeline_and_by_series(store: Store) -> None:
     with store.read() as connection:
         now = 30 * DAY
         assert names(arrivals.silent_pipelines(connection, now, 10)) == ["db / arm / cpu"]
@@ -72,8 +72,8 @@ def test_silence_begins_after_three_usual_gaps(store: Store) -> None:
 
 def test_series_with_few_results_is_never_silent(store: Store) -> None:
     with store.read() as connection:
-        found = arrivals.silent_pipelines(connection, 10_000 * DAY, 10)
-    assert "db / arm / new" not in names(found)
+        actual = arrivals.silent_pipelines(connection, 10_000 * DAY, 10)
+    assert "db / arm / new" not in names(actual)
 
 
 def test_result_after_that_of_a_later_commit_is_late(store: Store) -> None:
@@ -84,19 +84,21 @@ def test_result_after_that_of_a_later_commit_is_late(store: Store) -> None:
 
 def test_only_a_suspect_as_the_newest_result_waits(store: Store) -> None:
     suspect = {"answer": arrivals.SUSPECT, "reruns": 2, "settled": 99.0}
-    at = points.c.series == 2
+    is_second = points.c.series == 2
     with store.read() as connection:
         assert arrivals.waiting_suspects(connection, 10) == []
 
     def mark(connection: sa.Connection) -> None:
         for order in (5, 29):
-            connection.execute(sa.update(points).where(at, points.c.order == order).values(suspect))
+            connection.execute(
+                sa.update(points).where(is_second, points.c.order == order).values(suspect)
+            )
         arrivals.write(connection, arrivals.observe(connection, [2]))
 
     store.write(mark)
     with store.read() as connection:
-        [found] = arrivals.waiting_suspects(connection, 10)
-    assert (str(found.name), found.order, found.reruns) == ("db/arm/io/write/-", 29, 2)
+        [suspected] = arrivals.waiting_suspects(connection, 10)
+    assert (str(suspected.name), suspected.order, suspected.reruns) == ("db/arm/io/write/-", 29, 2)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,9 @@ def test_kind_of_a_day_that_is_full_keeps_its_own_row(store: Store) -> None:
     last = {f"value {number} is bad": 1 for number in range(3)}
     store.write(lambda connection: rejections.note(connection, many | last, day))
     with store.read() as connection:
-        results = {one.reason: one.results for one in rejections.recent(connection, day)}
+        results = {
+            rejection.reason: rejection.results for rejection in rejections.recent(connection, day)
+        }
     assert results["value … is bad"] == 3
 
 
@@ -158,7 +162,7 @@ def test_rejections_of_many_kinds_share_one_row(store: Store) -> None:
     many = {f"field{'x' * k} is wrong": 1 for k in range(150)}
     store.write(lambda connection: rejections.note(connection, many, 20 * rejections.DAY))
     with store.read() as connection:
-        found = rejections.recent(connection, 20 * rejections.DAY)
-    assert len(found) == rejections.KINDS + 1
-    assert sum(one.results for one in found) == 150
-    assert found[0].reason == rejections.OTHER
+        actual = rejections.recent(connection, 20 * rejections.DAY)
+    assert len(actual) == rejections.KINDS + 1
+    assert sum(rejection.results for rejection in actual) == 150
+    assert actual[0].reason == rejections.OTHER

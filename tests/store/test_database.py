@@ -41,10 +41,10 @@ def test_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path) -> No
 def test_sqlite_uses_wal_with_full_sync(tmp_path: Path) -> None:
     engine = database.connect(str(tmp_path / "store.db"))
     with database.reading(engine) as connection:
-        asked = ("journal_mode", "synchronous", "foreign_keys")
-        found = [connection.scalar(sa.text(f"PRAGMA {name}")) for name in asked]
+        names = ("journal_mode", "synchronous", "foreign_keys")
+        actual = [connection.scalar(sa.text(f"PRAGMA {name}")) for name in names]
     engine.dispose()
-    assert found == ["wal", 2, 1]
+    assert actual == ["wal", 2, 1]
 
 
 def test_lock_timeout_is_a_store_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,5 +116,5 @@ def test_model_of_a_failed_transaction_gets_a_number_again(tmp_path: Path) -> No
             store.write(fail)
         known = store.write(number)
         with store.read() as connection:
-            found = connection.scalar(sa.select(models.c.id).where(models.c.version == "new"))
-        assert found == known
+            actual = connection.scalar(sa.select(models.c.id).where(models.c.version == "new"))
+        assert actual == known

@@ -26,7 +26,7 @@ def test_import_of_an_export_gives_the_same_store(
     store: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
     sent = history("abc", 30, runs=2)
-    sent = [one._replace(time=1_600_000_000_000 + (one.order or 0)) for one in sent]
+    sent = [row._replace(time=1_600_000_000_000 + (row.order or 0)) for row in sent]
     sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
     store.ingest(sent[:-1], "ci")
     CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
@@ -40,10 +40,16 @@ def test_import_of_an_export_gives_the_same_store(
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")
-    found = tables.candidates
-    assert (found.index[0], found.orders[0], found.verdict[0]) == (15, 15, "true_positive")
-    assert found.triaged_on[0] == 77_000
-    assert (found.present is None, found.discovery is None, found.q is None) == (False,) * 3
+    candidates = tables.candidates
+    assert (candidates.index[0], candidates.orders[0], candidates.verdict[0]) == (
+        15,
+        15,
+        "true_positive",
+    )
+    assert candidates.triaged_on[0] == 77_000
+    assert (candidates.present is None, candidates.discovery is None, candidates.q is None) == (
+        False,
+    ) * 3
 
     with Store(new_url(), Rule()) as other:
         filled = exchange.import_history(other, tables, "ann")
@@ -51,8 +57,8 @@ def test_import_of_an_export_gives_the_same_store(
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
             [judged] = find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
-            [said] = verdicts.history(connection, candidate=judged.id)
-            assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
+            [verdict] = verdicts.history(connection, candidate=judged.id)
+            assert (verdict.who, verdict.given, verdict.note) == ("ann", 77_000, "imported")
             [unsure] = find_candidates(connection, verdict=Verdict.UNSURE)
             assert (unsure.version, unsure.triaged_on is None) == (1, False)
             once = digest(connection)
@@ -75,7 +81,9 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
     filled = exchange.import_history(store, History.read(tmp_path), "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:
-        assert [one.order for one in find_candidates(connection, withdrawn=True)] == [15]
+        assert [candidate.order for candidate in find_candidates(connection, withdrawn=True)] == [
+            15
+        ]
 
 
 def test_import_keeps_the_verdict_on_a_change_that_a_refresh_found_before_the_candidates(

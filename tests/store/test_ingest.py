@@ -41,7 +41,7 @@ def test_ingest_writes_points_and_decisions(store: Store) -> None:
     answer = store.ingest([point(0, 1.5), point(1, 2.5)], "ci")
     assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 0}
     assert table(store, points, "order", "commit", "value") == [(0, "c0", 1.5), (1, "c1", 2.5)]
-    assert [one.is_change for one in answer.points] == [False, False]
+    assert [result.is_change for result in answer.points] == [False, False]
     assert answer.model == "rule"
 
 
@@ -95,8 +95,8 @@ def test_revisions_do_not_depend_on_the_order_of_arrival(
     left = set()
     for order in permutations(made):
         with Store(new_url(), Rule()) as store:
-            for one in order:
-                store.ingest([one], "ci")
+            for row in order:
+                store.ingest([row], "ci")
             left.add(contents(store))
         with Store(new_url(), Rule()) as store:
             store.ingest(order, "ci")
@@ -116,18 +116,18 @@ def test_decisions_equal_those_on_the_whole_series(store: Store) -> None:
     sent = history("ab", 40)
     store.ingest(sent, "ci")
     for number, name in enumerate("ab", 1):
-        values = np.array([one.value for one in sent if one.series == series(name)])
+        values = np.array([result.value for result in sent if result.series == series(name)])
         judged = Rule().judge([PendingSeries(values, 0, 0)])
         with store.read() as connection:
-            found = connection.execute(
+            actual = connection.execute(
                 sa.select(points.c.probability, points.c.answer, points.c.baseline_size)
                 .where(points.c.series == number)
                 .order_by(points.c.order)
             ).all()
-        assert [row[0] for row in found] == judged.probability.tolist()
-        assert [row[1] for row in found] == judged.answer.tolist()
-        assert [row[2] for row in found] == judged.baseline_size.tolist()
-        assert sum(row[1] == CHANGE for row in found) >= 1
+        assert [row[0] for row in actual] == judged.probability.tolist()
+        assert [row[1] for row in actual] == judged.answer.tolist()
+        assert [row[2] for row in actual] == judged.baseline_size.tolist()
+        assert sum(row[1] == CHANGE for row in actual) >= 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -136,8 +136,8 @@ def test_contents_do_not_depend_on_order_or_repetition(
 ) -> None:
     rng = random.Random(seed)
     sent = history("abc", 40, seed, runs=2)
-    sent += [one._replace(value=one.value + 5) for one in sent[10:20]]
-    sent += [one._replace(value=0.25, time=1) for one in sent[30:40]]
+    sent += [row._replace(value=row.value + 5) for row in sent[10:20]]
+    sent += [row._replace(value=0.25, time=1) for row in sent[30:40]]
     with Store(new_url(), Rule(history=15), room=200) as store:
         store.ingest(sent, "ci")
         expected = contents(store)
@@ -210,7 +210,7 @@ def test_rerun_of_an_older_commit_is_judged_at_its_place(store: Store) -> None:
     store.ingest([point(0, 1.0), point(1, 9.0), point(2, 9.1)], "ci")
     assert table(store, points, "order", "answer") == [(0, 0), (1, CHANGE), (2, 0)]
     answer = store.ingest([point(1, 1.2, run="2"), point(1, 1.1, run="3")], "ci")
-    assert [one.is_change for one in answer.points] == [False, False]
+    assert [result.is_change for result in answer.points] == [False, False]
     assert table(store, points, "order", "run", "settled", "answer", "baseline_size") == [
         (0, "", 1.0, 0, 0),
         (1, "", 1.2, 0, 1),
@@ -335,11 +335,11 @@ def test_batch_beyond_the_limit_is_refused(url: str) -> None:
 
 def test_two_processes_can_write_alternately(url: str) -> None:
     sent = history("ab", 30)
-    with Store(url, Rule()) as one, Store(url, Rule()) as other:
+    with Store(url, Rule()) as first, Store(url, Rule()) as other:
         for number, batch in enumerate(sent[k : k + 7] for k in range(0, len(sent), 7)):
-            (one, other)[number % 2].ingest(batch, "ci")
-        turns = contents(one)
-        assert table(one, points, "answer").count((CHANGE,)) == 2
+            (first, other)[number % 2].ingest(batch, "ci")
+        turns = contents(first)
+        assert table(first, points, "answer").count((CHANGE,)) == 2
         assert other.ingest(sent, "ci").counts["duplicate"] == len(sent)
         assert contents(other) == turns
 

@@ -43,7 +43,7 @@ class Recorder(Rule):
         if self.during is not None:
             during, self.during = self.during, None
             during()
-        self.sizes.append(sum(one.values.size - one.first for one in stretches))
+        self.sizes.append(sum(pending.values.size - pending.first for pending in stretches))
         return super().judge(stretches)
 
 
@@ -75,7 +75,7 @@ def leave_decisions(store: Store, sent: Sequence[Measurement]) -> None:
 
 
 def answers(results: Sequence[PointResult]) -> list[object]:
-    return [(one.status, one.order, one.decision, one.steps) for one in results]
+    return [(result.status, result.order, result.decision, result.steps) for result in results]
 
 
 def expected(url: str, sent: Sequence[Measurement]) -> str:
@@ -90,16 +90,16 @@ def test_others_are_written_before_all_decisions_are_made_again(
     sent, judge = history("ab", LENGTH), Recorder()
     seen: list[int] = []
     with Store(new_url(), judge) as store:
-        store.ingest([one for one in sent if one.order != 1], "ci")
+        store.ingest([row for row in sent if row.order != 1], "ci")
         judge.sizes.clear()
         judge.during = lambda: store._writer.add(lambda: seen.append(len(judge.sizes)))
-        late = store.ingest([one for one in sent if one.order == 1], "ci")
+        late = store.ingest([row for row in sent if row.order == 1], "ci")
         assert all(result.decision is not None for result in late.points)
-        found = contents(store)
+        content = contents(store)
     assert seen == [1]  # the job that came meanwhile waited for one transaction
     assert max(judge.sizes) <= TOGETHER
     assert sum(judge.sizes) == 2 * (LENGTH - 1)
-    assert found == expected(new_url(), sent)
+    assert content == expected(new_url(), sent)
 
 
 def test_request_is_answered_once_all_its_decisions_are_made(
@@ -109,25 +109,25 @@ def test_request_is_answered_once_all_its_decisions_are_made(
     late = [sent[place] for place in (1, 50, 51, 117)]
     late.append(sent[70])  # a duplicate, whose decision changes
     late.append(sent[90]._replace(value=-90.0, time=1))
-    rest = [one for one in sent if one not in late or one in (sent[70], sent[90])]
-    found = []
+    rest = [row for row in sent if row not in late or row in (sent[70], sent[90])]
+    contents_in_turn = []
     for together in (TOGETHER, 10**6):
         monkeypatch.setattr(judging, "JUDGED_AGAIN", together)
         with Store(new_url(), Rule()) as store:
             store.ingest(rest, "ci")
-            found.append((answers(store.ingest(late, "ci").points), contents(store)))
-    (in_parts, left), (at_once, whole) = found
+            contents_in_turn.append((answers(store.ingest(late, "ci").points), contents(store)))
+    (in_parts, left), (at_once, whole) = contents_in_turn
     assert left == whole
     # A duplicate that is judged in the same transaction is answered as it was stored before.
-    assert [one for k, one in enumerate(in_parts) if k != 4] == [
-        one for k, one in enumerate(at_once) if k != 4
+    assert [result for k, result in enumerate(in_parts) if k != 4] == [
+        result for k, result in enumerate(at_once) if k != 4
     ]
 
 
-def test_what_an_error_left_is_made_by_the_next_request(new_url: Callable[[], str]) -> None:
+def test_next_request_makes_the_decisions_that_an_error_left(new_url: Callable[[], str]) -> None:
     sent, judge = [*history("a", LENGTH), *history("b", 5)], Recorder()
     with Store(new_url(), judge) as store:
-        store.ingest([one for one in sent if one.order not in (1, 110)], "ci")
+        store.ingest([row for row in sent if row.order not in (1, 110)], "ci")
         judge.left = 2
         with pytest.raises(StoreError, match="send it once more: the disk is full"):
             store.ingest([sent[1], sent[110]], "ci")
@@ -137,7 +137,7 @@ def test_what_an_error_left_is_made_by_the_next_request(new_url: Callable[[], st
         assert contents(store) == expected(new_url(), sent)
 
 
-def test_what_was_left_when_the_process_ended_is_made_by_the_next_one(
+def test_next_process_makes_the_decisions_that_were_left(
     url: str, new_url: Callable[[], str]
 ) -> None:
     sent, judge = history("a", LENGTH), Recorder()
@@ -154,28 +154,28 @@ def test_what_was_left_when_the_process_ended_is_made_by_the_next_one(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_contents_do_not_depend_on_what_arrives_meanwhile(
+def test_contents_do_not_depend_on_the_order_of_arrival(
     new_url: Callable[[], str], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two writers send results of two series in any order, in small batches, without waiting."""
     monkeypatch.setattr(database, "BUSY_MS", 120_000)  # on a busy machine a turn may take long
     rng = random.Random(seed)
     sent = history("ab", LENGTH // 2, seed, runs=2)
-    sent += [one._replace(value=one.value + 5, time=1) for one in rng.sample(sent, 20)]
+    sent += [row._replace(value=row.value + 5, time=1) for row in rng.sample(sent, 20)]
     shuffled = rng.sample(sent, len(sent)) + rng.sample(sent, 40)
     url = new_url()
-    with Store(url, Rule(history=15)) as one, Store(url, Rule(history=15), room=40) as other:
+    with Store(url, Rule(history=15)) as first, Store(url, Rule(history=15), room=40) as other:
         waiting = []
         while shuffled:
             size = rng.randint(1, 12)
-            waiting.append(rng.choice((one, other)).submit(shuffled[:size], "ci"))
+            waiting.append(rng.choice((first, other)).submit(shuffled[:size], "ci"))
             del shuffled[:size]
         for future in waiting:
             future.result(PATIENCE)
-        found = contents(one)
+        content = contents(first)
     with Store(new_url(), Rule(history=15)) as whole:
         whole.ingest(sent, "ci")
-        assert contents(whole) == found
+        assert contents(whole) == content
 
 
 def test_next_order_of_a_series_with_decisions_left_is_after_all_its_results(store: Store) -> None:
@@ -187,7 +187,7 @@ def test_next_order_of_a_series_with_decisions_left_is_after_all_its_results(sto
 def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> None:
     leave_decisions(store, [*history("a", LENGTH), point(500, name="b")])
     with store.read() as connection:
-        numbers = {one.name.test: one.id for one in reading.find_series(connection)}
+        numbers = {row.name.test: row.id for row in reading.find_series(connection)}
     store.merge(numbers["b"], numbers["a"], "me")
     assert not unjudged(store)
     store.change(lambda connection: life.delete(connection, numbers["a"], "me"))

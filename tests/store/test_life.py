@@ -104,7 +104,7 @@ def test_merge_leaves_what_one_series_with_all_results_has(
     monkeypatch.setattr("barograph.store.store.TOGETHER", together)
     sent = history("a", 40)
     halves = sent[::2], sent[1::2]
-    store.ingest([one._replace(series=series("b")) for one in halves[0]], "ci")
+    store.ingest([halve._replace(series=series("b")) for halve in halves[0]], "ci")
     store.ingest([point(0, 5.0, "unrelated"), *halves[1]], "ci")
     numbers = {name: number for number, name in named(store).items()}
     moved = store.merge(numbers["b"], numbers["a"], "ann")
@@ -114,8 +114,8 @@ def test_merge_leaves_what_one_series_with_all_results_has(
     assert late.series == numbers["a"]
     with Store(new_url(), Rule()) as other:
         other.ingest([*sent, point(0, 5.0, "unrelated"), point(99)], "ci")
-        with store.read() as one, other.read() as two:
-            assert digest(one) == digest(two)
+        with store.read() as first, other.read() as two:
+            assert digest(first) == digest(two)
 
 
 def test_merge_that_ends_in_between_is_completed_by_the_next_one(
@@ -128,7 +128,7 @@ def test_merge_that_ends_in_between_is_completed_by_the_next_one(
         raise KilledError
 
     sent = history("a", 40)
-    store.ingest([one._replace(series=series("b")) for one in sent[::2]], "ci")
+    store.ingest([row._replace(series=series("b")) for row in sent[::2]], "ci")
     store.ingest(sent[1::2], "ci")
     monkeypatch.setattr("barograph.store.store.TOGETHER", 7)
     with monkeypatch.context() as context:
@@ -146,8 +146,11 @@ def test_merge_keeps_verdicts_and_joins_candidates_at_one_order(store: Store) ->
     store.ingest([point(order, 1.0, name) for order in range(30) for name in "ab"], "ci")
     searched(store, 10, 20)
     with store.read() as connection:
-        found = {(one.series, one.order): one.id for one in find_candidates(connection)}
-    judge(store, found[1, 10])
+        candidates = {
+            (candidate.series, candidate.order): candidate.id
+            for candidate in find_candidates(connection)
+        }
+    judge(store, candidates[1, 10])
     store.merge(1, 2, "ann")
     with store.read() as connection:
         rows = find_candidates(connection)
@@ -244,7 +247,7 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     store.ingest(sent, "ci")
     searched(store, 10, 60)
     with store.read() as connection:
-        [judged] = [one.id for one in find_candidates(connection, number=1, limit=1)]
+        [judged] = [candidate.id for candidate in find_candidates(connection, number=1, limit=1)]
     judge(store, judged)
     store.change(lambda connection: life.retire(connection, 3, "ann"))
 
@@ -259,7 +262,11 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     assert [orders(store, number)[0] for number in (1, 2, 3)] == [0, 80, 99]
     assert last_entry(store).action == "prune"
     with store.read() as connection:
-        [left] = [one for one in find_candidates(connection, number=1) if one.id == judged]
+        [left] = [
+            candidate
+            for candidate in find_candidates(connection, number=1)
+            if candidate.id == judged
+        ]
     assert left.verdict is Verdict.TRUE_POSITIVE
     with pytest.raises(DataError, match="older than 0 days"):
         prune(0)
@@ -269,7 +276,7 @@ def test_results_after_a_prune_are_judged_as_in_a_series_without_the_old_ones(
     store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "NEWEST", 1)
-    sent = [one._replace(time=(one.order or 0) * DAY) for one in history("a", 120)]
+    sent = [row._replace(time=(row.order or 0) * DAY) for row in history("a", 120)]
     store.ingest(sent[:100], "ci")
     retention.prune(store, 20, "ann", timestamp=100 * DAY)
     kept = sent[80:100]
@@ -277,5 +284,5 @@ def test_results_after_a_prune_are_judged_as_in_a_series_without_the_old_ones(
         other.ingest(kept, "ci")
         first = store.ingest(sent[100:], "ci").points
         second = other.ingest(sent[100:], "ci").points
-    assert [one.decision for one in first] == [one.decision for one in second]
+    assert [row.decision for row in first] == [row.decision for row in second]
     assert orders(store, 1) == list(range(80, 120))

@@ -72,11 +72,11 @@ def steps_in(steps: Sequence[object]) -> list[tuple[object, ...]]:
 @cache
 def replayed(kind: str, name: str, history: int) -> Said:
     these = models(kind)
-    found = replay(these.first, course(name), these.confirm, budget=these.budget, history=history)
-    steps = steps_in(found.steps) if these.confirm is not None else []
+    actual = replay(these.first, course(name), these.confirm, budget=these.budget, history=history)
+    steps = steps_in(actual.steps) if these.confirm is not None else []
     judge = OnlineJudge(these.first, "v", history, these.confirm, these.budget)
     judged = judge.judge([PendingSeries(course(name), 0, 0)])
-    return found.alarms.tolist(), steps, judged.probability.tolist()
+    return actual.alarms.tolist(), steps, judged.probability.tolist()
 
 
 def sent(name: str) -> list[Measurement]:
@@ -87,7 +87,7 @@ def sent(name: str) -> list[Measurement]:
 
 
 def everything() -> list[Measurement]:
-    return [one for pair in zip(*map(sent, NAMES), strict=True) for one in pair]
+    return [measurement for pair in zip(*map(sent, NAMES), strict=True) for measurement in pair]
 
 
 def said(store: Store, name: str) -> Said:
@@ -97,7 +97,8 @@ def said(store: Store, name: str) -> Said:
         points = reading.points_of(connection, number, limit=LENGTH)
         noted = sorted(steps_between(connection, number, 0, LENGTH).items())
     steps: list[tuple[object, ...]] = [
-        (one.kind, one.index, at, one.probability, one.moved_from) for at, (one, _) in noted
+        (event.kind, event.index, place, event.probability, event.moved_from)
+        for place, (event, _) in noted
     ]
     alarms = [point.order for point in points if point.decision.is_change]
     return alarms, steps, [point.decision.probability for point in points]
@@ -140,7 +141,7 @@ def with_restarts(opened: Callable[[], Store]) -> None:
 
 def late_and_in_disorder_with_restarts(opened: Callable[[], Store]) -> None:
     points = everything()
-    late = [points.pop(at) for at in (2310, 2001, 1994, 1111, 14)]
+    late = [points.pop(place) for place in (2310, 2001, 1994, 1111, 14)]
     for number, batch in enumerate(cut(points, mixed_sizes())):
         with opened() as store:
             store.ingest(batch[::-1], "ci")

@@ -26,7 +26,9 @@ def mixed() -> list[Measurement]:
 
 
 def answers(points: list[PointResult]) -> list[tuple[object, ...]]:
-    return [(one.status, one.reason, one.order, one.decision, one.steps) for one in points]
+    return [
+        (point.status, point.reason, point.order, point.decision, point.steps) for point in points
+    ]
 
 
 @pytest.mark.parametrize("size", [7, 50, 1000])
@@ -36,8 +38,8 @@ def test_cut_has_every_row_once_and_a_short_series_in_one_part(size: int) -> Non
     assert sorted(row for part in parts for row in part) == [*range(len(sent))]
     assert max(map(len, parts)) <= size
     for name in "abc":
-        own = {row for row, one in enumerate(sent) if one.series == series(name) and one.order}
-        assert sum(not own.isdisjoint(part) for part in parts) == 1 or len(own) > size
+        same = {k for k, row in enumerate(sent) if row.series == series(name) and row.order}
+        assert sum(not same.isdisjoint(part) for part in parts) == 1 or len(same) > size
 
 
 def test_cut_divides_a_long_series_by_its_order() -> None:
@@ -53,11 +55,11 @@ def test_parts_leave_what_one_transaction_leaves(
     expected = store.ingest(sent, "ci")
     monkeypatch.setattr("barograph.store.store.TOGETHER", 75)
     with Store(new_url(), Rule()) as other:
-        found = other.ingest(sent, "ci")
-        assert answers(found.points) == answers(expected.points)
-        assert found.counts == expected.counts
-        with store.read() as one, other.read() as two:
-            assert digest(one) == digest(two)
+        actual = other.ingest(sent, "ci")
+        assert answers(actual.points) == answers(expected.points)
+        assert actual.counts == expected.counts
+        with store.read() as first, other.read() as two:
+            assert digest(first) == digest(two)
 
 
 def test_error_in_between_is_repaired_by_sending_the_request_again(

@@ -17,13 +17,13 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
     with store.read() as connection:
         first = reading.find_series(connection, project="p", limit=3)
         rest = reading.find_series(connection, project="p", after=first[-1].id)
-        assert [one.name for one in (*first, *rest)] == [series(name) for name in "abcd"]
-        [one] = reading.find_series(connection, test="c")
-        assert reading.get_series(connection, one.id) == one
-        assert reading.number_of(connection, series("c")) == one.id
+        assert [item.name for item in (*first, *rest)] == [series(name) for name in "abcd"]
+        [row] = reading.find_series(connection, test="c")
+        assert reading.get_series(connection, row.id) == row
+        assert reading.number_of(connection, series("c")) == row.id
         assert reading.number_of(connection, series("nobody")) is None
         named = reading.series_named(connection, [series("nobody"), series("c")])
-        assert named == {series("c"): one}
+        assert named == {series("c"): row}
         with pytest.raises(DataError, match="no label 'id'"):
             reading.find_series(connection, id="1")
         with pytest.raises(DataError, match="no series 99"):
@@ -34,20 +34,23 @@ def test_points_of_returns_points_in_order_with_decisions(store: Store) -> None:
     store.ingest(history("a", 20)[::-1], "ci")
     with store.read() as connection:
         every = reading.points_of(connection, 1)
-        assert [one.order for one in every] == list(range(20))
-        assert [one.order for one in every if one.decision.is_change] == [10]
-        assert {one.model for one in every} == {"rule"}
+        assert [result.order for result in every] == list(range(20))
+        assert [result.order for result in every if result.decision.is_change] == [10]
+        assert {result.model for result in every} == {"rule"}
         some = reading.points_of(connection, 1, first=3, last=9, limit=2)
-        assert [one.order for one in some] == [3, 4]
+        assert [result.order for result in some] == [3, 4]
         newest = reading.points_of(connection, 1, limit=2, newest=True)
-        assert [one.order for one in newest] == [18, 19]
+        assert [result.order for result in newest] == [18, 19]
 
 
 def test_store_reasons_keeps_reasons_of_one_point(store: Store) -> None:
     store.ingest([point(0), point(1)], "ci")
     store.write(lambda connection: store_reasons(connection, 1, 1, {"step": 2.5}))
     with store.read() as connection:
-        assert [one.reasons for one in reading.points_of(connection, 1)] == [None, {"step": 2.5}]
+        assert [result.reasons for result in reading.points_of(connection, 1)] == [
+            None,
+            {"step": 2.5},
+        ]
 
 
 def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:
@@ -58,8 +61,8 @@ def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:
     assert number == again
     store.write(lambda connection: tickets.close(connection, "A-1", "ann"))
     with store.read() as connection:
-        [one] = tickets.find(connection)
-    assert (one.key, one.status, one.candidates) == ("A-1", "closed", ())
+        [ticket] = tickets.find(connection)
+    assert (ticket.key, ticket.status, ticket.candidates) == ("A-1", "closed", ())
     with pytest.raises(DataError, match="no ticket 'B'"):
         store.write(lambda connection: tickets.close(connection, "B", "ann"))
 
@@ -101,5 +104,5 @@ def test_points_of_pages_cover_every_point(store: Store) -> None:
     with store.read() as connection:
         pages = [reading.points_of(connection, 1, first=n, limit=7) for n in range(0, 40, 7)]
         between = reading.points_of(connection, 1, first=25, last=34)
-    assert [one.order for page in pages for one in page] == list(range(40))
-    assert [one.order for one in between] == list(range(25, 35))
+    assert [entry.order for page in pages for entry in page] == list(range(40))
+    assert [result.order for result in between] == list(range(25, 35))

@@ -50,9 +50,9 @@ def test_thirty_kills_lose_nothing_acknowledged(url: str) -> None:
     with Store(url, Rule()) as store, store.read() as connection:
         count = sa.func.count()
         query = sa.select(points.c.order, count).group_by(points.c.order)
-        found: dict[int, int] = dict(connection.execute(query).all())
-        assert set(acknowledged) <= set(found)
-        assert set(found.values()) == {WIDE}
+        counts_by_order: dict[int, int] = dict(connection.execute(query).all())
+        assert set(acknowledged) <= set(counts_by_order)
+        assert set(counts_by_order.values()) == {WIDE}
         if connection.dialect.name == "sqlite":
             assert connection.scalar(sa.text("PRAGMA integrity_check")) == "ok"
 
@@ -83,23 +83,23 @@ def test_error_at_any_statement_is_reported_and_rolled_back(store: Store) -> Non
     before = contents(store)
     failures = 0
     for event in ("before_cursor_execute", "commit"):
-        at = 0
+        number = 0
         while True:
-            with failing(store, event, at) as seen:
+            with failing(store, event, number) as seen:
                 waiting = store.submit(batch, "ci")
                 error = waiting.exception(PATIENCE)
                 if error is None:
-                    assert seen[0] <= at
+                    assert seen[0] <= number
                     break
             assert isinstance(error, StoreError)
             assert str(error).endswith(": disk I/O error")
             failures += 1
             assert contents(store) == before
-            at += 1
+            number += 1
         assert waiting.result().counts["rejected"] == 0
         with store.read() as connection:
             before = digest(connection)
-        batch = [one._replace(order=(one.order or 0) + 40) for one in batch]
+        batch = [row._replace(order=(row.order or 0) + 40) for row in batch]
     assert failures > 8
 
 
@@ -147,7 +147,7 @@ def test_concurrent_clients_leave_the_same_store_as_a_single_client(
     new_url: Callable[[], str],
 ) -> None:
     sent = history("ab", 60, runs=2)
-    sent += [one._replace(value=one.value + 1) for one in sent[::9]]
+    sent += [row._replace(value=row.value + 1) for row in sent[::9]]
     with Store(new_url(), Rule(history=20)) as alone:
         alone.ingest(sent, "ci")
         expected = contents(alone)

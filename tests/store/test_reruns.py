@@ -48,7 +48,7 @@ def contents(store: Store) -> str:
 
 
 def answered(results: list[PointResult]) -> Answer:
-    [decision] = {one.decision for one in results}
+    [decision] = {result.decision for result in results}
     assert decision is not None
     return decision.answer
 
@@ -66,11 +66,11 @@ def test_rerun_decides_between_a_spike_and_a_step(new_url: Callable[[], str]) ->
             assert answered([again]) is expected
             assert store.ingest([jump], "ci").points[0].decision == again.decision
             kept = stored(store)[-2:]
-            assert [(one.run, one.value, one.settled) for one in kept] == [
+            assert [(run.run, run.value, run.settled) for run in kept] == [
                 ("", 140.0, settled),
                 ("2", rerun, None),
             ]
-            assert {one.decision.answer for one in kept} == {expected}
+            assert {run.decision.answer for run in kept} == {expected}
             with store.read() as connection:
                 assert reading.read_series(connection, [1])[1].values[-1] == settled
 
@@ -81,9 +81,9 @@ def test_rerun_between_both_levels_advises_two_more(store: Store) -> None:
     assert half.decision is not None
     assert half.decision.reruns == 2
     more = [point(QUIET, 101.0, run="3"), point(QUIET, 100.0, run="4")]
-    assert [one.decision.reruns for one in store.ingest(more, "ci").points if one.decision] == [
-        0
-    ] * 2
+    assert [
+        result.decision.reruns for result in store.ingest(more, "ci").points if result.decision
+    ] == [0] * 2
 
 
 def test_equal_value_is_a_retry_and_another_one_a_correction(store: Store) -> None:
@@ -101,11 +101,11 @@ def test_order_of_arrival_changes_nothing(new_url: Callable[[], str], kind: str)
     judge = pair() if kind == "pair" else Rule()
     rng = random.Random(kind)
     runs = {20: (140.0, 101.0), 40: (60.0, 61.0, 100.0), 69: (150.0, 149.0)}
-    sent = [one for one in level(70) if one.order not in runs]
+    sent = [row for row in level(70) if row.order not in runs]
     for order, values in runs.items():
         sent += [point(order, value, run=str(run)) for run, value in enumerate(values)]
     sent += [point(order, 150.0 + order % 3) for order in range(70, 75)]
-    found = set()
+    actual = set()
     for size in (1, 5, len(sent)):
         url = new_url()
         shuffled = rng.sample(sent, len(sent))
@@ -117,9 +117,9 @@ def test_order_of_arrival_changes_nothing(new_url: Callable[[], str], kind: str)
                 for batch in part:
                     store.ingest(batch, "ci")
         with Store(url, judge) as store:
-            found.add(contents(store))
-            assert sum(one.settled is not None for one in stored(store)) == 75
-    assert len(found) == 1
+            actual.add(contents(store))
+            assert sum(result.settled is not None for result in stored(store)) == 75
+    assert len(actual) == 1
 
 
 def test_settled_values_are_those_of_the_library(store: Store) -> None:
@@ -135,14 +135,14 @@ def test_settled_values_are_those_of_the_library(store: Store) -> None:
     rows = stored(store)
     values: list[float] = []
     for order in range(300):
-        runs = [one for one in rows if one.order == order]
+        runs = [row for row in rows if row.order == order]
         before = np.array(values)[max(0, (order // 250 - 1) * 250) :]
-        measured = np.array([one.value for one in runs])
+        measured = np.array([item.value for item in runs])
         settled = settle(before, measured)
         values.append(settled.value)
         assert runs[0].settled == values[-1]
         if len(runs) > 1:
-            assert {one.decision.reruns for one in runs} == {settled.advised}
+            assert {item.decision.reruns for item in runs} == {settled.advised}
 
 
 def test_decisions_equal_those_of_the_detector(store: Store) -> None:
@@ -161,12 +161,12 @@ def test_decisions_equal_those_of_the_detector(store: Store) -> None:
         for run, value in enumerate(runs.tolist()):
             store.ingest([point(order, value, run=str(run))], "ci")
     answers = {Answer.CHANGE, Answer.SUSPECT, Answer.QUIET}
-    assert {one.answer for one in expected} == answers
-    kept = [one for one in stored(store) if one.settled is not None]
+    assert {row.answer for row in expected} == answers
+    kept = [result for result in stored(store) if result.settled is not None]
     for point_, decision in zip(kept, expected, strict=True):
-        found = point_.decision
-        since = None if found.known_since is None else found.known_since.order
-        assert (found.answer, found.probability, found.surprise, found.reruns, since) == (
+        actual = point_.decision
+        since = None if actual.known_since is None else actual.known_since.order
+        assert (actual.answer, actual.probability, actual.surprise, actual.reruns, since) == (
             *(decision.answer, decision.probability, decision.surprise, decision.reruns),
             decision.known_since,
         )
@@ -175,16 +175,16 @@ def test_decisions_equal_those_of_the_detector(store: Store) -> None:
 def test_later_commits_name_the_commit_since_when_a_change_is_known(store: Store) -> None:
     store.judge = pair()
     answers = []
-    for one in [*level(), *(point(QUIET + k, 139.0 + k % 2) for k in range(12))]:
-        answers += store.ingest([one], "ci").points
-    changes = [one.order for one in answers if one.is_change]
+    for measurement in [*level(), *(point(QUIET + k, 139.0 + k % 2) for k in range(12))]:
+        answers += store.ingest([measurement], "ci").points
+    changes = [answer.order for answer in answers if answer.is_change]
     assert len(changes) == 1
     for result in answers[(changes[0] or 0) + 1 :]:
         assert result.decision is not None
         assert result.decision.answer is Answer.QUIET
         assert result.decision.known_since == (QUIET, f"c{QUIET}")
         assert result.decision.probability > 0.5
-    assert [one.decision for one in answers] == [one.decision for one in stored(store)]
+    assert [answer.decision for answer in answers] == [item.decision for item in stored(store)]
     again = store.ingest([point(QUIET + 11, 140.0)], "ci").points
     assert again[0].decision == answers[-1].decision
 
@@ -194,7 +194,7 @@ def test_export_and_archive_keep_every_run(
 ) -> None:
     store.judge = pair()
     runs = [point(QUIET, 140.0, run="a"), point(QUIET, 101.0, run="b"), point(QUIET + 1, 99.0)]
-    store.ingest([*level(), *(one._replace(time=k) for k, one in enumerate(runs))], "ci")
+    store.ingest([*level(), *(run._replace(time=k) for k, run in enumerate(runs))], "ci")
     with store.read() as connection:
         counts = export.export_tables(connection, tmp_path)
         archive(connection, tmp_path)

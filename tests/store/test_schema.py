@@ -70,9 +70,9 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
         row |= {"baseline_size": 0, "model": 1}
         rows = [{**row, "run": name} for name in names]
         connection.execute(sa.insert(points), rows)
-        found = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
+        actual = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
     engine.dispose()
-    assert found == sorted(names)
+    assert actual == sorted(names)
 
 
 def test_store_of_a_newer_version_is_refused(url: str) -> None:
@@ -95,8 +95,8 @@ def test_several_processes_can_create_a_store_at_once(new_url: Callable[[], str]
             Store(url, Rule()).close()
 
         with ThreadPoolExecutor(4) as pool:
-            for one in [pool.submit(opened) for _ in range(4)]:
-                one.result()
+            for future in [pool.submit(opened) for _ in range(4)]:
+                future.result()
 
 
 def test_queries_of_one_read_see_the_same_state(store: Store) -> None:

@@ -18,7 +18,7 @@ def mode_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o660])
-def test_new_store_and_its_log_have_the_wanted_permissions(tmp_path: Path, mode: int) -> None:
+def test_new_store_and_its_log_have_the_requested_permissions(tmp_path: Path, mode: int) -> None:
     before = os.umask(0o022)
     try:
         with Store(str(tmp_path / "store.db"), Rule(), mode=mode) as store:
@@ -47,7 +47,7 @@ def test_store_behind_a_link_is_private_and_has_one_gate(tmp_path: Path) -> None
         assert mode_of(path) == 0o600
 
 
-def test_pipe_in_the_place_of_the_gate_holds_nobody_up(tmp_path: Path) -> None:
+def test_pipe_in_the_place_of_the_gate_delays_no_writer(tmp_path: Path) -> None:
     Store(str(tmp_path / "store.db")).close()
     (tmp_path / "store.db-gate").unlink()
     os.mkfifo(tmp_path / "store.db-gate")

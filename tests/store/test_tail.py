@@ -67,11 +67,11 @@ def test_cache_evicts_the_least_recently_used() -> None:
 def grown(store: Store, seed: int) -> None:
     """Send points one by one and many at once, some late, some with reruns, and revise some."""
     rng = random.Random(seed)
-    for at in range(40):
+    for index in range(40):
         some = rng.sample(range(COUNT), rng.choice([1, 3, COUNT]))
         late = rng.random() < 0.1
-        orders = [at * 3 - (60 if late else 0) + k for k in range(rng.choice([1, 1, 3]))]
-        level = 9.0 * (at // 15)
+        orders = [index * 3 - (60 if late else 0) + k for k in range(rng.choice([1, 1, 3]))]
+        level = 9.0 * (index // 15)
         store.ingest(
             [
                 Measurement(
@@ -93,8 +93,8 @@ def held(connection: sa.Connection, history: int) -> dict[int, SeriesTail]:
 
 def told(found: dict[int, SeriesTail]) -> dict[int, tuple[object, ...]]:
     return {
-        number: (one.values.tolist(), one.start, one.last, one.count)
-        for number, one in found.items()
+        number: (item.values.tolist(), item.start, item.last, item.count)
+        for number, item in found.items()
     }
 
 
@@ -133,9 +133,9 @@ def test_block_of_a_shorter_history_is_ignored(
     grown(store, 3)
     with store.read() as connection:
         longer = held(connection, 100)
-        assert max(one.values.size for one in longer.values()) > RULE.history
-        for one in longer.values():
-            assert one.values.size == needed(one.count, 100)
+        assert max(item.values.size for item in longer.values()) > RULE.history
+        for value in longer.values():
+            assert value.values.size == needed(value.count, 100)
 
 
 @pytest.mark.parametrize("held_then", [RULE.history, 7])
@@ -150,11 +150,11 @@ def test_blocks_of_another_length_give_the_same_tails(
         longer = load_tails(connection, list(expected), 4 * RULE.history)
 
     def rewrite(connection: sa.Connection) -> None:
-        for number, one in longer.items():
-            drop = max(0, one.values.size - held_then)
-            values = one.values[drop:].astype("<f8").tobytes()
-            row = {"order": one.last, "count": one.count, "values": values}
-            row["start"] = max(0, one.start - drop)
+        for number, item in longer.items():
+            drop = max(0, item.values.size - held_then)
+            values = item.values[drop:].astype("<f8").tobytes()
+            row = {"order": item.last, "count": item.count, "values": values}
+            row["start"] = max(0, item.start - drop)
             connection.execute(sa.update(table).where(table.c.series == number).values(row))
 
     store.write(rewrite)
@@ -164,8 +164,8 @@ def test_blocks_of_another_length_give_the_same_tails(
 
 def test_series_take_turns_at_writing_blocks() -> None:
     due = [
-        [number for number in range(640) if tail.is_block_due(number, at, at + 1)]
-        for at in range(100, 164)
+        [number for number in range(640) if tail.is_block_due(number, index, index + 1)]
+        for index in range(100, 164)
     ]
     assert {len(some) for some in due} == {10}
     assert sorted(number for some in due for number in some) == list(range(640))
@@ -176,10 +176,10 @@ def test_series_take_turns_at_writing_blocks() -> None:
 def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
     monkeypatch.setattr(stores, "PRELOAD", 5)
-    asked: list[int] = []
+    requested: list[int] = []
 
     def noted(connection: sa.Connection, wanted: list[int], history: int) -> dict[int, SeriesTail]:
-        asked.extend(wanted)
+        requested.extend(wanted)
         return load_tails(connection, wanted, history)
 
     with Store(url, RULE) as store:
@@ -188,9 +188,9 @@ def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(ingest, "load_tails", noted)
     with Store(url, RULE) as store:
         store.preload()
-        assert sorted(asked) == list(range(1, COUNT + 1))
+        assert sorted(requested) == list(range(1, COUNT + 1))
         store.ingest([Measurement(named(f"s{number}"), 3.0, 501) for number in range(COUNT)], "ann")
-        assert len(asked) == COUNT
+        assert len(requested) == COUNT
     with Store(url, RULE, room=50) as store:
         store.preload()
-        assert len(asked) == COUNT + 5  # ten values each at least: no more fit
+        assert len(requested) == COUNT + 5  # ten values each at least: no more fit

@@ -22,7 +22,7 @@ class Recorder:
     def __call__(self, group: Sequence[Request[int, int]]) -> list[int]:
         self.entered.set()
         assert self.go_on.wait(PATIENCE)
-        items = [one for request in group for one in request.items]
+        items = [item for request in group for item in request.items]
         if 13 in items:
             raise StoreError("the disk is full")
         if min(items) < 0:
@@ -38,10 +38,10 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 def writer(recorder: Recorder) -> Iterator[Ints]:
-    one: Ints = Writer(recorder, together=10, backlog=20)
-    yield one
+    started: Ints = Writer(recorder, together=10, backlog=20)
+    yield started
     recorder.go_on.set()
-    one.close()
+    started.close()
 
 
 def hold(writer: Ints, recorder: Recorder) -> None:
@@ -55,7 +55,7 @@ def test_waiting_requests_are_written_together(writer: Ints, recorder: Recorder)
     hold(writer, recorder)
     waiting = [writer.submit([2, 3], "me"), writer.submit([4], "you"), writer.submit([5], "me")]
     recorder.go_on.set()
-    assert [one.result(PATIENCE) for one in waiting] == [5, 4, 5]
+    assert [future.result(PATIENCE) for future in waiting] == [5, 4, 5]
     assert recorder.groups == [[1], [2, 3, 4, 5]]
 
 
@@ -63,7 +63,7 @@ def test_group_size_is_limited(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit([1] * size, "me") for size in (6, 4, 3, 7)]
     recorder.go_on.set()
-    assert [one.result(PATIENCE) for one in waiting] == [6, 4, 3, 7]
+    assert [future.result(PATIENCE) for future in waiting] == [6, 4, 3, 7]
     assert [len(group) for group in recorder.groups] == [1, 10, 10]
 
 
@@ -82,9 +82,9 @@ def test_disk_error_reaches_every_request_and_the_writer_continues(
     hold(writer, recorder)
     waiting = [writer.submit([13], "me"), writer.submit([2], "me")]
     recorder.go_on.set()
-    for one in waiting:
+    for future in waiting:
         with pytest.raises(StoreError, match="disk is full"):
-            one.result(PATIENCE)
+            future.result(PATIENCE)
     assert writer.submit([4], "me").result(PATIENCE) == 4
 
 
@@ -110,16 +110,16 @@ def test_parts_of_a_request_let_others_in_between(writer: Ints, recorder: Record
     parts = writer.submit_parts([[1] * 6, [2] * 6], "me")
     other = writer.submit([3] * 6, "you")
     recorder.go_on.set()
-    assert [one.result(PATIENCE) for one in (*parts, other)] == [6, 12, 18]
+    assert [future.result(PATIENCE) for future in (*parts, other)] == [6, 12, 18]
     assert [set(group) for group in recorder.groups] == [{1}, {1}, {3}, {2}]
 
 
 def test_parts_after_a_failed_one_are_not_written(writer: Ints, recorder: Recorder) -> None:
     parts = writer.submit_parts([[1] * 6, [13], [2] * 6], "me")
     assert parts[0].result(PATIENCE) == 6
-    for one in parts[1:]:
+    for part in parts[1:]:
         with pytest.raises(StoreError, match="disk is full"):
-            one.result(PATIENCE)
+            part.result(PATIENCE)
     assert recorder.groups == [[1] * 6]
     assert (
         writer.submit([0] * 20, "me").result(PATIENCE) == 0
@@ -140,9 +140,9 @@ def _fail(error: Exception) -> int:
 
 def test_close_finishes_the_queue(recorder: Recorder) -> None:
     writer: Ints = Writer(recorder)
-    waiting = [writer.submit([one], "me") for one in range(1, 6)]
+    waiting = [writer.submit([item], "me") for item in range(1, 6)]
     waiting += writer.submit_parts([[6], [7]], "me")
     writer.close()
-    assert [one.result(0) for one in waiting] == [1, 2, 3, 4, 5, 6, 7]
+    assert [future.result(0) for future in waiting] == [1, 2, 3, 4, 5, 6, 7]
     with pytest.raises(StoreError, match="closed"):
         writer.submit([1], "me")

@@ -24,7 +24,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]
         matrix, truth, number, number, number.astype(str).astype(object), number, number
     )
     splits = random_splits(40, 3, seed=1)
-    return [Repetition("random_forest", rows, one, k, 3, "f1") for k, one in enumerate(splits)]
+    return [Repetition("random_forest", rows, split, k, 3, "f1") for k, split in enumerate(splits)]
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,23 +131,23 @@ def same(found: Study, expected: Study) -> None:
 def test_report_ranks_useful_characteristics_above_noise(
     whole_study: tuple[Study, int, Path],
 ) -> None:
-    found, _, _ = whole_study
-    table = found.characteristics.set_index("characteristic")
+    actual, _, _ = whole_study
+    table = actual.characteristics.set_index("characteristic")
     assert sorted(table.index) == sorted(NAMES)
     assert set(table.index[:2]) == {"level", "spread"}
     assert table.loc["level", "winners"] == 2
     assert table["accuracy_alone"].idxmax() == "level"
     assert table["loss_left_out"].idxmax() == "level"
-    assert found.runs["chosen"].str.contains("level").all()
-    assert len(found.generations) == 2 * SMALL.generations
-    assert (found.runs["tested"] <= 15).all()
+    assert actual.runs["chosen"].str.contains("level").all()
+    assert len(actual.generations) == 2 * SMALL.generations
+    assert (actual.runs["tested"] <= 15).all()
 
 
 def test_study_caches_every_forest(whole_study: tuple[Study, int, Path], calls: list[str]) -> None:
-    found, count, folder = whole_study
+    actual, count, folder = whole_study
     # At most every subset on validation; on test the winner, all, four alone and four left out.
     assert count <= 2 * (15 + 10)
-    same(run_study(folder), found)
+    same(run_study(folder), actual)
     assert calls == []
 
 

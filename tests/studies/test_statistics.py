@@ -189,8 +189,8 @@ def test_adjusted_matches_the_textbook_q_values() -> None:
 
 
 def test_undefined_tests_have_no_p_value() -> None:
-    one, many = np.ones(1), np.ones(5)
-    assert np.isnan(statistics.rank_sum(one, np.empty(0)))
+    ones, many = np.ones(1), np.ones(5)
+    assert np.isnan(statistics.rank_sum(ones, np.empty(0)))
     assert np.isnan(statistics.rank_sum(many, many))
     assert np.isnan(statistics.yates([[3, 4], [0, 0]]))
     assert np.isnan(statistics.yates([[0, 4], [0, 2]]))

@@ -20,12 +20,12 @@ def histories(seed: int = 0) -> Marked:
     marks = []
     for _ in range(SERIES):
         values = 100.0 + rng.normal(size=LENGTH)
-        at = np.sort(rng.choice(np.arange(30, LENGTH - 20, 20), 2, replace=False))
-        for step in at:
+        places = np.sort(rng.choice(np.arange(30, LENGTH - 20, 20), 2, replace=False))
+        for step in places:
             values[step:] += rng.choice([-1, 1]) * rng.uniform(4, 15)
         values[rng.integers(20, LENGTH, 2)] += rng.uniform(5, 15, 2)
         pieces.append(values)
-        both = tuple(int(i) for i in at)
+        both = tuple(int(i) for i in places)
         marks.append((both, both, both[:1]))
     offsets = np.arange(SERIES + 1) * LENGTH
     return Marked(np.concatenate(pieces), offsets, tuple(marks), np.arange(SERIES) // 2)

@@ -55,7 +55,7 @@ def test_train_reads_prior_only_if_verdicts_are_scarce() -> None:
 
 
 @pytest.mark.usefixtures("labelled")
-def test_disputed_candidates_count_as_not_real_where_asked() -> None:
+def test_disputed_candidates_count_as_not_real_on_request() -> None:
     frame = tables.read("adaptive")
     real = frame["verdict"] == "true_positive"
     frame.loc[np.flatnonzero(real)[:7], "verdict"] = "under_investigation"

@@ -190,8 +190,8 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
     seen = replay_many(models.online, parts, models.confirm, budget=budget)
     called = [
         (k * LENGTH + step.at, k * LENGTH + step.index)
-        for k, one in enumerate(seen)
-        for step in one.steps
+        for k, look in enumerate(seen)
+        for step in look.steps
         if step.kind is StepKind.CALLED
     ]
     assert list(zip(*map(list, expected), strict=True)) == called
@@ -212,8 +212,8 @@ def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
     for weights in ALARM_POLICIES.values():
         for threshold in (1.0, 4.0, 8.0):
             expected = second_look(truth, surprises, Budget({}, weights, threshold))
-            at, places = SecondLookAlarms(truth, surprises, weights)(threshold)
-            assert list(zip(at.tolist(), places.tolist(), strict=True)) == expected
+            alarms, places = SecondLookAlarms(truth, surprises, weights)(threshold)
+            assert list(zip(alarms.tolist(), places.tolist(), strict=True)) == expected
             assert expected
 
 
@@ -224,17 +224,17 @@ def second_look(
     alarms = []
     for first, end in pairwise(truth.offsets.tolist()):
         rule, values = SecondLook(budget), truth.values[first:end].tolist()
-        for at in range(end - first):
+        for index in range(end - first):
 
-            def score(requests: list[Request], at: int = first + at) -> list[WindowScore]:
-                return [WindowScore(w, i, 0.5, float(surprises[w][at])) for w, i in requests]
+            def score(requests: list[Request], index: int = first + index) -> list[WindowScore]:
+                return [WindowScore(w, i, 0.5, float(surprises[w][index])) for w, i in requests]
 
-            def rise(split: int, values: list[float] = values[: at + 1]) -> int:
+            def rise(split: int, values: list[float] = values[: index + 1]) -> int:
                 return direction_of(values[max(split - BEFORE, 0) : split], values[split:])
 
-            alarm = rule.advance(at, FIRST, score, rise).alarm
+            alarm = rule.advance(index, FIRST, score, rise).alarm
             if alarm is not None:
-                alarms.append((first + at, first + alarm.split))
+                alarms.append((first + index, first + alarm.split))
     return alarms
 
 

@@ -35,9 +35,9 @@ def test_own_histories_leave_out_points_near_undecided_candidates(history: Histo
     truth = histories.histories_of(history, 10**6, 0).truth
     index = history.candidates.index
     verdicts = history.candidates.verdict
-    at = history.offsets[:-1] + index  # one candidate a series
-    assert truth.changes.tolist() == at[verdicts == Verdict.TRUE_POSITIVE].tolist()
-    wrong, open_ = at[verdicts == Verdict.FALSE_POSITIVE], at[verdicts == Verdict.NOT_TRIAGED]
+    place = history.offsets[:-1] + index  # one candidate a series
+    assert truth.changes.tolist() == place[verdicts == Verdict.TRUE_POSITIVE].tolist()
+    wrong, open_ = place[verdicts == Verdict.FALSE_POSITIVE], place[verdicts == Verdict.NOT_TRIAGED]
     assert truth.quiet[wrong].all()
     assert not truth.quiet[open_].any()
     assert truth.quiet[open_ + 6].all()
@@ -62,17 +62,17 @@ def test_unsure_verdicts_are_never_labelled_in_hindsight(history: History) -> No
     verdicts[unseen] = Verdict.UNSURE.value
     unsure = replace(history, candidates=replace(history.candidates, verdict=verdicts))
     truth = histories.histories_of(unsure, 10**6, 0, hindsight=True).truth
-    at = (history.offsets[:-1] + history.candidates.index)[unseen]
-    assert not truth.quiet[at].any()
-    assert not set(at.tolist()) & set(truth.changes.tolist())
+    place = (history.offsets[:-1] + history.candidates.index)[unseen]
+    assert not truth.quiet[place].any()
+    assert not set(place.tolist()) & set(truth.changes.tolist())
 
 
 def test_own_histories_label_undecided_candidates_by_hindsight(history: History) -> None:
     truth = histories.histories_of(history, 10**6, 0, hindsight=True).truth
-    at = history.offsets[:-1] + history.candidates.index
+    place = history.offsets[:-1] + history.candidates.index
     verdicts = history.candidates.verdict
-    assert set(at[verdicts == Verdict.TRUE_POSITIVE]) <= set(truth.changes.tolist())
-    assert truth.quiet[at[verdicts == Verdict.FALSE_POSITIVE]].all()
+    assert set(place[verdicts == Verdict.TRUE_POSITIVE]) <= set(truth.changes.tolist())
+    assert truth.quiet[place[verdicts == Verdict.FALSE_POSITIVE]].all()
     # Every second of the series that nobody looked at has a step, and the others have none.
     open_ = np.flatnonzero(verdicts == Verdict.NOT_TRIAGED)
     stepped = np.isin(open_, truth.series[truth.changes])
@@ -102,9 +102,9 @@ def test_held_out_points_cover_held_out_candidates(history: History) -> None:
     split = candidates.held_out(rows, 1)
     known = histories.histories_of(history, 10**6, 0)
     held_out = known.held_out(draw)
-    at = history.offsets[rows.series] + history.candidates.index[rows.candidates]
-    assert held_out[at[split.test]].all()
-    assert not held_out[at[split.train]].any()
+    place = history.offsets[rows.series] + history.candidates.index[rows.candidates]
+    assert held_out[place[split.test]].all()
+    assert not held_out[place[split.train]].any()
     held = np.unique(known.identities[held_out])
     assert (
         not known.truth.without(held_out).judged[np.isin(known.identities, held) & held_out].any()

@@ -157,7 +157,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (("--profile", "slow"), "profile is 'slow', but there is no section of that name"),
         (("--store", "none.db"), "none.db: no such store"),
@@ -165,7 +165,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
 )
 def test_retrain_names_what_is_missing(
     options: tuple[str, ...],
-    says: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -174,7 +174,7 @@ def test_retrain_names_what_is_missing(
     (tmp_path / "params.yaml").write_text(PARAMS)
     code, _, error = run(capsys, *options)
     assert code == 1
-    assert says in error
+    assert message in error
 
 
 def test_built_in_parameters_are_those_of_the_profile_quick() -> None:

@@ -90,7 +90,7 @@ def test_median_interval_covers_the_median_in_95_percent_of_samples() -> None:
     assert np.mean(inside) >= 0.95
 
 
-def test_calibration_compares_what_was_stated_with_what_people_said() -> None:
+def test_calibration_compares_probabilities_with_verdicts() -> None:
     bins = PastRecord.of(TABLE, date(2026, 9, 16), 1).calibration
     shares = [(0.1, 0.0), (0.2, 1.0), (0.5, 1.0), (0.8, 0.0), (0.9, 1.0)]
     assert [(part.stated, part.share) for part in bins] == shares

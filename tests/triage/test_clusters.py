@@ -28,24 +28,24 @@ def step(store: Store, first: int, last: int, at: int, *, commits: bool) -> None
 @pytest.mark.parametrize("commits", [True, False])
 def test_recluster_keeps_the_status_of_a_common_step(store: Store, commits: bool) -> None:
     step(store, 0, 40, 20, commits=commits)
-    [one] = clusters.recluster(store, "p", ClusterSettings(k=2))
-    assert one.order == 20
-    assert len(one.cluster.members) == 8
+    [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    assert cluster.order == 20
+    assert len(cluster.cluster.members) == 8
     store.write(
-        lambda connection: clusters.set_status(connection, one.id, Status.REGRESSION, "ann")
+        lambda connection: clusters.set_status(connection, cluster.id, Status.REGRESSION, "ann")
     )
     step(store, 40, 44, 20, commits=commits)
     [again] = clusters.recluster(store, "p", ClusterSettings(k=2))
-    assert (again.id, again.order, again.cluster.status) == (one.id, 20, Status.REGRESSION)
+    assert (again.id, again.order, again.cluster.status) == (cluster.id, 20, Status.REGRESSION)
 
 
 def test_recluster_keeps_old_clusters_as_not_current(store: Store) -> None:
     step(store, 0, 40, 20, commits=True)
-    [one] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
     assert clusters.recluster(store, "p", ClusterSettings(k=2, span=15)) == []
     with store.read() as connection:
         [kept] = clusters.of_project(connection, "p")
-    assert kept.id == one.id
+    assert kept.id == cluster.id
     assert not kept.cluster.current
 
 

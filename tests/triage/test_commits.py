@@ -23,21 +23,23 @@ def changed(store: Store) -> Store:
 
 def test_a_commit_has_its_changes_by_effect_the_largest_first(changed: Store) -> None:
     with changed.read() as connection:
-        found = changes_at(connection, "p", 20)
-    assert [one.series.name.args[0][1] for one in found.of("worse")] == ["1", "2"]
-    assert [one.series.name.args[0][1] for one in found.of("better")] == ["3"]
-    assert found.commits == ("c20",)
-    assert found.suspects == 1
+        page = changes_at(connection, "p", 20)
+    assert [change.series.name.args[0][1] for change in page.of("worse")] == ["1", "2"]
+    assert [change.series.name.args[0][1] for change in page.of("better")] == ["3"]
+    assert page.commits == ("c20",)
+    assert page.suspects == 1
 
 
 def test_a_commit_counts_what_did_not_move_and_what_cannot_tell(changed: Store) -> None:
     with changed.read() as connection:
-        found = changes_at(connection, "p", 20)
-    assert len(found.quiet) == 1
-    assert found.quiet[0].effect.percent == pytest.approx(0.0, abs=1.0)
-    assert found.too_few == 1
-    assert [(one.variant, one.count, one.last_order) for one in found.silent] == [("linux", 1, 14)]
-    assert (found.total, found.compared) == (6, 6)
+        page = changes_at(connection, "p", 20)
+    assert len(page.quiet) == 1
+    assert page.quiet[0].effect.percent == pytest.approx(0.0, abs=1.0)
+    assert page.too_few == 1
+    assert [(silent.variant, silent.count, silent.last_order) for silent in page.silent] == [
+        ("linux", 1, 14)
+    ]
+    assert (page.total, page.compared) == (6, 6)
 
 
 def test_a_commit_knows_its_neighbours_with_changes(changed: Store) -> None:

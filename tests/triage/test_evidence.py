@@ -54,13 +54,13 @@ def refreshed(store: Store, sent: Sequence[Measurement], *places: int) -> None:
 def test_suspects_are_the_commits_after_the_last_result_of_the_old_level(store: Store) -> None:
     refreshed(store, [*results(1, range(0, 40, 4), 20), *results(2, range(40), size=0.0)], 5)
     with store.read() as connection:
-        found = suspects(connection, 1)
-    assert found.last_before is not None
-    assert found.first_after is not None
-    assert (found.last_before.order, found.first_after.order) == (16, 20)
-    assert [commit.order for commit in found.commits] == [17, 18, 19, 20]
-    assert found.count == 4
-    assert (found.likely, found.next) == (None, 18)
+        suspected = suspects(connection, 1)
+    assert suspected.last_before is not None
+    assert suspected.first_after is not None
+    assert (suspected.last_before.order, suspected.first_after.order) == (16, 20)
+    assert [commit.order for commit in suspected.commits] == [17, 18, 19, 20]
+    assert suspected.count == 4
+    assert (suspected.likely, suspected.next) == (None, 18)
 
 
 def test_siblings_that_moved_narrow_the_suspects(store: Store) -> None:
@@ -68,27 +68,29 @@ def test_siblings_that_moved_narrow_the_suspects(store: Store) -> None:
     store.ingest(sent, "ci")
     CandidateRefresher(Scripted([5]), "scripted").refresh(store)
     with store.read() as connection:
-        found = suspects(connection, 1)
-    assert [(commit.old, commit.new) for commit in found.commits] == [(1, 0), (0, 1)] + [(0, 1)] * 2
-    assert found.likely == (18, 18)
-    assert found.next == 18
+        suspected = suspects(connection, 1)
+    assert [(commit.old, commit.new) for commit in suspected.commits] == [(1, 0), (0, 1)] + [
+        (0, 1)
+    ] * 2
+    assert suspected.likely == (18, 18)
+    assert suspected.next == 18
 
 
 def test_one_suspect_leaves_nothing_to_halve(store: Store) -> None:
     refreshed(store, results(1, range(40)), 20)
     with store.read() as connection:
-        found = suspects(connection, 1)
-    assert [commit.commit for commit in found.commits] == ["c20"]
-    assert found.next is None
+        suspected = suspects(connection, 1)
+    assert [commit.commit for commit in suspected.commits] == ["c20"]
+    assert suspected.next is None
 
 
 def test_a_result_that_arrives_late_narrows_the_suspects(store: Store) -> None:
     refreshed(store, [*results(1, range(0, 40, 4)), *results(2, range(40), size=0.0)], 5)
     store.ingest(results(1, [18], 20), "ci")
     with store.read() as connection:
-        found = suspects(connection, 1)
-    assert [commit.order for commit in found.commits] == [19, 20]
-    assert found.next == 19
+        suspected = suspects(connection, 1)
+    assert [commit.order for commit in suspected.commits] == [19, 20]
+    assert suspected.next == 19
 
 
 def test_siblings_say_what_each_did_at_the_commit(store: Store) -> None:
@@ -96,16 +98,18 @@ def test_siblings_say_what_each_did_at_the_commit(store: Store) -> None:
     steady, silent, short = results(4, range(40), size=0.0), results(8, range(20)), range(19, 40)
     store.ingest([*steady, *silent, *results(16, short)], "ci")
     with store.read() as connection:
-        found = siblings(connection, 1)
-    states = {dict(one.series.name.args)["threads"]: one.state for one in found.siblings}
+        neighbours = siblings(connection, 1)
+    states = {
+        dict(sibling.series.name.args)["threads"]: sibling.state for sibling in neighbours.siblings
+    }
     assert states == {
         "2": SiblingState.MOVED,
         "4": SiblingState.STEADY,
         "8": SiblingState.NO_RESULT,
         "16": SiblingState.TOO_FEW,
     }
-    assert (found.fell, found.rose, found.steady, found.waiting) == (1, 0, 1, 2)
-    moved = found.siblings[0]
+    assert (neighbours.fell, neighbours.rose, neighbours.steady, neighbours.waiting) == (1, 0, 1, 2)
+    moved = neighbours.siblings[0]
     assert moved.effect.percent == pytest.approx(-20.0, abs=1.0)
     assert moved.candidate is not None
 
@@ -126,7 +130,7 @@ def test_evidence_about_an_unknown_candidate_is_refused(store: Store) -> None:
 
 
 def test_chart_has_an_entry_for_each_commit_with_the_range_of_its_runs(store: Store) -> None:
-    runs = [one._replace(run="2", value=one.value + 4.0) for one in results(1, [3])]
+    runs = [result._replace(run="2", value=result.value + 4.0) for result in results(1, [3])]
     store.ingest([*results(1, range(6), size=0.0), *runs], "ci")
     with store.read() as connection:
         chart = series_chart(connection, 1)
@@ -169,8 +173,8 @@ def test_chart_has_the_change_points_at_negative_orders(store: Store) -> None:
 def test_search_finds_letters_beyond_ascii_as_they_are_written(store: Store) -> None:
     store.ingest([Measurement(SeriesId("p", "", "", "ÉCOLE", ""), 1.0, 1)], "ci")
     with store.read() as connection:
-        found = [len(search_series(connection, text)) for text in ("ÉCOLE", "Écol", "x")]
-    assert found == [1, 1, 0]
+        counts = [len(search_series(connection, text)) for text in ("ÉCOLE", "Écol", "x")]
+    assert counts == [1, 1, 0]
 
 
 def test_chart_of_a_series_has_its_tickets(store: Store) -> None:
@@ -178,7 +182,7 @@ def test_chart_of_a_series_has_its_tickets(store: Store) -> None:
     store.write(lambda c: tickets.file(c, "T-1", "", "slower", [1], "ann"))
     with store.read() as connection:
         chart = series_chart(connection, 1)
-    assert [(one.key, one.index) for one in chart.tickets] == [("T-1", 20)]
+    assert [(ticket.key, ticket.index) for ticket in chart.tickets] == [("T-1", 20)]
 
 
 def test_chart_of_an_unknown_series_is_refused(store: Store) -> None:
@@ -190,17 +194,17 @@ def test_reasons_are_those_of_the_model_with_facts_about_siblings(store: Store) 
     refreshed(store, [*results(1, range(40)), *results(2, range(40))], 20)
     model = TriageModel.default("label_free")
     with store.read() as connection:
-        found = explanation(connection, 1, model, siblings(connection, 1))
-    assert found.model == model.version
-    assert any("fell" in reason.text for reason in found.reasons)
-    assert "1 of 1 sibling series fell at the same commit." in found.facts
+        explained = explanation(connection, 1, model, siblings(connection, 1))
+    assert explained.model == model.version
+    assert any("fell" in reason.text for reason in explained.reasons)
+    assert "1 of 1 sibling series fell at the same commit." in explained.facts
 
 
 def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> None:
     sent = [
-        one
+        result
         for threads, size in ((1, -20.0), (2, -20.5), (4, 1.0), (8, -20.2))
-        for one in results(threads, range(40), size=size)
+        for result in results(threads, range(40), size=size)
     ]
     refreshed(store, sent, 20)
     cases = DecidedCases()
@@ -219,7 +223,7 @@ def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> Non
 
 def test_cases_alike_follow_a_series_that_was_merged(store: Store) -> None:
     store.judge = Rule()
-    sent = [one for threads in (1, 2, 4) for one in results(threads, range(40))]
+    sent = [result for threads in (1, 2, 4) for result in results(threads, range(40))]
     refreshed(store, sent, 20)
     judge(store, 2, Verdict.TRUE_POSITIVE)
     cases, model = DecidedCases(), TriageModel.default("label_free")
@@ -238,7 +242,7 @@ def test_cases_alike_follow_a_series_that_was_merged(store: Store) -> None:
 def test_cases_alike_that_are_known_are_returned_while_others_are_computed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refreshed(store, [one for k in (1, 2, 4) for one in results(k, range(40))], 20)
+    refreshed(store, [result for k in (1, 2, 4) for result in results(k, range(40))], 20)
     judge(store, 2, Verdict.TRUE_POSITIVE)
     cases, model = DecidedCases(), TriageModel.default("label_free")
     with store.read() as connection:

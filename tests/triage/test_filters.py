@@ -11,11 +11,11 @@ from barograph.triage.filters import QueueFilter
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"state": "closed"}, {"sort": "colour"}, {"show": ("all",)}, {"effect": "bad"}]
+    "expected", [{"state": "closed"}, {"sort": "colour"}, {"show": ("all",)}, {"effect": "bad"}]
 )
-def test_a_filter_names_the_values_that_it_allows(wanted: dict[str, Any]) -> None:
+def test_a_filter_names_the_values_that_it_allows(expected: dict[str, Any]) -> None:
     with pytest.raises(DataError, match="is not one of"):
-        QueueFilter(**wanted)
+        QueueFilter(**expected)
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def matched(
 ) -> dict[int, int]:
     """The orders of the change points that are stored candidates, each with its number."""
     points = [change(list(orders).index(order), *levels) for order, *levels in changes]
-    found = match(results(orders), known, points)
-    return {changes[row][0]: known[k].id for row, k in found.items()}
+    actual = match(results(orders), known, points)
+    return {changes[row][0]: known[k].id for row, k in actual.items()}
 
 
 def test_change_among_commits_measured_later_is_the_candidate() -> None:
@@ -114,16 +114,16 @@ def test_match_pairs_each_change_once_and_leaves_no_pair_out(
 ) -> None:
     orders = range(61)
     known = [stored(order, order, among=orders) for order in old]
-    found = match(results(orders), known, [change(place) for place in new])
-    assert len(set(found.values())) == len(found)
-    assert all(abs(old[k] - new[row]) <= 5 for row, k in found.items())
-    left_old = [order for k, order in enumerate(old) if k not in found.values()]
-    left_new = [order for row, order in enumerate(new) if row not in found]
+    actual = match(results(orders), known, [change(place) for place in new])
+    assert len(set(actual.values())) == len(actual)
+    assert all(abs(old[k] - new[row]) <= 5 for row, k in actual.items())
+    left_old = [order for k, order in enumerate(old) if k not in actual.values()]
+    left_new = [order for row, order in enumerate(new) if row not in actual]
     assert all(abs(a - b) > 5 for a in left_old for b in left_new)
 
 
 @given(places)
 def test_match_is_the_identity_without_moves(there: list[int]) -> None:
     known = [stored(order, order, among=range(61)) for order in there]
-    found = match(results(range(61)), known, [change(place) for place in there])
-    assert found == {k: k for k in range(len(there))}
+    actual = match(results(range(61)), known, [change(place) for place in there])
+    assert actual == {k: k for k in range(len(there))}

@@ -82,17 +82,21 @@ def filled(store: Store) -> Filled:
     return made
 
 
-def groups_of(filled: Filled, **wanted: Any) -> queue.QueuePage:
+def groups_of(filled: Filled, **filters: Any) -> queue.QueuePage:
     with filled.store.read() as connection:
-        return queue.open_groups(connection, QueueFilter(**wanted))
+        return queue.open_groups(connection, QueueFilter(**filters))
 
 
 def names_of(page: queue.QueuePage) -> set[str]:
-    return {f"{one.identity.variant} {one.identity.test}" for g in page.groups for one in g.members}
+    return {
+        f"{member.identity.variant} {member.identity.test}"
+        for g in page.groups
+        for member in g.members
+    }
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("filters", "expected"),
     [
         ({}, {"linux insert", "arm insert", "linux find", "arm find"}),
         ({"variant": "arm"}, {"arm insert", "arm find"}),
@@ -108,9 +112,9 @@ def names_of(page: queue.QueuePage) -> set[str]:
     ],
 )
 def test_filters_let_through_what_they_name(
-    filled: Filled, wanted: dict[str, Any], expected: set[str]
+    filled: Filled, filters: dict[str, Any], expected: set[str]
 ) -> None:
-    assert names_of(groups_of(filled, **wanted)) == expected
+    assert names_of(groups_of(filled, **filters)) == expected
 
 
 def test_a_filter_on_days_uses_when_candidates_were_found(
@@ -192,9 +196,9 @@ def test_hidden_kinds_are_counted_and_shown_on_request(filled: Filled) -> None:
 
 def test_a_candidate_leaves_with_its_verdict_and_is_found_by_its_state(filled: Filled) -> None:
     number = filled.ids["arm find"]
-    given = [(number, 0)]
+    pairs = [(number, 0)]
     filled.store.write(
-        lambda c: verdicts.record_batch(c, given, Verdict.UNSURE, "ann", "odd", "host")
+        lambda c: verdicts.record_batch(c, pairs, Verdict.UNSURE, "ann", "odd", "host")
     )
     assert "arm find" not in names_of(groups_of(filled))
     assert names_of(groups_of(filled, state="unsure")) == {"arm find"}
@@ -207,9 +211,9 @@ def test_a_candidate_leaves_with_its_verdict_and_is_found_by_its_state(filled: F
         assert processed(connection, verdict=Verdict.FALSE_POSITIVE).entries == []
         assert processed(connection, who="bob").entries == []
         assert processed(connection, QueueFilter(q="linux")).entries == []
-    [one] = page.entries
-    assert (one.entry.id, one.verdict, one.who, one.reason) == (number, "unsure", "ann", "host")
-    assert (one.note, page.counts["unsure"], page.more) == ("odd", 1, False)
+    [item] = page.entries
+    assert (item.entry.id, item.verdict, item.who, item.reason) == (number, "unsure", "ann", "host")
+    assert (item.note, page.counts["unsure"], page.more) == ("odd", 1, False)
 
 
 def test_withdrawn_candidates_are_found_by_their_state(filled: Filled) -> None:
@@ -247,7 +251,7 @@ def test_the_group_of_a_candidate_is_found_among_hidden_ones(filled: Filled) -> 
         group = queue.get_group(connection, QueueFilter(), filled.ids["arm insert"])
         with pytest.raises(DataError, match="candidate 999 is not in the queue"):
             queue.get_group(connection, QueueFilter(), 999)
-    assert {one.identity.variant for one in group.members} == {"linux", "arm"}
+    assert {member.identity.variant for member in group.members} == {"linux", "arm"}
 
 
 def test_values_of_labels_are_counted(filled: Filled) -> None:
@@ -261,12 +265,12 @@ def test_values_of_labels_are_counted(filled: Filled) -> None:
 def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
     number = filled.ids["linux insert"]
     with filled.store.read() as connection:
-        found = traces(connection, [number])[number]
-    assert found.values == (10.0,) * 6 + (15.0,) * 4
+        actual = traces(connection, [number])[number]
+    assert actual.values == (10.0,) * 6 + (15.0,) * 4
     # Charts draw medians, and a row must say what its chart says: the means are both 1 here.
-    assert (found.split, found.levels) == (6, Levels(10.0, 15.0, 4, 4))
-    assert found.levels is not None
-    assert found.levels.percent == 50.0
+    assert (actual.split, actual.levels) == (6, Levels(10.0, 15.0, 4, 4))
+    assert actual.levels is not None
+    assert actual.levels.percent == 50.0
 
 
 def test_levels_without_a_finite_change_have_no_percent() -> None:
@@ -282,6 +286,6 @@ def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_first_commit
     entries = [entry(k, 2 * k + 2, 2 * k, project="wide") for k in range(count)]
     filled.store.write(lambda connection: connection.execute(sa.insert(commits), rows))
     with filled.store.read() as connection:
-        found = queue.first_suspects(connection, by_cause(entries))
-    assert len(found) == count
-    assert found["wide", 2398] == ("w2399", 2)
+        suspected = queue.first_suspects(connection, by_cause(entries))
+    assert len(suspected) == count
+    assert suspected["wide", 2398] == ("w2399", 2)

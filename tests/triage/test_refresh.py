@@ -50,7 +50,7 @@ def search(store: Store, *places: int) -> RefreshResult:
 def found(store: Store) -> list[tuple[int, int]]:
     with store.read() as connection:
         rows = find_candidates(connection)
-    return [(one.id, one.order) for one in rows if one.present]
+    return [(row.id, row.order) for row in rows if row.present]
 
 
 def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> None:
@@ -59,16 +59,16 @@ def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> N
 
 
 def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store) -> None:
-    store.ingest([one._replace(direction=1) for one in history("a", 60)], "ci")  # type: ignore[arg-type]
+    store.ingest([row._replace(direction=1) for row in history("a", 60)], "ci")  # type: ignore[arg-type]
     done = CandidateRefresher(Hunter(), "hunter").refresh(store)
     assert (done.series, done.added) == (1, 1)
     with store.read() as connection:
-        [one] = find_candidates(connection)
-    assert (one.order, one.commit, one.detector) == (30, "c30", "hunter")
-    assert one.before is not None
-    assert one.after is not None
-    assert one.before.count == one.after.count == 30
-    assert one.verdict is Verdict.NOT_TRIAGED
+        [candidate] = find_candidates(connection)
+    assert (candidate.order, candidate.commit, candidate.detector) == (30, "c30", "hunter")
+    assert candidate.before is not None
+    assert candidate.after is not None
+    assert candidate.before.count == candidate.after.count == 30
+    assert candidate.verdict is Verdict.NOT_TRIAGED
 
 
 def test_refresh_searches_each_touched_series_once(store: Store) -> None:
@@ -87,22 +87,22 @@ def test_refresh_searches_each_touched_series_once(store: Store) -> None:
 def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
     flat(store)
     search(store, 20, 40)
-    [(one, _), (other, _)] = found(store)
+    [(first, _), (other, _)] = found(store)
     done = search(store, 22, 40)
     assert (done.added, done.moved, done.withdrawn) == (0, 1, 0)
-    assert found(store) == [(one, 22), (other, 40)]
+    assert found(store) == [(first, 22), (other, 40)]
     with store.read() as connection:
-        assert [move[:3] for move in moves_of(connection, one)] == [("moved", 20, 22)]
+        assert [move[:3] for move in moves_of(connection, first)] == [("moved", 20, 22)]
 
 
 def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
+    [(candidate, _)] = found(store)
     assert search(store).withdrawn == 1
     assert found(store) == []
     assert search(store, 21).added == 0
-    assert found(store) == [(one, 21)]
+    assert found(store) == [(candidate, 21)]
 
 
 def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
@@ -111,17 +111,17 @@ def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
     refresher = CandidateRefresher(Hunter(), "hunter")
     store.ingest([point(order, 1.0 + (order >= 320)) for order in range(200, 440, 10)], "ci")
     refresher.refresh(store)
-    [(one, order)] = found(store)
+    [(candidate, order)] = found(store)
     assert order == 320
-    judge(store, one, Verdict.TRUE_POSITIVE)
+    judge(store, candidate, Verdict.TRUE_POSITIVE)
     store.ingest([point(order, 1.0 + (order >= 313)) for order in range(311, 320)], "ci")
     done = refresher.refresh(store)
     assert (done.added, done.moved, done.processed_moved, done.withdrawn) == (0, 1, 1, 0)
     with store.read() as connection:
         [moved] = find_candidates(connection, withdrawn=True)
-        assert (moved.id, moved.order, moved.commit) == (one, 313, "c313")
+        assert (moved.id, moved.order, moved.commit) == (candidate, 313, "c313")
         assert (moved.verdict, moved.present) == (Verdict.TRUE_POSITIVE, True)
-        assert [row[:3] for row in moves_of(connection, one)] == [("moved", 320, 313)]
+        assert [row[:3] for row in moves_of(connection, candidate)] == [("moved", 320, 313)]
         export.export_tables(connection, tmp_path)
     learned = History.read(tmp_path).candidates
     assert (learned.orders.tolist(), learned.verdict.tolist()) == ([313], ["true_positive"])
@@ -131,8 +131,8 @@ def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
 def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Store) -> None:
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
-    judge(store, one, Verdict.FALSE_POSITIVE)
+    [(candidate, _)] = found(store)
+    judge(store, candidate, Verdict.FALSE_POSITIVE)
     done = search(store, 40)
     assert (done.withdrawn, done.processed_withdrawn) == (1, 1)
     with store.read() as connection:
@@ -140,13 +140,13 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
     assert (kept.order, kept.present, kept.verdict) == (20, False, Verdict.FALSE_POSITIVE)
     assert kept.before is not None
     assert other.present
-    judge(store, one, Verdict.TRUE_POSITIVE)
+    judge(store, candidate, Verdict.TRUE_POSITIVE)
     assert found(store) == [(other.id, 40)]
     done = search(store, 22, 40)
     assert (done.added, done.returned, done.processed_returned, done.moved) == (0, 1, 1, 0)
     with store.read() as connection:
-        kept = get_candidate(connection, one)
-        events = [event[:3] for event in moves_of(connection, one)]
+        kept = get_candidate(connection, candidate)
+        events = [event[:3] for event in moves_of(connection, candidate)]
     assert (kept.order, kept.present, kept.verdict) == (22, True, Verdict.TRUE_POSITIVE)
     assert events == [("withdrawn", 20, 20), ("returned", 20, 22)]
 
@@ -154,18 +154,18 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
 def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
+    [(candidate, _)] = found(store)
 
     class Slow(Scripted):
         def find(self, series: Observations) -> list[RawChangePoint]:
-            judge(store, one, Verdict.TRUE_POSITIVE)
+            judge(store, candidate, Verdict.TRUE_POSITIVE)
             return super().find(series)
 
     store.ingest([point(60, 1.0)], "ci")
     CandidateRefresher(Slow((23,)), "slow").refresh(store)
-    assert found(store) == [(one, 23)]
+    assert found(store) == [(candidate, 23)]
     with store.read() as connection:
-        assert get_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert get_candidate(connection, candidate).verdict is Verdict.TRUE_POSITIVE
 
 
 def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> None:
@@ -186,40 +186,40 @@ def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> 
 def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> None:
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
-    judge(store, one, Verdict.UNDER_INVESTIGATION, "ann")
-    judge(store, one, Verdict.TRUE_POSITIVE, "bob")
+    [(candidate, _)] = found(store)
+    judge(store, candidate, Verdict.UNDER_INVESTIGATION, "ann")
+    judge(store, candidate, Verdict.TRUE_POSITIVE, "bob")
     with store.read() as connection:
-        said = verdicts.history(connection, candidate=one)[::-1]
-        assert [(given.verdict.value, given.who, given.note) for given in said] == [
+        entries = verdicts.history(connection, candidate=candidate)[::-1]
+        assert [(entry.verdict.value, entry.who, entry.note) for entry in entries] == [
             ("under_investigation", "ann", "why"),
             ("true_positive", "bob", "why"),
         ]
-        assert get_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert get_candidate(connection, candidate).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
     with pytest.raises(DataError, match="needs the name of the person"):
-        judge(store, one, Verdict.TRUE_POSITIVE, "")
+        judge(store, candidate, Verdict.TRUE_POSITIVE, "")
 
 
 def test_refresh_scores_found_candidates_with_the_verdicts_around(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Candidates] = []
+    searched: list[Candidates] = []
 
     def scored(model: object, values: Floats, offsets: Ints, around: Candidates) -> Floats:
-        asked.append(around)
+        searched.append(around)
         return np.arange(around.index.size) / 10
 
     monkeypatch.setattr(refresh, "score_candidates", scored)
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
-    judge(store, one, Verdict.FALSE_POSITIVE)
+    [(candidate, _)] = found(store)
+    judge(store, candidate, Verdict.FALSE_POSITIVE)
     store.ingest([point(60, 1.0)], "ci")
     model = small_model(use="label_free")
     refresher = CandidateRefresher(Scripted((20, 40, 50)), "scripted", model)
     assert refresher.refresh(store).added == 2
-    [around] = asked
+    [around] = searched
     assert sorted(zip(around.index.tolist(), around.verdict.tolist(), strict=True)) == [
         (20, "false_positive"),
         (40, "not_triaged"),
@@ -239,10 +239,14 @@ def test_triaged_candidates_keep_the_probability_they_are_reported_with(store: S
     model = TriageModel.default("label_free")
     assert CandidateRefresher(Triaged(), "Triaged", model).refresh(store).added == 1
     with store.read() as connection:
-        [one] = find_candidates(connection)
-        [values] = reading.read_series(connection, [one.series]).values()
+        [candidate] = find_candidates(connection)
+        [values] = reading.read_series(connection, [candidate.series]).values()
     [point] = Triaged().detect(values)
-    assert (one.order, one.probability, one.model) == (30, point.probability, model.version)
+    assert (candidate.order, candidate.probability, candidate.model) == (
+        30,
+        point.probability,
+        model.version,
+    )
 
 
 def test_runs_of_a_commit_are_one_point_to_the_detector(store: Store) -> None:
@@ -257,8 +261,8 @@ def test_runs_of_a_commit_are_one_point_to_the_detector(store: Store) -> None:
 def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
     flat(store)
     search(store, 20)
-    [(one, _)] = found(store)
-    many = list(range(one, one + 70_000))
+    [(candidate, _)] = found(store)
+    many = list(range(candidate, candidate + 70_000))
 
     def work(connection: sa.Connection) -> None:
         refresh.withdraw(connection, many)

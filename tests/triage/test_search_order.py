@@ -119,8 +119,8 @@ def test_processes_and_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) ->
         return map_parallel(function, calls, workers=1)  # type: ignore[arg-type]
 
     monkeypatch.setattr(refresh, "map_parallel", mapped)
-    values = np.reshape([one.value for one in sent()], (100, 2)).T
-    some = [Series(series(), np.arange(100), own) for own in (*values, *values)]
+    values = np.reshape([row.value for row in sent()], (100, 2)).T
+    some = [Series(series(), np.arange(100), numbers) for numbers in (*values, *values)]
     alone = refresh.find_changes(Hunter(), some, recent=30)
     assert refresh.find_changes(Hunter(), some, recent=30, workers=2) == alone
     assert used == [(4, 2)]

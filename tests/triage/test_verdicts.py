@@ -56,8 +56,8 @@ def undo(store: Store, batch: int, request: str | None = None) -> BatchResult:
 
 def current(store: Store, number: int) -> tuple[Verdict, int, int | None]:
     with store.read() as connection:
-        one = get_candidate(connection, number)
-    return one.verdict, one.version, one.triaged_on
+        candidate = get_candidate(connection, number)
+    return candidate.verdict, candidate.version, candidate.triaged_on
 
 
 def test_batch_is_recorded_with_the_score_of_each_candidate(waiting: Store, give: Give) -> None:
@@ -119,8 +119,12 @@ def test_undo_restores_the_verdicts_before(waiting: Store, give: Give) -> None:
     assert current(waiting, 1) == (NOISE, 3, 5)
     assert current(waiting, 2) == (OPEN, 2, None)
     with waiting.read() as connection:
-        said = verdicts.history(connection, candidate=1)
-    assert [(one.verdict, one.undoes) for one in said] == [(NOISE, 2), (REAL, None), (NOISE, None)]
+        entries = verdicts.history(connection, candidate=1)
+    assert [(entry.verdict, entry.undoes) for entry in entries] == [
+        (NOISE, 2),
+        (REAL, None),
+        (NOISE, None),
+    ]
 
 
 def test_undo_can_be_undone_and_keeps_the_date_of_the_verdict(waiting: Store, give: Give) -> None:
@@ -143,17 +147,17 @@ def test_one_step_after_the_other_is_undone(waiting: Store, give: Give) -> None:
     assert current(waiting, 1)[:2] == (OPEN, 4)
     undo(waiting, again.batch)
     assert current(waiting, 1)[:2] == (NOISE, 5)
-    assert [one.why for one in undo(waiting, second.batch).refused] == [Why.UNDONE]
+    assert [refused.why for refused in undo(waiting, second.batch).refused] == [Why.UNDONE]
     assert undo(waiting, first.batch).saved == [(1, 6)]
 
 
-def test_undo_is_refused_where_somebody_decided_meanwhile(waiting: Store, give: Give) -> None:
+def test_undo_is_refused_after_the_verdict_of_another_person(waiting: Store, give: Give) -> None:
     batch = give((1, 0), (2, 0)).batch
     give((1, 1), said=NOISE, who="wen", timestamp=7)
     result = undo(waiting, batch)
     assert result.saved == [(2, 2)]
     assert result.refused == [RefusedVerdict(1, Why.DECIDED, 2, NOISE, "wen", 7)]
-    assert [(one.id, one.why) for one in undo(waiting, batch).refused] == [
+    assert [(refused.id, refused.why) for refused in undo(waiting, batch).refused] == [
         (1, Why.DECIDED),
         (2, Why.UNDONE),
     ]
@@ -168,7 +172,7 @@ def test_history_is_filtered_and_paged(waiting: Store, give: Give) -> None:
     with waiting.read() as connection:
 
         def ids(**filters: object) -> list[int]:
-            return [one.id for one in verdicts.history(connection, **filters)]  # type: ignore[arg-type]
+            return [entry.id for entry in verdicts.history(connection, **filters)]  # type: ignore[arg-type]
 
         assert ids() == [3, 2, 1]
         assert ids(limit=2) == [3, 2]
@@ -201,8 +205,8 @@ def test_invalid_batch_is_refused_and_nothing_is_written(
 
 
 def test_largest_batch_is_one_transaction(waiting: Store, give: Give) -> None:
-    one = {"series": 1, "order": 1, "commit": "", "verdict": OPEN, "present": True}
-    rows = [one] * (verdicts.ITEMS - 2)
+    row = {"series": 1, "order": 1, "commit": "", "verdict": OPEN, "present": True}
+    rows = [row] * (verdicts.ITEMS - 2)
     waiting.write(lambda connection: connection.execute(sa.insert(candidates), rows))
     items = [(number, 0) for number in (1, 2, *range(4, verdicts.ITEMS + 2))]
     batch = give(*items)

@@ -98,10 +98,10 @@ def test_change_points_and_steps_are_bounded_by_history() -> None:
 
 @pytest.mark.parametrize("history", [64, 65, 2000])
 def test_kept_from_keeps_at_least_half_of_the_history(history: int) -> None:
-    for at in range(5000):
-        size = at - kept_from(at, history) + 1
+    for index in range(5000):
+        size = index - kept_from(index, history) + 1
         assert size <= history
-        assert size > min(at, history // 2)
+        assert size > min(index, history // 2)
 
 
 def test_reasons_are_computed_on_access() -> None:

@@ -66,15 +66,15 @@ def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.M
     monkeypatch.setattr(pending, "VALUES_PER_BATCH", together)
     series = walks(0, 40, 120)
     judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
-    at = 0
+    first = 0
     for values, log in zip(series, judged.logs, strict=True):
         replayed = replay(MODEL, values)
-        probability, found = replayed.probability, replayed.change_points
-        part = slice(at, at + values.size)
+        probability, actual = replayed.probability, replayed.change_points
+        part = slice(first, first + values.size)
         assert judged.probability[part].tolist() == probability.tolist()
-        assert np.flatnonzero(judged.is_change[part]).tolist() == found.tolist()
-        assert log.alarms == found.tolist()
-        at += values.size
+        assert np.flatnonzero(judged.is_change[part]).tolist() == actual.tolist()
+        assert log.alarms == actual.tolist()
+        first += values.size
     assert judged.is_change.any()
 
 
@@ -106,10 +106,10 @@ def test_decisions_do_not_depend_on_the_number_of_threads(
     model = TriageModel("online", feature_set, columns, 0.7, FlatLinear.of(fitted))
     stretches = [PendingSeries(values, values.size // 2, 0) for values in walks(3, 60, 50)]
     alone, several = (OnlineJudge(model, "v", threads=threads) for threads in (1, 3))
-    one, other = alone.judge(stretches), several.judge(stretches)
-    for mine, theirs in zip(one, other, strict=True):
+    item, other = alone.judge(stretches), several.judge(stretches)
+    for mine, theirs in zip(item, other, strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert one.is_change.any()
+    assert item.is_change.any()
 
 
 def test_judge_accepts_no_series_and_a_single_point() -> None:

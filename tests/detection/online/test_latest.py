@@ -60,15 +60,15 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
 def test_change_stands_until_it_is_withdrawn() -> None:
     values = 100 + np.random.default_rng(3).standard_normal(63)
     values[57:] += 20
-    [found] = judge_latest(JUDGE, [JudgedHistory(values)], 6)
-    [change] = changes_of(found.steps)
-    assert (found.answer, found.known_since, change.index) == (Answer.QUIET, 57, 57)
+    [actual] = judge_latest(JUDGE, [JudgedHistory(values)], 6)
+    [change] = changes_of(actual.steps)
+    assert (actual.answer, actual.known_since, change.index) == (Answer.QUIET, 57, 57)
     assert change.stands
     assert change.steps[0].at <= 59
     spike = values.copy()
     spike[59:] -= 20
-    [found] = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)
-    assert not any(change.stands for change in changes_of(found.steps))
+    [actual] = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)
+    assert not any(change.stands for change in changes_of(actual.steps))
 
 
 def test_judge_without_a_second_look_reads_the_whole_history() -> None:
@@ -97,23 +97,23 @@ def test_runs_are_settled_as_the_detector_settles_them() -> None:
             continue
         values = np.array([np.median(item) for item in series[:end]])
         runs = {place: item for place, item in enumerate(series[:end]) if item.size > 1}
-        [found] = judge_latest(JUDGE, [JudgedHistory(values, runs)])
-        assert (found.answer, found.reruns) == (decision.answer, decision.reruns)
-        assert found.probability == pytest.approx(decision.probability, abs=1e-12)
-        assert found.known_since == decision.known_since
-        if found.answer is Answer.CHANGE:
-            assert found.steps[-1].index == decision.index
+        [actual] = judge_latest(JUDGE, [JudgedHistory(values, runs)])
+        assert (actual.answer, actual.reruns) == (decision.answer, decision.reruns)
+        assert actual.probability == pytest.approx(decision.probability, abs=1e-12)
+        assert actual.known_since == decision.known_since
+        if actual.answer is Answer.CHANGE:
+            assert actual.steps[-1].index == decision.index
 
 
 def test_every_change_among_the_newest_points_is_returned() -> None:
     levels = np.repeat([100.0, 70.0, 80.0], [120, 10, 12])
     values = levels + np.random.default_rng(0).standard_normal(levels.size)
-    [found] = judge_latest(JUDGE, [JudgedHistory(values)], 25)
-    standing = [change.index for change in changes_of(found.steps) if change.stands]
+    [actual] = judge_latest(JUDGE, [JudgedHistory(values)], 25)
+    standing = [change.index for change in changes_of(actual.steps) if change.stands]
     assert standing == [120, 130]
 
 
-def test_each_history_may_be_asked_about_another_number_of_points() -> None:
+def test_number_of_judged_points_may_differ_between_histories() -> None:
     together = judge_latest(JUDGE, [JudgedHistory(busy(0)), JudgedHistory(busy(1))], [1, 90])
     alone = [
         judge_latest(JUDGE, [JudgedHistory(busy(0))], 1)[0],

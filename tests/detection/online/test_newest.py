@@ -77,9 +77,9 @@ def test_departure_equals_the_rule_on_paper(size: int, digits: int) -> None:
     for seed in range(10):
         before = spiky(size, seed, digits)
         for value in (100.0, before.max() + 0.5, before.max() * 1.1, before.min() / 2, 1e5):
-            found, expected = departure(before, value), plain(before.tolist(), value)
-            assert found == pytest.approx(expected, rel=1e-9, nan_ok=True)
-            departed += found.surprise > 0.0
+            actual, expected = departure(before, value), plain(before.tolist(), value)
+            assert actual == pytest.approx(expected, rel=1e-9, nan_ok=True)
+            departed += actual.surprise > 0.0
     assert departed > 20 or size < FEWEST
 
 

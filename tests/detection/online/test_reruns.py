@@ -100,28 +100,28 @@ def restless(seed: int) -> tuple[Floats, dict[int, Floats]]:
     """Return noise with steps and spikes, and the runs of a third of its commits."""
     rng = np.random.default_rng(seed)
     values = noise(260, seed)
-    for at in rng.integers(20, 250, 3):
-        values[at:] += rng.choice([-9.0, 9.0])
+    for place in rng.integers(20, 250, 3):
+        values[place:] += rng.choice([-9.0, 9.0])
     runs: dict[int, Floats] = {}
-    for at in rng.choice(260, 90, replace=False).tolist():
-        runs[at] = values[at] + rng.normal(size=rng.choice([2, 2, 2, 3, 4]))
-    for at in rng.integers(12, 260, 8).tolist():
-        values[at] += 12.0
-    for at in rng.choice(list(runs), 20, replace=False).tolist():  # its reruns may come back
-        ways = rng.choice([0.0, 0.5, 0.5, 1.0], runs[at].size)
+    for place in rng.choice(260, 90, replace=False).tolist():
+        runs[place] = values[place] + rng.normal(size=rng.choice([2, 2, 2, 3, 4]))
+    for place in rng.integers(12, 260, 8).tolist():
+        values[place] += 12.0
+    for place in rng.choice(list(runs), 20, replace=False).tolist():  # its reruns may come back
+        ways = rng.choice([0.0, 0.5, 0.5, 1.0], runs[place].size)
         ways[0] = 1.0
-        runs[at] += rng.choice([12.0, 40.0, 60.0]) * ways
-    for at, results in runs.items():
-        values[at] = results[0]
+        runs[place] += rng.choice([12.0, 40.0, 60.0]) * ways
+    for place, results in runs.items():
+        values[place] = results[0]
     return values, runs
 
 
 def one_by_one(values: Floats, runs: Mapping[int, Floats], **options: Any) -> list[Decision]:
     detector = OnlineDetector(FIRST, SECOND, **options)
     decisions = []
-    for at, value in enumerate(values.tolist()):
+    for index, value in enumerate(values.tolist()):
         decision = detector.update(value)
-        for result in runs.get(at, values[:0])[1:]:
+        for result in runs.get(index, values[:0])[1:]:
             decision = detector.repeat(float(result))
         decisions.append(decision)
     return decisions
@@ -133,7 +133,7 @@ def in_chunks(
     """Decide chunk by chunk; each starts from the settled values and the state before it."""
     known, state, logs = values[:0], None, []
     for begin, end in zip([0, *cuts], [*cuts, values.size], strict=True):
-        fresh = {at: found for at, found in runs.items() if begin <= at < end}
+        fresh = {place: point_runs for place, point_runs in runs.items() if begin <= place < end}
         result = np.concatenate([known, values[begin:end]])
         pending = PendingSeries(result, begin, 0, 0, state, fresh)
         log = advance_all([pending], FIRST, SECOND, **options)
@@ -169,8 +169,8 @@ def test_batch_settles_each_commit_by_the_settled_ones_before_it() -> None:
     values, runs = restless(4)
     pending = PendingSeries(values, 0, 0, runs=runs)
     settled = advance_all([pending], FIRST, SECOND, BUDGET, history=500).settled
-    for at, value in enumerate(settled.tolist()):
-        result = settle(settled[:at], runs.get(at, values[at : at + 1]))
+    for index, value in enumerate(settled.tolist()):
+        result = settle(settled[:index], runs.get(index, values[index : index + 1]))
         assert value == result.value
     assert pending.values is values  # the caller's array is unchanged
     assert (settled != values).any()

@@ -87,11 +87,11 @@ def test_policy_without_window_0_raises_later() -> None:
 def test_replay_equals_update_to_the_bit(history: int) -> None:
     rng = np.random.default_rng(8)
     values = noise(600, 2)
-    for at in rng.integers(20, 580, 6):
-        values[at:] += rng.normal(0, 8)
-    for at in rng.integers(20, 580, 3):  # a step that grows
-        values[at] += 7.0
-        values[at + 1 :] += 30.0
+    for place in rng.integers(20, 580, 6):
+        values[place:] += rng.normal(0, 8)
+    for place in rng.integers(20, 580, 3):  # a step that grows
+        values[place] += 7.0
+        values[place + 1 :] += 30.0
     values[rng.integers(20, 580, 8)] += 15.0
     detector = OnlineDetector(FIRST, SECOND, budget=BUDGET, history=history)
     decisions = run(detector, values)
@@ -132,10 +132,10 @@ def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[
     rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0, 5: 1.0}, 5.0))
     alarms: list[int] = []
     steps: list[tuple[str, int, int]] = []
-    for at, window, surprise, direction in looks:
-        score = WindowScore(window, at - window, 0.5 + surprise / 100, surprise)
-        alarm, taken = rule.decide(at, [score], towards(direction))
-        alarms += [at] if alarm is not None else []
+    for place, window, surprise, direction in looks:
+        score = WindowScore(window, place - window, 0.5 + surprise / 100, surprise)
+        alarm, taken = rule.decide(place, [score], towards(direction))
+        alarms += [place] if alarm is not None else []
         steps += [(step.kind.value, step.index, step.at) for step in taken]
     return alarms, steps
 

@@ -89,17 +89,17 @@ def test_quiet_noise_raises_at_most_three_alarms_per_thousand(
     assert alarms <= 3 * 20 * POINTS / 1000
 
 
-@pytest.mark.parametrize("at", [25, 60])
-def test_exactly_one_commit_is_red_for_one_change(at: int) -> None:
-    values = 100.0 + np.random.default_rng(5).normal(size=at + 30)
-    values[at:] += 10.0
+@pytest.mark.parametrize("place", [25, 60])
+def test_exactly_one_commit_is_red_for_one_change(place: int) -> None:
+    values = 100.0 + np.random.default_rng(5).normal(size=place + 30)
+    values[place:] += 10.0
     detector = OnlineDetector(models().newest, models().confirm)
     decisions = [detector.update(value) for value in values.tolist()]
     red = [decision for decision in decisions if decision.is_change]
     assert len(red) == 1
-    assert abs(red[0].index - at) <= 1
+    assert abs(red[0].index - place) <= 1
     assert red[0].probability > 0.2
     known = [decision for decision in decisions if decision.known_since is not None]
-    assert [decision.at for decision in known] == list(range(red[0].at + 1, at + 16))
+    assert [decision.at for decision in known] == list(range(red[0].at + 1, place + 16))
     assert all(decision.index == decision.known_since for decision in known)
-    assert known[-1].index == at
+    assert known[-1].index == place

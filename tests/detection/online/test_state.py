@@ -87,9 +87,9 @@ def test_reasons_are_the_same_after_a_restore() -> None:
     detector = OnlineDetector()
     detector.update_many(np.append(quiet(60), quiet(8) + 30.0))
     again = OnlineDetector.from_state(json.loads(json.dumps(detector.state())))
-    one, other = detector.update(131.0), again.update(131.0)
-    assert one.known_since is not None
-    assert one.reasons == other.reasons != []
+    decision, other = detector.update(131.0), again.update(131.0)
+    assert decision.known_since is not None
+    assert decision.reasons == other.reasons != []
 
 
 def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
@@ -103,7 +103,7 @@ def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"format": "csv"}, "not the state of an online detector"),
         ({"format_version": 2}, "format version 2; this program reads version 1"),
@@ -117,12 +117,12 @@ def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
         ({"steps": [["called", "x", 1, 0.5, None]]}, "damaged: ValueError"),
     ],
 )
-def test_a_damaged_state_is_refused(change: dict[str, Any], says: str) -> None:
+def test_a_damaged_state_is_refused(change: dict[str, Any], message: str) -> None:
     detector = KINDS["pair"]()
     feed(detector, course()[:30])
     state = detector.state()
     assert state["count"] == 29
-    with pytest.raises(DataError, match=says):
+    with pytest.raises(DataError, match=message):
         OnlineDetector.from_state(state | change, FIRST, SECOND, budget=BUDGET)
     with pytest.raises(DataError, match=r"damaged: KeyError: 'steps'"):
         OnlineDetector.from_state({k: v for k, v in state.items() if k != "steps"}, FIRST)

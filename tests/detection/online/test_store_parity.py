@@ -56,8 +56,8 @@ def histories_by_name() -> dict[str, Floats]:
 def sent() -> list[Measurement]:
     """All points, the oldest first."""
     return [
-        Measurement(series(name), float(values[at]), at, f"c{at}")
-        for at in range(LENGTH)
+        Measurement(series(name), float(values[index]), index, f"c{index}")
+        for index in range(LENGTH)
         for name, values in histories_by_name().items()
     ]
 
@@ -70,8 +70,8 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
         points = reading.points_of(connection, number)
         noted = steps_between(connection, number, 0, LENGTH)
     steps: list[tuple[object, ...]] = [
-        (point.kind, point.index, at, point.probability, point.moved_from)
-        for at, (point, _) in sorted(noted.items())
+        (point.kind, point.index, place, point.probability, point.moved_from)
+        for place, (point, _) in sorted(noted.items())
     ]
     alarms = [point.order for point in points if point.decision.is_change]
     return alarms, steps, [point.decision.probability for point in points]
@@ -141,9 +141,9 @@ def test_restart_between_any_two_points_changes_nothing(new_url: Callable[[], st
     points = [item for item in sent() if item.series == series("a")]
     with Store(url, judge()) as store:
         store.ingest(points[: first - 2], "ci")
-    for at in range(first - 2, first + 15):
+    for index in range(first - 2, first + 15):
         with Store(url, judge()) as store:
-            store.ingest(points[at : at + 1], "ci")
+            store.ingest(points[index : index + 1], "ci")
     with Store(url, judge()) as store:
         store.ingest(points[first + 15 :], "ci")
         assert said(store, "a") == expected

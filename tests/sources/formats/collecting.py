@@ -27,6 +27,6 @@ def collected(
     collector = Collector(options or ReadOptions(), "all")
     for k, results in enumerate(files):
         kind: Kind = kinds[k] if kinds else "history"
-        form = Format("made", "", kind, lambda _: True, lambda _, found=results: iter(found))  # type: ignore[misc]
+        form = Format("made", "", kind, lambda _: True, lambda _, iterated=results: iter(iterated))  # type: ignore[misc]
         collector.add(InputFile(f"file{k}", None, b""), form)
     return collector.finish()

@@ -38,9 +38,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "http://other.invalid/render")
             self.end_headers()
         elif parts.path == "/render":
-            wanted = parse_qs(parts.query).get("target", [])
+            targets = parse_qs(parts.query).get("target", [])
             known = self.server.targets
-            self._json([{"target": t, "datapoints": known[t]} for t in wanted if t in known])
+            self._json([{"target": t, "datapoints": known[t]} for t in targets if t in known])
         elif parts.path == "/events/get_data" and self.server.events is not None:
             self._json(self.server.events)
         else:

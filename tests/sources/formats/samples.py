@@ -29,8 +29,8 @@ def all_formats() -> dict[str, Format]:
     """Return the format of every module that has one, by name."""
     names = [module.name for module in pkgutil.iter_modules(formats.__path__)]
     modules = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    found = [getattr(module, "FORMAT", None) for module in modules]
-    return {form.name: form for form in found if form is not None}
+    actual = [getattr(module, "FORMAT", None) for module in modules]
+    return {form.name: form for form in actual if form is not None}
 
 
 def sample_paths(kind: str = "") -> list[Path]:
@@ -65,12 +65,12 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
 
 def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]) -> list[Result]:
     """Return the results among what a format yields; those of batches have no place."""
-    found = []
+    actual = []
     for entry in entries:
         if isinstance(entry, Result):
-            found.append(entry)
+            actual.append(entry)
         elif isinstance(entry, ResultBatch):
-            found += [
+            actual += [
                 Result(
                     entry.series[owner],
                     float(entry.values[i]),
@@ -85,7 +85,7 @@ def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]
                 )
                 for i, owner in enumerate(entry.owners.tolist())
             ]
-    return found
+    return actual
 
 
 def read_all(

@@ -42,8 +42,8 @@ def test_results_without_branches_are_the_history() -> None:
 
 
 def test_single_branch_is_the_history_whatever_its_name() -> None:
-    found = split("topic", "topic")
-    assert (parts(found), found.notes) == (([0, 1], [], ""), [])
+    separated = split("topic", "topic")
+    assert (parts(separated), separated.notes) == (([0, 1], [], ""), [])
 
 
 @pytest.mark.parametrize("base", ["main", "master", "trunk"])
@@ -64,8 +64,8 @@ def test_target_of_the_job_is_preferred_to_main() -> None:
 
 
 def test_option_is_preferred_to_the_target_of_the_job() -> None:
-    found = split("main", "develop", "faster", context=CI, base_branch="main")
-    assert parts(found) == ([0], [2], "faster")
+    separated = split("main", "develop", "faster", context=CI, base_branch="main")
+    assert parts(separated) == ([0], [2], "faster")
 
 
 def test_most_frequent_branch_is_the_base_where_nothing_names_it() -> None:
@@ -81,9 +81,9 @@ def test_results_without_a_branch_are_of_the_base() -> None:
 
 
 def test_further_branches_are_left_out_and_named() -> None:
-    found = split("main", "faster", "other", "more", branch="faster")
-    assert parts(found) == ([0], [1], "faster")
-    assert found.notes == [
+    separated = split("main", "faster", "other", "more", branch="faster")
+    assert parts(separated) == ([0], [1], "faster")
+    assert separated.notes == [
         "2 results of other branches left out (other, more); --branch NAME judges one"
     ]
 
@@ -112,8 +112,8 @@ def test_branch_is_refused_where_no_result_names_one() -> None:
 
 
 def test_base_branch_may_name_results_without_a_branch() -> None:
-    found = split("", "", "faster", base_branch="main", branch="faster")
-    assert parts(found) == ([0, 1], [2], "faster")
+    separated = split("", "", "faster", base_branch="main", branch="faster")
+    assert parts(separated) == ([0, 1], [2], "faster")
 
 
 def test_single_run_is_of_the_branch_of_the_job() -> None:
@@ -121,13 +121,13 @@ def test_single_run_is_of_the_branch_of_the_job() -> None:
 
 
 def test_single_run_is_of_the_branch_of_the_option() -> None:
-    found = split("", context=CI, run=[result(9)], branch="mine")
-    assert parts(found) == ([0], [1], "mine")
+    separated = split("", context=CI, run=[result(9)], branch="mine")
+    assert parts(separated) == ([0], [1], "mine")
 
 
 def test_single_run_keeps_the_branch_that_it_names() -> None:
-    found = split("main", context=CI, run=[result(9, branch="named")])
-    assert parts(found) == ([0], [1], "named")
+    separated = split("main", context=CI, run=[result(9, branch="named")])
+    assert parts(separated) == ([0], [1], "named")
 
 
 def test_single_run_on_the_base_branch_continues_the_history() -> None:
@@ -147,33 +147,33 @@ def read(path: Path, content: str, **options: Any) -> FilesRead:
 
 
 def test_judged_results_come_after_those_of_the_base_whatever_their_orders(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", BRANCHES, branch="faster")
-    series = {one.id.test: one for one in found.history}
+    loaded = read(tmp_path / "t.csv", BRANCHES, branch="faster")
+    series = {row.id.test: row for row in loaded.history}
     assert series["a"].values.tolist() == [1, 2, 10, 20]
     assert series["a"].orders.tolist() == [1, 3, 4, 5]
     assert series["b"].values.tolist() == [5]
-    assert (found.branch, found.of_branch.tolist()) == ("faster", [2, 0])
-    assert found.notes[-1].endswith(
+    assert (loaded.branch, loaded.of_branch.tolist()) == ("faster", [2, 0])
+    assert loaded.notes[-1].endswith(
         "2 results of branch faster placed after those of the base branch"
     )
 
 
 def test_results_of_a_branch_that_is_not_judged_never_enter_the_history(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", BRANCHES)
-    assert [one.values.tolist() for one in found.history] == [[1, 2], [5]]
-    assert (found.branch, found.of_branch.tolist()) == ("", [0, 0])
+    loaded = read(tmp_path / "t.csv", BRANCHES)
+    assert [row.values.tolist() for row in loaded.history] == [[1, 2], [5]]
+    assert (loaded.branch, loaded.of_branch.tolist()) == ("", [0, 0])
 
 
 def test_commit_that_both_branches_measured_stays_in_the_history(tmp_path: Path) -> None:
     rows = ROWS.replace("order,", "") + "a,main,m1,1\na,main,m2,2\na,faster,m2,4\na,faster,f1,10\n"
-    found = read(tmp_path / "t.csv", rows, branch="faster")
-    assert found.history[0].values.tolist() == [1, 2, 4, 10]
-    assert found.of_branch.tolist() == [2]
+    loaded = read(tmp_path / "t.csv", rows, branch="faster")
+    assert loaded.history[0].values.tolist() == [1, 2, 4, 10]
+    assert loaded.of_branch.tolist() == [2]
 
 
 @pytest.mark.parametrize(("branch", "base"), [("", [0, 1]), ("topic", [0, 1, 2])])
 def test_named_branch_beside_unnamed_results_is_the_base_only_if_the_job_is_of_it(
     branch: str, base: list[int]
 ) -> None:
-    found = split("", "", "topic", context=RunContext(branch=branch))
-    assert (parts(found)[0], len(found.notes)) == (base, 3 - len(base))
+    separated = split("", "", "topic", context=RunContext(branch=branch))
+    assert (parts(separated)[0], len(separated.notes)) == (base, 3 - len(base))

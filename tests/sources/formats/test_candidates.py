@@ -20,8 +20,8 @@ SERIES = SeriesId("", "", "", "a", "")
 POINTS = [result(k, order=10 * k, commit=f"c{k}", time=1000 * k) for k in (4, 3, 2, 1)]
 
 
-def judged(verdict: Verdict = REAL, series: SeriesId = SERIES, **said: Any) -> Judgement:
-    return Judgement(series, verdict, "line 7", **said)
+def judged(verdict: Verdict = REAL, series: SeriesId = SERIES, **fields: Any) -> Judgement:
+    return Judgement(series, verdict, "line 7", **fields)
 
 
 def placed(
@@ -39,12 +39,12 @@ def placed(
     )
     history = History.from_combined(results.ids, results.directions, combine(rows))
     pairs = [(source, judgement) for judgement in judgements]
-    found, skips = candidates_of(history, results, results.orders, pairs)
-    return found.candidates, skips
+    candidates, skips = candidates_of(history, results, results.orders, pairs)
+    return candidates.candidates, skips
 
 
 @pytest.mark.parametrize(
-    ("said", "index"),
+    ("fields", "index"),
     [
         ({"order": 30}, 2),
         ({"order": 30, "commit": "c2"}, 2),
@@ -55,15 +55,15 @@ def placed(
         ({"time": 2001}, 2),
     ],
 )
-def test_verdict_is_placed(said: dict[str, Any], index: int) -> None:
-    found, skips = placed(judged(**said))
-    assert (found.index.tolist(), skips) == ([index], [])
-    assert list(found.commits) == [f"c{index + 1}"]
-    assert found.orders.tolist() == [10 * (index + 1)]
+def test_verdict_is_placed(fields: dict[str, Any], index: int) -> None:
+    placed_points, skips = placed(judged(**fields))
+    assert (placed_points.index.tolist(), skips) == ([index], [])
+    assert list(placed_points.commits) == [f"c{index + 1}"]
+    assert placed_points.orders.tolist() == [10 * (index + 1)]
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("fields", "reason"),
     [
         ({"order": 31}, NO_POINT),
         ({"order": 50}, NO_POINT),
@@ -76,10 +76,10 @@ def test_verdict_is_placed(said: dict[str, Any], index: int) -> None:
     ],
 )
 def test_verdict_without_a_place_is_skipped_with_the_reason(
-    said: dict[str, Any], reason: str
+    fields: dict[str, Any], reason: str
 ) -> None:
-    found, [skip] = placed(judged(**said))
-    assert (len(found.index), skip.reason, skip.kind) == (0, reason, "candidates")
+    placed_points, [skip] = placed(judged(**fields))
+    assert (len(placed_points.index), skip.reason, skip.kind) == (0, reason, "candidates")
     assert (skip.place.file, skip.field) == ("file0", "line 7")
 
 
@@ -95,8 +95,8 @@ def test_verdict_of_an_unknown_series_is_skipped() -> None:
 
 def test_verdict_finds_its_series_though_options_named_the_machine() -> None:
     options = ReadOptions(project="p", machine="m")
-    found, skips = placed(judged(order=20), options=options)
-    assert (found.index.tolist(), skips) == ([1], [])
+    placed_points, skips = placed(judged(order=20), options=options)
+    assert (placed_points.index.tolist(), skips) == ([1], [])
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,18 @@ def test_verdict_finds_its_series_though_options_named_the_machine() -> None:
 def test_of_several_verdicts_on_a_point_the_final_then_the_later_is_kept(
     first: tuple[Verdict, int], second: tuple[Verdict, int], kept: Verdict
 ) -> None:
-    found, _ = placed(*(judged(one, order=20, triaged_on=on) for one, on in (first, second)))
-    assert found.verdict.tolist() == [kept.value]
+    placed_points, _ = placed(
+        *(judged(item, order=20, triaged_on=on) for item, on in (first, second))
+    )
+    assert placed_points.verdict.tolist() == [kept.value]
 
 
 def test_candidates_are_sorted_by_series_and_index() -> None:
-    found, _ = placed(judged(NOISE, order=40, algorithm="E"), judged(order=20, calculated_on=3))
-    assert found.index.tolist() == [1, 3]
-    assert (list(found.algorithms), found.calculated_on.tolist()[0]) == (["", "E"], 3)
+    placed_points, _ = placed(
+        judged(NOISE, order=40, algorithm="E"), judged(order=20, calculated_on=3)
+    )
+    assert placed_points.index.tolist() == [1, 3]
+    assert (list(placed_points.algorithms), placed_points.calculated_on.tolist()[0]) == (
+        ["", "E"],
+        3,
+    )

@@ -27,9 +27,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def read_as(name: str, path: Path) -> FilesRead:
-    found = read_files([path])
-    assert [file.form for file in found.files] == [name]
-    return found
+    loaded = read_files([path])
+    assert [file.form for file in loaded.files] == [name]
+    return loaded
 
 
 @pytest.mark.parametrize("name", generators.HISTORIES)
@@ -50,9 +50,9 @@ def test_a_history_is_read_value_by_value(name: str, written: dict[str, Path]) -
 
 @pytest.mark.parametrize("name", generators.RUNS)
 def test_a_run_is_read_as_one_point_of_each_series(name: str, written: dict[str, Path]) -> None:
-    found = read_as(name, written[name])
-    assert found.is_run
-    assert found.history.values.tolist() == VALUES[:, -1].tolist()
+    loaded = read_as(name, written[name])
+    assert loaded.is_run
+    assert loaded.history.values.tolist() == VALUES[:, -1].tolist()
 
 
 @pytest.mark.parametrize("name", generators.HISTORIES)
@@ -63,8 +63,8 @@ def test_detect_finds_the_step(
         main(["detect", str(written[name]), "--format", "json"])
     assert not ended.value.code
     answer = json.loads(capsys.readouterr().out)
-    found = [point["index"] for series in answer["series"] for point in series["change_points"]]
-    assert found == [STEP]
+    actual = [point["index"] for series in answer["series"] for point in series["change_points"]]
+    assert actual == [STEP]
 
 
 @pytest.mark.parametrize("name", generators.HISTORIES)
@@ -78,9 +78,9 @@ def test_gate_fails_for_the_step(
 
 
 def test_failed_results_of_a_tool_do_not_make_its_history_unusable() -> None:
-    found = read_files([SAMPLES / "asv" / "results"])
-    assert found.report.skipped_share("points") > 0.05
-    assert len(found.history) == 9
+    loaded = read_files([SAMPLES / "asv" / "results"])
+    assert loaded.report.skipped_share("points") > 0.05
+    assert len(loaded.history) == 9
 
 
 def test_verdicts_of_alerts_and_annotators_become_candidates() -> None:
@@ -89,4 +89,4 @@ def test_verdicts_of_alerts_and_annotators_become_candidates() -> None:
         ("tcpd/steps.json", "true_positive"),
     ):
         history = read_files([SAMPLES / name]).history
-        assert [str(one) for one in history.candidates.verdict] == [verdict]
+        assert [str(verdict_) for verdict_ in history.candidates.verdict] == [verdict]

@@ -92,18 +92,18 @@ def skips(found: FilesRead) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("ending", KINDS)
 def test_tables_of_a_kind_are_one_history(tmp_path: Path, ending: str) -> None:
-    found = read(tmp_path, ending=ending)
-    assert [one.values.tolist() for one in found.history] == [[1.5, 2.5], [7.0]]
-    assert list(map(str, found.history.ids)) == ["a/p50 n=8", "b"]
-    assert found.history.directions.tolist() == [-1, 0]
-    assert list(found.history.commits) == ["c1", "c2", "c2"]
-    assert found.history.candidates.verdict.tolist() == ["true_positive"]
-    assert skips(found) == []
+    loaded = read(tmp_path, ending=ending)
+    assert [row.values.tolist() for row in loaded.history] == [[1.5, 2.5], [7.0]]
+    assert list(map(str, loaded.history.ids)) == ["a/p50 n=8", "b"]
+    assert loaded.history.directions.tolist() == [-1, 0]
+    assert list(loaded.history.commits) == ["c1", "c2", "c2"]
+    assert loaded.history.candidates.verdict.tolist() == ["true_positive"]
+    assert skips(loaded) == []
 
 
 def test_folder_needs_no_candidates(tmp_path: Path) -> None:
-    found = read(tmp_path, candidates=[])
-    assert (found.history.values.size, len(found.history.candidates.index)) == (3, 0)
+    loaded = read(tmp_path, candidates=[])
+    assert (loaded.history.values.size, len(loaded.history.candidates.index)) == (3, 0)
 
 
 def test_folder_is_recognised_by_its_tables(tmp_path: Path) -> None:
@@ -153,28 +153,28 @@ def test_row_that_cannot_be_used_is_skipped_with_its_line(
 ) -> None:
     first, *others = POINTS if table == "points" else CANDIDATES
     changed: Any = {"candidates": [], table: [first | changes, *others]}
-    [(kind, found, line)] = skips(read(tmp_path, ending=".csv", **changed))
-    assert (kind, found.partition(";")[0], line) == (table, reason, 2)
+    [(kind, actual, line)] = skips(read(tmp_path, ending=".csv", **changed))
+    assert (kind, actual.partition(";")[0], line) == (table, reason, 2)
 
 
 def test_points_of_a_skipped_series_are_skipped_too(tmp_path: Path) -> None:
-    found = read(tmp_path, series=[SERIES[0], SERIES[1] | {"args": "[]"}])
-    assert [reason for _, reason, _ in skips(found)] == [
+    loaded = read(tmp_path, series=[SERIES[0], SERIES[1] | {"args": "[]"}])
+    assert [reason for _, reason, _ in skips(loaded)] == [
         "args is not a JSON object",
         "its series was skipped",
     ]
-    assert found.history.values.tolist() == [1.5, 2.5]
+    assert loaded.history.values.tolist() == [1.5, 2.5]
 
 
 def test_results_of_a_point_are_its_runs(tmp_path: Path) -> None:
     first = POINTS[0] | {"results": '{"r1": 1, "r2": 2, "r3": 6}'}
-    found = read(tmp_path, points=[first, *POINTS[1:]], ending=".ndjson")
-    assert found.history.values.tolist() == [2, 2.5, 7]
-    assert found.history.repeats is not None
-    assert found.history.repeats.counts.tolist() == [3, 1, 1]
-    assert list(found.history.repeats.names) == ["r1", "r2", "r3"]
+    answer = read(tmp_path, points=[first, *POINTS[1:]], ending=".ndjson")
+    assert answer.history.values.tolist() == [2, 2.5, 7]
+    assert answer.history.repeats is not None
+    assert answer.history.repeats.counts.tolist() == [3, 1, 1]
+    assert list(answer.history.repeats.names) == ["r1", "r2", "r3"]
 
 
 def test_verdict_without_an_order_is_placed_by_its_commit(tmp_path: Path) -> None:
-    found = read(tmp_path, candidates=[CANDIDATES[0] | {"order": None}])
-    assert found.history.candidates.orders.tolist() == [2]
+    loaded = read(tmp_path, candidates=[CANDIDATES[0] | {"order": None}])
+    assert loaded.history.candidates.orders.tolist() == [2]

@@ -35,5 +35,5 @@ def test_mutation_accepts_empty_and_binary_content(mutation: object) -> None:
 
 def test_mutations_differ_from_the_sample() -> None:
     content = b'{"benchmarks": [{"name": "graft", "value": 4.5}]}'
-    found = {mutated(content, random.Random(seed)) for seed in range(50)}
-    assert len(found - {content}) > 40
+    actual = {mutated(content, random.Random(seed)) for seed in range(50)}
+    assert len(actual - {content}) > 40

@@ -107,8 +107,8 @@ def test_every_value_is_read_or_refused(value: Any) -> None:
         with contextlib.suppress(FieldError):
             read(value, "here")
     with contextlib.suppress(FieldError):
-        found = dates.time_ms(value, "here")
-        assert found == UNKNOWN_TIME or TIME_RANGE[0] <= found <= TIME_RANGE[1]
+        actual = dates.time_ms(value, "here")
+        assert actual == UNKNOWN_TIME or TIME_RANGE[0] <= actual <= TIME_RANGE[1]
 
 
 @pytest.mark.parametrize("text", ['{"a": [1]}', "[NaN]", "[", "nonsense", "[" * 100_000])

@@ -48,55 +48,55 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def sorted_rows(results: list[Result], repository: Repository = NOWHERE) -> tuple[list[int], str]:
     """Return the numbers of the results in their order, and the note."""
-    found = order_results(collected(results), repository)
-    places = found.orders.tolist()
-    return sorted(range(len(places)), key=places.__getitem__), "; ".join(found.notes)
+    ordered = order_results(collected(results), repository)
+    places = ordered.orders.tolist()
+    return sorted(range(len(places)), key=places.__getitem__), "; ".join(ordered.notes)
 
 
 def test_orders_of_the_file_stay_and_need_no_note() -> None:
-    found = order_results(collected([result(order=9), result(order=4)]), NOWHERE)
-    assert (found.orders.tolist(), found.notes) == ([9, 4], [])
+    ordered = order_results(collected([result(order=9), result(order=4)]), NOWHERE)
+    assert (ordered.orders.tolist(), ordered.notes) == ([9, 4], [])
 
 
 def test_results_without_an_order_come_after_all_others() -> None:
-    said = [result(order=9, commit="x"), result(commit="y"), result(order=4), result(commit="z")]
-    found = order_results(collected(said), NOWHERE)
-    assert found.orders.tolist() == [9, 10, 4, 11]
-    assert found.notes == ["2 results without an order: placed after all others"]
+    sent = [result(order=9, commit="x"), result(commit="y"), result(order=4), result(commit="z")]
+    ordered = order_results(collected(sent), NOWHERE)
+    assert ordered.orders.tolist() == [9, 10, 4, 11]
+    assert ordered.notes == ["2 results without an order: placed after all others"]
 
 
 def test_result_without_an_order_gets_that_of_its_commit() -> None:
-    said = [result(order=9, commit="x"), result(order=12, commit="y"), result(2.0, "b", commit="x")]
-    found = order_results(collected(said), NOWHERE)
-    assert (found.orders.tolist(), found.notes) == ([9, 12, 9], [])
+    sent = [result(order=9, commit="x"), result(order=12, commit="y"), result(2.0, "b", commit="x")]
+    ordered = order_results(collected(sent), NOWHERE)
+    assert (ordered.orders.tolist(), ordered.notes) == ([9, 12, 9], [])
 
 
 def test_times_are_orders_in_milliseconds() -> None:
     times = [1_700_000_000_500, 1_700_000_000_001]
-    found = order_results(collected([result(time=time) for time in times]), NOWHERE)
-    assert (found.orders.tolist(), found.notes) == (times, ["ordered by time"])
+    ordered = order_results(collected([result(time=time) for time in times]), NOWHERE)
+    assert (ordered.orders.tolist(), ordered.notes) == (times, ["ordered by time"])
 
 
 def test_order_of_a_single_time_is_that_time() -> None:
-    found = order_results(collected([result(time=1_700_000_000_500)]), NOWHERE)
-    assert (found.orders.tolist(), found.notes) == ([1_700_000_000_500], [])
+    ordered = order_results(collected([result(time=1_700_000_000_500)]), NOWHERE)
+    assert (ordered.orders.tolist(), ordered.notes) == ([1_700_000_000_500], [])
 
 
 def test_commit_measured_by_several_tests_has_its_earliest_time() -> None:
-    said = [result(1, "a", commit="x", time=7000), result(1, "b", commit="x", time=6000)]
-    found = order_results(collected([*said, result(2, "a", commit="y", time=8000)]), NOWHERE)
-    assert found.orders.tolist() == [6000, 6000, 8000]
+    sent = [result(1, "a", commit="x", time=7000), result(1, "b", commit="x", time=6000)]
+    ordered = order_results(collected([*sent, result(2, "a", commit="y", time=8000)]), NOWHERE)
+    assert ordered.orders.tolist() == [6000, 6000, 8000]
 
 
 def test_commits_of_one_time_are_a_millisecond_apart_as_listed() -> None:
-    said = [result(commit=name, time=time) for name, time in zip("abcd", (5, 5, 5, 6), strict=True)]
-    found = order_results(collected(said), NOWHERE)
-    assert found.orders.tolist() == [5, 6, 7, 8]
+    sent = [result(commit=name, time=time) for name, time in zip("abcd", (5, 5, 5, 6), strict=True)]
+    ordered = order_results(collected(sent), NOWHERE)
+    assert ordered.orders.tolist() == [5, 6, 7, 8]
 
 
 def test_commits_of_one_time_are_reversed_where_the_newest_is_listed_first() -> None:
-    said = [result(commit=name, time=time) for name, time in zip("abc", (9, 5, 5), strict=True)]
-    assert sorted_rows(said)[0] == [2, 1, 0]
+    sent = [result(commit=name, time=time) for name, time in zip("abc", (9, 5, 5), strict=True)]
+    assert sorted_rows(sent)[0] == [2, 1, 0]
 
 
 def test_commits_of_one_time_are_sorted_by_git(tree: Tree) -> None:
@@ -105,19 +105,19 @@ def test_commits_of_one_time_are_sorted_by_git(tree: Tree) -> None:
 
 
 def test_results_without_a_date_are_placed_by_the_rows_around_them() -> None:
-    said = [result(commit="a", time=10), result(commit="b"), result(commit="c", time=30)]
-    rows, note = sorted_rows(said)
+    sent = [result(commit="a", time=10), result(commit="b"), result(commit="c", time=30)]
+    rows, note = sorted_rows(sent)
     assert (rows, note) == (
         [0, 1, 2],
         "ordered by time; 1 without a date placed by the rows around them",
     )
-    rows, _ = sorted_rows([said[2], said[1], said[0]])
+    rows, _ = sorted_rows([sent[2], sent[1], sent[0]])
     assert rows == [2, 1, 0]
 
 
 def test_few_dates_do_not_order_a_history() -> None:
-    said = [result(commit="a", time=99), result(commit="b"), result(commit="c"), result(commit="d")]
-    assert sorted_rows(said) == (
+    sent = [result(commit="a", time=99), result(commit="b"), result(commit="c"), result(commit="d")]
+    assert sorted_rows(sent) == (
         [0, 1, 2, 3],
         "ordered as listed, the oldest first: commits are without order and time",
     )
@@ -149,31 +149,31 @@ def test_rows_decide_if_git_knows_fewer_than_half_of_the_commits(tree: Tree) -> 
 
 
 def test_dates_of_commits_complete_those_of_rows(tree: Tree) -> None:
-    said = [
+    sent = [
         result(commit="x", time=(START + 105) * SECOND),
         result(commit="y", time=(START + 125) * SECOND),
         result(commit=tree.hashes["merge"]),
     ]
-    assert sorted_rows(said, tree.repository) == ([0, 2, 1], "ordered by time")
+    assert sorted_rows(sent, tree.repository) == ([0, 2, 1], "ordered by time")
 
 
 def test_results_of_one_commit_have_one_order(tree: Tree) -> None:
-    said = tree.results("one", "two", "one", "merge")
+    sent = tree.results("one", "two", "one", "merge")
     for repository in (NOWHERE, tree.repository):
-        orders = order_results(collected(said), repository).orders.tolist()
+        orders = order_results(collected(sent), repository).orders.tolist()
         assert orders[0] == orders[2] < orders[1] < orders[3]
 
 
 def test_abbreviated_and_full_hash_are_one_commit(tree: Tree) -> None:
-    said = tree.results("one", "two")
+    sent = tree.results("one", "two")
     short = result(5.0, commit=tree.hashes["one"][:8])
-    orders = order_results(collected([*said, short]), tree.repository).orders.tolist()
+    orders = order_results(collected([*sent, short]), tree.repository).orders.tolist()
     assert orders[0] == orders[2] < orders[1]
 
 
 def test_commit_measured_again_after_another_is_noted() -> None:
-    said = [result(commit=name, time=time) for name, time in (("a", 1), ("b", 2), ("a", 3))]
-    rows, note = sorted_rows(said)
+    sent = [result(commit=name, time=time) for name, time in (("a", 1), ("b", 2), ("a", 3))]
+    rows, note = sorted_rows(sent)
     assert rows == [0, 2, 1]
     assert note == (
         "ordered by time; commits that were measured again later count as runs of the first time"
@@ -187,11 +187,11 @@ def test_rows_of_a_wide_table_are_ordered_as_listed() -> None:
 
 
 def test_rows_of_a_long_table_are_counted_in_each_series() -> None:
-    said = [result(test=name) for name in ("a", "a", "a", "b", "b")]
-    assert order_results(collected(said), NOWHERE).orders.tolist() == [0, 1, 2, 0, 1]
+    sent = [result(test=name) for name in ("a", "a", "a", "b", "b")]
+    assert order_results(collected(sent), NOWHERE).orders.tolist() == [0, 1, 2, 0, 1]
 
 
 def test_results_of_one_run_without_a_commit_have_one_order() -> None:
     files = [[result(test="a"), result(test="b")], [result(test="a"), result(test="b")]]
-    found = order_results(collected(*files, kinds=["run", "run"]), NOWHERE)
-    assert found.orders.tolist() == [0, 0, 1, 1]
+    ordered = order_results(collected(*files, kinds=["run", "run"]), NOWHERE)
+    assert ordered.orders.tolist() == [0, 0, 1, 1]

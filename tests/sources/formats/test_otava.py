@@ -75,8 +75,8 @@ def test_delimiter_and_quotes_are_those_of_the_test(tmp_path: Path) -> None:
 def test_a_pattern_reads_all_files_in_order(tmp_path: Path) -> None:
     for name, value in (("p2", 2), ("p1", 1)):
         (tmp_path / f"{name}.csv").write_text(f"time,a\n2026-01-01,{value}\n")
-    found = results(tmp_path, CSV.replace("data.csv", "'p*.csv'"))
-    assert [r.value for r in found] == [1, 2]
+    actual = results(tmp_path, CSV.replace("data.csv", "'p*.csv'"))
+    assert [r.value for r in actual] == [1, 2]
 
 
 def test_a_json_test_is_named_by_the_configuration(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_value_that_is_no_number_is_skipped_with_its_line(tmp_path: Path) -> Non
 def test_metrics_of_one_column_and_cells_with_units_are_read(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("commit,a,b\nc1,1,2 ms\nc2,,3 ms\n")
     metrics = "{a: {column: b}, b: {scale: 10, unit: us}, c: {column: a, unit: s}}"
-    found = results(tmp_path, CSV.replace("[a]", metrics))
-    assert [(r.series.measurement, r.commit, r.value, r.unit) for r in found] == [
+    actual = results(tmp_path, CSV.replace("[a]", metrics))
+    assert [(r.series.measurement, r.commit, r.value, r.unit) for r in actual] == [
         ("a", "c1", 2, "ms"), ("a", "c2", 3, "ms"),
         ("b", "c1", 20, "ms"), ("b", "c2", 30, "ms"), ("c", "c1", 1, "s"),
     ]  # fmt: skip
@@ -151,7 +151,7 @@ tests:
 """
 
 
-def test_graphite_tests_are_asked_for_with_events_as_commits(
+def test_graphite_tests_are_requested_with_events_as_commits(
     server: GraphiteServer, tmp_path: Path
 ) -> None:
     server.targets = {
@@ -170,11 +170,11 @@ def test_graphite_tests_are_asked_for_with_events_as_commits(
             "data": "{'commit': 'c2', 'branch': 'null'}",
         },
     ]
-    found = [
+    actual = [
         (r.series.measurement, r.value, r.unit, r.commit, r.branch, r.time)
         for r in results(tmp_path, GRAPHITE.format(url=server.url))
     ]
-    assert found == [
+    assert actual == [
         ("p50", 2.0, "ms", "c1", "main", 1700000040000),
         ("p50", 3.0, "ms", "", "", 1700000160000),
         ("ops", 9.0, "", "c2", "", 1700000100000),
@@ -203,30 +203,30 @@ tests:
   one: {type: graphite, targets: [a.b]}
   two: {type: graphite, prefix: p}
 """
-    found = [(r.series.test, r.series.measurement, r.value) for r in results(tmp_path, config)]
-    assert found == [("one", "a.b", 1.0), ("two", "x", 2.0)]
+    actual = [(r.series.test, r.series.measurement, r.value) for r in results(tmp_path, config)]
+    assert actual == [("one", "a.b", 1.0), ("two", "x", 2.0)]
 
 
-def test_many_targets_are_asked_for_in_several_queries(
+def test_many_targets_are_requested_in_several_queries(
     server: GraphiteServer, tmp_path: Path
 ) -> None:
     names = [f"perf.benchmark_number_{i}.p50" for i in range(200)]
     server.targets = {name: [[1.0, 1700000040]] for name in names}
-    asked = len(server.asked)
+    before = len(server.asked)
     config = (
         f"{{graphite: {{url: '{server.url}'}}, tests: {{t: {{type: graphite, targets: {names}}}}}}}"
     )
     assert len(results(tmp_path, config)) == 200
-    assert all(len(path) < 4_000 for path in server.asked[asked:])
-    assert len(server.asked) - asked > 1
+    assert all(len(path) < 4_000 for path in server.asked[before:])
+    assert len(server.asked) - before > 1
 
 
 def test_a_render_url_is_read_like_a_file(server: GraphiteServer) -> None:
     server.targets = {"a.b": [[1.5, 1700000040], [2.5, 1700000100]]}
-    found = read_files([f"{server.url}render?target=a.b&format=png&from=-1d"])
-    assert [(str(one.id), one.values.tolist()) for one in found.history] == [("a.b", [1.5, 2.5])]
+    loaded = read_files([f"{server.url}render?target=a.b&format=png&from=-1d"])
+    assert [(str(row.id), row.values.tolist()) for row in loaded.history] == [("a.b", [1.5, 2.5])]
     assert "format=json" in server.asked[-1]
-    assert found.files[0].name == f"{server.url}render"
+    assert loaded.files[0].name == f"{server.url}render"
 
 
 def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer) -> None:

@@ -36,9 +36,9 @@ def read(form: Format, content: str | list[Any] | dict[str, Any]) -> list[Result
 
 
 def results(form: Format, content: str | list[Any] | dict[str, Any]) -> list[Result]:
-    found = read(form, content)
-    assert all(isinstance(entry, Result) for entry in found)
-    return [entry for entry in found if isinstance(entry, Result)]
+    loaded = read(form, content)
+    assert all(isinstance(entry, Result) for entry in loaded)
+    return [entry for entry in loaded if isinstance(entry, Result)]
 
 
 def sample(name: str) -> Any:
@@ -51,15 +51,15 @@ def test_k6_reads_lines_of_any_length() -> None:
     point = {"type": "Point", "metric": "iters", "data": {"value": 3, "tags": tags}}
     point["data"]["time"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
     lines = "\n".join(map(json.dumps, (metric, point)))
-    assert [one.value for one in results(k6.FORMAT, lines)] == [3.0, 3.0]
+    assert [result.value for result in results(k6.FORMAT, lines)] == [3.0, 3.0]
 
 
 def test_line_in_an_error_counts_blank_lines_and_lines_in_cells() -> None:
     header = "Type,Name,Request Count,Failure Count,Median Response Time,95%,Requests/s,Failures/s"
     rows = ["", "", header, '"GET","/a', 'b",5,0,12,30,1.5,0', "GET,/c,5,0,fast,30,1.5,0"]
-    found = read(locust.FORMAT, "\n".join(rows))
-    assert [entry.where for entry in found if isinstance(entry, Result)] == ["line 4"] * 4
-    [skip] = [entry for entry in found if isinstance(entry, Skip)]
+    loaded = read(locust.FORMAT, "\n".join(rows))
+    assert [entry.where for entry in loaded if isinstance(entry, Result)] == ["line 4"] * 4
+    [skip] = [entry for entry in loaded if isinstance(entry, Skip)]
     assert (skip.field, skip.value) == ("line 6: Median Response Time", "fast")
 
 
@@ -128,10 +128,10 @@ def test_google_benchmark_of_an_old_version_is_read_by_names() -> None:
         {"name": f"BM_sort/8{suffix}", "real_time": value, "cpu_time": value, "time_unit": "ns"}
         for suffix, value in (("", 5.0), ("", 7.0), ("_mean", 6.0), ("_stddev", 1.0))
     ]
-    found = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[:2]})
-    assert [result.value for result in found if result.series.measurement == "real_time"] == [5, 7]
-    found = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[2:3]})
-    assert {result.value for result in found} == {6.0}
+    actual = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[:2]})
+    assert [result.value for result in actual if result.series.measurement == "real_time"] == [5, 7]
+    actual = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[2:3]})
+    assert {result.value for result in actual} == {6.0}
 
 
 def test_go_reads_the_direction_that_a_unit_line_states() -> None:
@@ -173,8 +173,8 @@ def test_pytest_benchmark_names_parameters_without_text_by_the_id_of_the_test() 
 def test_vitest_leaves_out_the_folder_of_the_machine() -> None:
     document = sample("vitest/run.json")
     document["files"][0]["groups"][0]["fullName"] = "/home/a/bench/tree.bench.ts > grafting"
-    found = [entry for entry in read(vitest.FORMAT, document) if isinstance(entry, Result)]
-    assert found[0].series.task == "tree.bench.ts > grafting"
+    actual = [entry for entry in read(vitest.FORMAT, document) if isinstance(entry, Result)]
+    assert actual[0].series.task == "tree.bench.ts > grafting"
 
 
 def test_criterion_folder_without_its_names_is_a_data_error(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_long_lines_take_no_longer_than_short_ones(form: Format, line: str) -> N
 
 
 def test_run_with_failed_benchmarks_is_read() -> None:
-    found = read_files([SAMPLES / "hyperfine" / "run.json"], context=RunContext())
-    assert len(found.history) == 2
-    assert found.report.skipped_share("points") > 0.3
+    answer = read_files([SAMPLES / "hyperfine" / "run.json"], context=RunContext())
+    assert len(answer.history) == 2
+    assert answer.report.skipped_share("points") > 0.3
 
 
 def test_run_in_which_every_benchmark_failed_names_the_first(tmp_path: Path) -> None:

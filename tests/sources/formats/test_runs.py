@@ -51,47 +51,47 @@ def complete(
 
 
 def test_commit_of_the_options_is_preferred_to_that_of_the_job(tree: Tree) -> None:
-    found = complete([result()], repository=tree.repository, context=CI, commit="mine")
-    assert list(found.commits) == ["mine"]
+    completed = complete([result()], repository=tree.repository, context=CI, commit="mine")
+    assert list(completed.commits) == ["mine"]
 
 
 def test_commit_of_the_job_is_preferred_to_that_of_git(tree: Tree) -> None:
-    found = complete([result()], repository=tree.repository, context=CI)
-    assert list(found.commits) == ["c" * 40]
+    completed = complete([result()], repository=tree.repository, context=CI)
+    assert list(completed.commits) == ["c" * 40]
 
 
 def test_commit_that_is_checked_out_is_the_last_resort(tree: Tree) -> None:
-    found = complete([result()], repository=tree.repository)
-    assert list(found.commits) == [tree.hashes["head"]]
-    assert found.times.tolist() == [1000 * (START + 20)]
+    completed = complete([result()], repository=tree.repository)
+    assert list(completed.commits) == [tree.hashes["head"]]
+    assert completed.times.tolist() == [1000 * (START + 20)]
 
 
 def test_commit_that_the_file_names_stays(tree: Tree) -> None:
-    said = [result(commit="named"), result(test="b")]
-    found = complete(said, repository=tree.repository, context=CI, commit="mine")
-    assert list(found.commits) == ["named", "mine"]
+    sent = [result(commit="named"), result(test="b")]
+    completed = complete(sent, repository=tree.repository, context=CI, commit="mine")
+    assert list(completed.commits) == ["named", "mine"]
 
 
 def test_history_is_not_completed() -> None:
-    found = complete([result()], [result()], history=True, commit="mine", time=5)
-    assert (list(found.commits), found.times.tolist()) == (["", "mine"], [UNKNOWN_TIME, 5])
+    completed = complete([result()], [result()], history=True, commit="mine", time=5)
+    assert (list(completed.commits), completed.times.tolist()) == (["", "mine"], [UNKNOWN_TIME, 5])
 
 
 def test_runs_of_one_series_in_several_files_are_of_unknown_commits(tree: Tree) -> None:
     files = [[result(1)], [result(2)]]
-    found = complete(*files, repository=tree.repository, context=CI)
-    assert (list(found.commits), found.times.tolist()) == (["", ""], [UNKNOWN_TIME] * 2)
+    completed = complete(*files, repository=tree.repository, context=CI)
+    assert (list(completed.commits), completed.times.tolist()) == (["", ""], [UNKNOWN_TIME] * 2)
     assert list(complete(*files, commit="mine").commits) == ["mine", "mine"]
 
 
 def test_files_of_different_series_are_one_run() -> None:
-    found = complete([result(1)], [result(2, "b")], context=CI)
-    assert list(found.commits) == ["c" * 40] * 2
+    completed = complete([result(1)], [result(2, "b")], context=CI)
+    assert list(completed.commits) == ["c" * 40] * 2
 
 
 def test_time_of_the_options_is_preferred_to_that_of_the_commit(tree: Tree) -> None:
-    said = [result(commit=tree.hashes["old"])]
-    assert complete(said, repository=tree.repository, time=77).times.tolist() == [77]
+    sent = [result(commit=tree.hashes["old"])]
+    assert complete(sent, repository=tree.repository, time=77).times.tolist() == [77]
 
 
 def test_time_of_the_file_is_preferred_to_that_of_the_options() -> None:
@@ -99,8 +99,8 @@ def test_time_of_the_file_is_preferred_to_that_of_the_options() -> None:
 
 
 def test_time_is_that_of_the_commit(tree: Tree) -> None:
-    found = complete([result(commit=tree.hashes["old"][:9])], repository=tree.repository)
-    assert found.times.tolist() == [1000 * (START + 10)]
+    completed = complete([result(commit=tree.hashes["old"][:9])], repository=tree.repository)
+    assert completed.times.tolist() == [1000 * (START + 10)]
 
 
 def test_time_of_an_unknown_commit_is_the_present() -> None:
@@ -117,33 +117,33 @@ def in_unit(*units: str) -> tuple[Collected, LoadReport]:
 
 
 def test_values_are_converted_to_the_first_unit() -> None:
-    found, report = in_unit("ms", "us", "s")
-    assert found.values.tolist() == [1, 0.002, 3000]
+    converted, report = in_unit("ms", "us", "s")
+    assert converted.values.tolist() == [1, 0.002, 3000]
     assert report.corrected == {CONVERTED: 2}
 
 
 def test_value_without_a_unit_has_that_of_the_others() -> None:
-    found, report = in_unit("", "ms", "us")
-    assert found.values.tolist() == [1, 2, 0.003]
+    converted, report = in_unit("", "ms", "us")
+    assert converted.values.tolist() == [1, 2, 0.003]
     assert report.corrected == {CONVERTED: 1}
 
 
 def test_two_names_of_one_unit_convert_nothing() -> None:
-    found, report = in_unit("ms", "milliseconds", "msec")
-    assert (found.values.tolist(), +report.corrected) == ([1, 2, 3], {})
+    converted, report = in_unit("ms", "milliseconds", "msec")
+    assert (converted.values.tolist(), +report.corrected) == ([1, 2, 3], {})
 
 
 def test_value_of_another_dimension_is_left_out_and_named() -> None:
-    found, report = in_unit("ms", "MB", "ms")
-    assert found.values.tolist() == [1, 3]
+    converted, report = in_unit("ms", "MB", "ms")
+    assert converted.values.tolist() == [1, 3]
     example = report.skipped["points"][OTHER_UNIT].examples[0]
     assert (example["row"], example["value"]) == (2, "'MB'")
 
 
 def test_each_series_has_its_own_unit() -> None:
-    said = [result(1, "a", unit="ms"), result(2, "b", unit="s"), result(3, "b", unit="ms")]
-    found = in_one_unit(collected(said), LoadReport("all"))
-    assert found.values.tolist() == [1, 2, 0.003]
+    sent = [result(1, "a", unit="ms"), result(2, "b", unit="s"), result(3, "b", unit="ms")]
+    converted = in_one_unit(collected(sent), LoadReport("all"))
+    assert converted.values.tolist() == [1, 2, 0.003]
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("ms", -1), ("ops/s", 1), ("", 0), ("x", 0)])
@@ -152,8 +152,8 @@ def test_direction_is_that_of_the_unit(unit: str, expected: int) -> None:
 
 
 def test_direction_of_the_file_is_preferred_to_that_of_the_unit() -> None:
-    said = [result(unit="ms", direction=Direction.HIGHER_IS_BETTER)]
-    assert in_one_unit(collected(said), LoadReport("all")).directions.tolist() == [1]
+    sent = [result(unit="ms", direction=Direction.HIGHER_IS_BETTER)]
+    assert in_one_unit(collected(sent), LoadReport("all")).directions.tolist() == [1]
 
 
 def test_direction_of_a_measurement_that_is_not_read_does_not_matter() -> None:
@@ -166,8 +166,8 @@ def test_direction_of_a_measurement_that_is_not_read_does_not_matter() -> None:
 
 def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:
     context = (ReadOptions(), RunContext(), tree.repository)
-    found, [note] = complete_runs(collected([result()], kinds=["run"]), *context)
-    assert list(found.branches) == ["main"]
+    completed, [note] = complete_runs(collected([result()], kinds=["run"]), *context)
+    assert list(completed.branches) == ["main"]
     assert note == f"of commit {tree.hashes['head'][:7]} of branch main, as checked out"
 
 
@@ -175,5 +175,5 @@ def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:
 def test_branch_that_is_checked_out_is_not_that_of_another_commit(tree: Tree, commit: str) -> None:
     assert list(complete([result(commit="a1")], repository=tree.repository).branches) == [""]
     context = RunContext(commit=commit, branch="" if commit else "topic")
-    found = complete([result()], repository=tree.repository, context=context)
-    assert list(found.branches) == [""]
+    completed = complete([result()], repository=tree.repository, context=context)
+    assert list(completed.branches) == [""]

@@ -19,35 +19,35 @@ def test_german_spreadsheet_with_a_few_texts_among_its_numbers(tmp_path: Path) -
     cells += [f"1.2{k},50;5{k % 10},10" for k in range(10, 30)] + ["1.233,00;Messfehler"]
     rows = [f"{k % 28 + 1:02}.{k // 28 + 1:02}.2026 08:00;1.0.{k};{c}" for k, c in enumerate(cells)]
     content = "\r\n".join(["Datum;Version;Durchsatz (ops/s);Latenz (ms)", *rows, ""])
-    found = read(tmp_path / "t.csv", content.encode("utf-8-sig"))
-    assert {name: len(row) for name, row in values(found).items()} == {
+    loaded = read(tmp_path / "t.csv", content.encode("utf-8-sig"))
+    assert {name: len(row) for name, row in values(loaded).items()} == {
         "t/Durchsatz": 25, "t/Latenz": 21
     }  # fmt: skip
-    assert values(found)["t/Durchsatz"][:3] == [1234.5, 1236.0, 998.25]
-    assert found.history.directions.tolist() == [1, -1]
-    assert skips(found) == {"value is not a number": ("points", 1, 26)}
+    assert values(loaded)["t/Durchsatz"][:3] == [1234.5, 1236.0, 998.25]
+    assert loaded.history.directions.tolist() == [1, -1]
+    assert skips(loaded) == {"value is not a number": ("points", 1, 26)}
 
 
 @pytest.mark.parametrize("first", ["56.2", "broken"])
 def test_wide_column_with_a_text_stays_a_metric(tmp_path: Path, first: str) -> None:
     header = ",".join(["commit", *(f"m{k}" for k in range(20)), "model"])
     rows = [f"c{n}" + f",{n}" * 19 + f",{first if n == 0 else 7},box" for n in range(20)]
-    found = read(tmp_path / "t.csv", "\n".join([header, *rows]))
-    assert len(found.history) == 20
-    assert values(found)["t/m19"] == [7.0] * 19 if first == "broken" else [56.2] + [7.0] * 19
+    loaded = read(tmp_path / "t.csv", "\n".join([header, *rows]))
+    assert len(loaded.history) == 20
+    assert values(loaded)["t/m19"] == [7.0] * 19 if first == "broken" else [56.2] + [7.0] * 19
 
 
 def test_text_of_windows_1252_is_read(tmp_path: Path) -> None:
     content = "Date;Durée (ms)\r\n05/01/2026;10\xa0234,5\r\n13/01/2026;9\xa0876,5\r\n"
-    found = read(tmp_path / "t.csv", content.encode("cp1252"))
-    assert values(found) == {"t/Durée": [10234.5, 9876.5]}
+    loaded = read(tmp_path / "t.csv", content.encode("cp1252"))
+    assert values(loaded) == {"t/Durée": [10234.5, 9876.5]}
 
 
 def test_damaged_text_of_utf_8_is_not_read_as_windows_1252(tmp_path: Path) -> None:
     content = "test,commit,value\ná,c1,1\ná,c2,2\n".encode() + b"\xe1,c3,3\n"
-    found = read(tmp_path / "t.csv", content)
-    assert values(found) == {"á": [1.0, 2.0]}
-    assert skips(found) == {"not valid text": ("points", 1, 4)}
+    loaded = read(tmp_path / "t.csv", content)
+    assert values(loaded) == {"á": [1.0, 2.0]}
+    assert skips(loaded) == {"not valid text": ("points", 1, 4)}
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -57,24 +57,24 @@ def test_headers_of_joined_files_are_no_rows(tmp_path: Path, quote: str, width: 
     rows = [header]
     for k in range(6):
         rows += [f"c{k},2026-01-0{k + 1}" + f",{k}" * width] + [header] * (k == 2)
-    found = read(tmp_path / "t.csv", "\r\n".join(rows))
-    assert values(found)["t/m0"] == [0, 1, 2, 3, 4, 5]
-    assert (skips(found), len(found.history)) == ({}, width)
+    loaded = read(tmp_path / "t.csv", "\r\n".join(rows))
+    assert values(loaded)["t/m0"] == [0, 1, 2, 3, 4, 5]
+    assert (skips(loaded), len(loaded.history)) == ({}, width)
 
 
 def test_dashboard_export_with_repeated_columns_and_english_dates(tmp_path: Path) -> None:
     content = '"Build #","Build Date","Req/s","CPU","CPU",\n'
     content += '"7","Jan 05, 2026 12:00 AM","1,264,652","43.4%","21.7%",\n'
     content += '"8","Jan 06, 2026 11:30 PM","1,237,767","43.8%","21.9%",\n'
-    found = read(tmp_path / "t.csv", content)
-    assert values(found) == {
+    loaded = read(tmp_path / "t.csv", content)
+    assert values(loaded) == {
         't/"Req/s"': [1264652, 1237767], "t/CPU": [43.4, 43.8], "t/CPU (2)": [21.7, 21.9]
     }  # fmt: skip
-    first = found.history[0]
+    first = loaded.history[0]
     assert (first.direction, first.orders.tolist()) == (1, [7, 8])
     assert first.times is not None
     assert first.times.tolist() == [MONDAY, MONDAY + 2 * DAY - 1_800_000]
-    assert not any("ignored" in note for note in found.notes)
+    assert not any("ignored" in note for note in loaded.notes)
 
 
 def test_labels_below_a_key_are_parts_of_the_identity(tmp_path: Path) -> None:
@@ -87,19 +87,19 @@ def test_labels_below_a_key_are_parts_of_the_identity(tmp_path: Path) -> None:
         for day in (1, 2)
         for host in ("h1", "h2")
     ]
-    found = read(tmp_path / "t.json", json.dumps(rows))
-    assert values(found) == {
+    answer = read(tmp_path / "t.json", json.dumps(rows))
+    assert values(answer) == {
         f"-/{host}/-/scan/fields.p99_ms region=eu": [1, 2] for host in ("h1", "h2")
     }
 
 
 def test_ignored_column_that_tells_results_of_a_commit_apart_is_named(tmp_path: Path) -> None:
     rows = [f"c{k},{way},{k + 1}" for k in range(5) for way in ("cold", "warm")]
-    found = read(tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows]))
-    said = "results that differ in cache count as runs of one series; --map cache=test or"
-    assert [note for note in found.notes if said in note]
+    loaded = read(tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows]))
+    hint = "results that differ in cache count as runs of one series; --map cache=test or"
+    assert [note for note in loaded.notes if hint in note]
     quiet = read(tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows[::2]]))
-    assert not [note for note in quiet.notes if said in note]
+    assert not [note for note in quiet.notes if hint in note]
     as_argument = read(
         tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows]), mapping={"cache": "args.cache"}
     )
@@ -114,11 +114,11 @@ def test_shuffled_results_of_three_machines_between_comments(tmp_path: Path) -> 
     ]
     rows[5:5] = ["# box-a: new kernel", "", "# one, two"]
     head = ["# nightly", "# governor: performance", "", "commit,timestamp,host,benchmark,seconds"]
-    found = read(tmp_path / "t.csv", "\n".join([*head, *rows]))
-    assert values(found) == {
+    loaded = read(tmp_path / "t.csv", "\n".join([*head, *rows]))
+    assert values(loaded) == {
         f"-/{host}/-/compile/seconds": [1.5, 2.5, 3.5, 4.5] for host in ("box-a", "box-b", "arm")
     }
-    assert (skips(found), set(found.history.directions.tolist())) == ({}, {-1})
+    assert (skips(loaded), set(loaded.history.directions.tolist())) == ({}, {-1})
 
 
 def test_two_columns_of_one_field_are_refused(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_two_columns_of_one_field_are_refused(tmp_path: Path) -> None:
 
 
 def test_dates_with_a_month_in_letters_and_without_a_time(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", 'date,p50\n"Jan 5, 2026",3\n"January 6, 2026",4\n')
-    times = found.history[0].times
+    loaded = read(tmp_path / "t.csv", 'date,p50\n"Jan 5, 2026",3\n"January 6, 2026",4\n')
+    times = loaded.history[0].times
     assert times is not None
     assert times.tolist() == [MONDAY, MONDAY + DAY]

@@ -93,10 +93,10 @@ def test_units_in_cells_are_converted_to_the_first_of_their_column(
         "2024-01-31 10:05:00" + ",850 \u00b5s" * width + ",7b",
         "2024-01-31 10:10:00" + ",0.002 s" * width + ",13b",
     ]
-    found = read(tmp_path / "grafana.csv", "\n".join([header, *rows]) + "\n")
+    loaded = read(tmp_path / "grafana.csv", "\n".join([header, *rows]) + "\n")
     expected = pytest.approx([1.5, 0.85, 2.0])
-    assert values(found) == {f"grafana/m{k}": expected for k in range(width)}
-    assert set(found.history.directions.tolist()) == {-1}
+    assert values(loaded) == {f"grafana/m{k}": expected for k in range(width)}
+    assert set(loaded.history.directions.tolist()) == {-1}
 
 
 def test_cells_with_a_multiple_are_a_column_of_values(tmp_path: Path) -> None:
@@ -110,13 +110,13 @@ def test_cells_with_a_multiple_are_a_column_of_values(tmp_path: Path) -> None:
 
 
 def test_column_of_numbers_with_both_separators_is_a_metric(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", 'commit,rows\na1,"1,234.5"\nb2,"987.25"\n')
-    assert values(found) == {"t/rows": [1234.5, 987.25]}
+    loaded = read(tmp_path / "t.csv", 'commit,rows\na1,"1,234.5"\nb2,"987.25"\n')
+    assert values(loaded) == {"t/rows": [1234.5, 987.25]}
 
 
 def test_unit_of_a_cell_counts_before_that_of_its_column(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", "commit,p50 (ms),ops\na,3,5\nb,4000 us,6\nc,5 \u00b1 1,7\n")
-    assert values(found) == {"t/p50": [3, 4, 5], "t/ops": [5, 6, 7]}
+    loaded = read(tmp_path / "t.csv", "commit,p50 (ms),ops\na,3,5\nb,4000 us,6\nc,5 \u00b1 1,7\n")
+    assert values(loaded) == {"t/p50": [3, 4, 5], "t/ops": [5, 6, 7]}
 
 
 def test_very_long_cell_of_digits_is_refused_in_linear_time() -> None:
@@ -139,14 +139,14 @@ MIDNIGHT = 1_706_659_200_000  # 2024-01-31
     ],
 )  # fmt: skip
 def test_time_is_read(tmp_path: Path, cell: str) -> None:
-    found = read(tmp_path / "t.csv", f'test,date,value\na,"{cell}",1\n')
-    assert found.history.times.tolist() == [MIDNIGHT]
+    loaded = read(tmp_path / "t.csv", f'test,date,value\na,"{cell}",1\n')
+    assert loaded.history.times.tolist() == [MIDNIGHT]
 
 
-def test_day_and_month_are_told_apart_by_the_file(tmp_path: Path) -> None:
+def test_order_of_day_and_month_follows_from_the_file(tmp_path: Path) -> None:
     rows = "test,date,value\na,02/01/2024,1\na,{},2\n"
-    found = read(tmp_path / "t.csv", rows.format("13/01/2024"))
-    assert found.history.times.tolist() == [1_704_153_600_000, 1_705_104_000_000]
+    loaded = read(tmp_path / "t.csv", rows.format("13/01/2024"))
+    assert loaded.history.times.tolist() == [1_704_153_600_000, 1_705_104_000_000]
     unclear = read(tmp_path / "t.csv", rows.format("03/01/2024"))
     assert "dates such as 02/01/2024 read as" in unclear.notes[0]
 
@@ -179,30 +179,30 @@ def test_direction_is_known_from(tmp_path: Path, content: str, direction: int) -
 def test_the_caller_knows_a_direction_better_than_the_name_of_a_measurement(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("commit,age_ms,wait (ms),kept\nx,1,1,1\n")
-    found = read_files([path], None, NOWHERE, RunContext(), lambda name: int("age" in name))
-    assert found.history.directions.tolist() == [1, -1, 0]
+    loaded = read_files([path], None, NOWHERE, RunContext(), lambda name: int("age" in name))
+    assert loaded.history.directions.tolist() == [1, -1, 0]
 
 
 def test_directions_that_differ_are_counted_and_the_first_counts(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", "test,order,value,direction\na,1,1,1\na,2,2,-1\n")
-    assert found.history.directions.tolist() == [1]
-    assert [*found.report.corrected.values()] == [1]
+    loaded = read(tmp_path / "t.csv", "test,order,value,direction\na,1,1,1\na,2,2,-1\n")
+    assert loaded.history.directions.tolist() == [1]
+    assert [*loaded.report.corrected.values()] == [1]
 
 
 def test_units_of_one_dimension_are_converted_and_others_named(tmp_path: Path) -> None:
     rows = "test,order,unit,value\na,1,ms,5\na,2,us,6000\na,3,MB,7\na,4,,8\n"
-    found = read(tmp_path / "t.csv", rows)
-    assert values(found) == {"a": [5, 6, 8]}
+    loaded = read(tmp_path / "t.csv", rows)
+    assert values(loaded) == {"a": [5, 6, 8]}
     reason = "the unit cannot be converted to that of the series' first value"
-    assert skips(found)[reason][:2] == ("points", 1)
+    assert skips(loaded)[reason][:2] == ("points", 1)
 
 
 def test_numbers_of_all_kinds_are_one_argument(tmp_path: Path) -> None:
     rows = [
         {"test": "a", "args": {"n": n}, "order": k, "value": k} for k, n in enumerate((8, 8.0, "8"))
     ]
-    found = read(tmp_path / "t.json", json.dumps(rows))
-    assert values(found) == {"a n=8": [0, 1, 2]}
+    answer = read(tmp_path / "t.json", json.dumps(rows))
+    assert values(answer) == {"a n=8": [0, 1, 2]}
 
 
 def test_a_run_of_a_commit_in_the_history_is_a_run_of_that_commit(tmp_path: Path) -> None:
@@ -218,24 +218,24 @@ def test_abbreviated_hashes_are_those_of_the_full_ones(tmp_path: Path) -> None:
     full, other = "0a8cb97" + "6" * 33, "0a8cb98" + "6" * 33
     listed = ["0a8cb97", full, other, "0a8cb9", "2024010", "20240101"]
     rows = "".join(f"{name},t,{k}\n" for k, name in enumerate(listed))
-    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
-    assert list(found.history.commits) == [full, *listed[2:]]
-    assert values(found)["t"] == [0.5, 2, 3, 4, 5]
+    loaded = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(loaded.history.commits) == [full, *listed[2:]]
+    assert values(loaded)["t"] == [0.5, 2, 3, 4, 5]
     twins = [full, full[:-1] + "7"]
     rows = "".join(f"{name},t,1\n" for name in ["0a8cb97", *twins])
-    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
-    assert list(found.history.commits) == ["0a8cb97", *twins]
+    loaded = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(loaded.history.commits) == ["0a8cb97", *twins]
 
 
 def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
     tmp_path: Path,
 ) -> None:
     stamps = [1_706_220_908_000_000_000 + k * 1_000_000 for k in range(3)]
-    found = read(tmp_path / "t.csv", "order,value\n" + "".join(f"{k},1\n" for k in stamps))
-    assert found.history.orders.tolist() == [k // 1_000_000 for k in stamps]
+    loaded = read(tmp_path / "t.csv", "order,value\n" + "".join(f"{k},1\n" for k in stamps))
+    assert loaded.history.orders.tolist() == [k // 1_000_000 for k in stamps]
     rows = "".join(f"{2**62 + k},1\n" for k in range(3))
     with pytest.raises(DataError, match=r"number the commits, or give times in milliseconds"):
         read(tmp_path / "u.csv", f"order,value\n{rows}")
     rows = "".join(f"{2**53 - k},1\n" for k in range(3))
-    found = read(tmp_path / "v.csv", f"order,value\n{rows}")
-    assert found.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]
+    loaded = read(tmp_path / "v.csv", f"order,value\n{rows}")
+    assert loaded.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]

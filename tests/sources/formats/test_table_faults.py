@@ -26,8 +26,8 @@ from tests.sources.formats.tables import HEAD, read, skips
     ],
 )
 def test_a_skipped_value_is_named_by_its(tmp_path: Path, content: str, place: str) -> None:
-    found = read(tmp_path / "t.csv", content)
-    assert f"t.csv: {place}: " in found.report.first_skip("points")
+    loaded = read(tmp_path / "t.csv", content)
+    assert f"t.csv: {place}: " in loaded.report.first_skip("points")
 
 
 def test_rows_without_an_order_are_named_with_the_other_orders(tmp_path: Path) -> None:
@@ -39,10 +39,10 @@ def test_rows_without_an_order_are_named_with_the_other_orders(tmp_path: Path) -
         "the column in, or ignore it with --map order=ignore to order by time, by commit or as "
         "listed"
     )
-    found = read(
+    loaded = read(
         tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), mapping={"order": "ignore"}
     )
-    assert found.history.values.tolist() == list(range(40))
+    assert loaded.history.values.tolist() == list(range(40))
 
 
 TOO_LARGE = f"order is too large; {ORDER_HINT}"
@@ -69,10 +69,10 @@ CSV_FAULTS = {
 
 @pytest.mark.parametrize("row", CSV_FAULTS, ids=range(len(CSV_FAULTS)))
 def test_bad_row_is_named_by_its_line_and_the_others_are_kept(tmp_path: Path, row: str) -> None:
-    found = read(tmp_path / "t.csv", f"{HEAD}p,a,5,c5,,5\n{row}\np,a,6,c6,,6\n")
-    assert found.history.values.tolist() == [5.0, 6.0]
-    assert skips(found) == {CSV_FAULTS[row]: ("points", 1, 3)}
-    assert found.report.read["points"] == 3
+    loaded = read(tmp_path / "t.csv", f"{HEAD}p,a,5,c5,,5\n{row}\np,a,6,c6,,6\n")
+    assert loaded.history.values.tolist() == [5.0, 6.0]
+    assert skips(loaded) == {CSV_FAULTS[row]: ("points", 1, 3)}
+    assert loaded.report.read["points"] == 3
 
 
 JSON_FAULTS: dict[str, str] = {
@@ -95,9 +95,9 @@ JSON_FAULTS: dict[str, str] = {
 @pytest.mark.parametrize("line", JSON_FAULTS, ids=range(len(JSON_FAULTS)))
 def test_bad_json_line_is_named_and_the_others_are_kept(tmp_path: Path, line: str) -> None:
     sound = [json.dumps({"test": "a", "order": order, "value": order}) for order in (5, 6)]
-    found = read(tmp_path / "t.ndjson", "\n".join([sound[0], "", line, sound[1]]))
-    assert found.history.values.tolist() == [5.0, 6.0]
-    assert skips(found) == {JSON_FAULTS[line]: ("points", 1, 3)}
+    answer = read(tmp_path / "t.ndjson", "\n".join([sound[0], "", line, sound[1]]))
+    assert answer.history.values.tolist() == [5.0, 6.0]
+    assert skips(answer) == {JSON_FAULTS[line]: ("points", 1, 3)}
 
 
 MESSAGES = {
@@ -159,8 +159,8 @@ def test_any_bytes_give_results_or_one_error(
         content = content[:place] + new + content[place + length :]
     message = ""
     try:
-        found = read(tmp_path_factory.getbasetemp() / "mutated", content, max_skipped_share=1.0)
-        assert found.history.values.size
+        loaded = read(tmp_path_factory.getbasetemp() / "mutated", content, max_skipped_share=1.0)
+        assert loaded.history.values.size
     except BarographError as error:
         message = str(error)
     assert "\n" not in message
@@ -169,5 +169,5 @@ def test_any_bytes_give_results_or_one_error(
 @pytest.mark.parametrize("sign", ["[", " "])
 def test_very_long_name_of_a_column_is_read_in_linear_time(tmp_path: Path, sign: str) -> None:
     started = time.process_time()
-    found = read(tmp_path / "t.csv", f"commit,a{sign * 100_000}[,b\na1,5,6\n")
-    assert (len(found.history), time.process_time() - started < 2) == (2, True)
+    loaded = read(tmp_path / "t.csv", f"commit,a{sign * 100_000}[,b\na1,5,6\n")
+    assert (len(loaded.history), time.process_time() - started < 2) == (2, True)

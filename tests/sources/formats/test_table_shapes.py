@@ -66,9 +66,9 @@ def test_encoding_is_found(tmp_path: Path, content: bytes) -> None:
 def test_mapped_columns(tmp_path: Path) -> None:
     content = "name,label,n,took,order\nx,a,8,1,5\n"
     mapping = {"LABEL": "test", "took": "value", "n": "args.size", "name": "ignore"}
-    found = read(tmp_path / "t.csv", content, mapping=mapping)
-    assert values(found) == {"a size=8": [1]}
-    assert not found.notes
+    loaded = read(tmp_path / "t.csv", content, mapping=mapping)
+    assert values(loaded) == {"a size=8": [1]}
+    assert not loaded.notes
     chosen = read(tmp_path / "t.csv", "a,b,c\n1,2,3\n", value_columns=("b", "c"), order_by="a")
     assert (values(chosen), chosen.history.orders.tolist()) == ({"t/b": [2], "t/c": [3]}, [1, 1])
     with pytest.raises(ConfigError, match="no column 'd'; there are 'a', 'b', 'c'"):
@@ -76,14 +76,16 @@ def test_mapped_columns(tmp_path: Path) -> None:
 
 
 def test_unknown_columns_are_named_once(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.csv", "test,value,note,host_load\na,1,x,3\na,2,y,4\n")
-    assert found.notes[0].endswith("columns ignored: note, host_load; --map COLUMN=FIELD reads one")
+    loaded = read(tmp_path / "t.csv", "test,value,note,host_load\na,1,x,3\na,2,y,4\n")
+    assert loaded.notes[0].endswith(
+        "columns ignored: note, host_load; --map COLUMN=FIELD reads one"
+    )
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "index"])
 def test_the_row_numbers_of_pandas_are_no_metric(tmp_path: Path, name: str) -> None:
-    found = read(tmp_path / "t.csv", f"{name},commit,latency\n0,x,1\n1,y,2\n")
-    assert values(found) == {"t/latency": [1, 2]}
+    loaded = read(tmp_path / "t.csv", f"{name},commit,latency\n0,x,1\n1,y,2\n")
+    assert values(loaded) == {"t/latency": [1, 2]}
 
 
 def lines(*rows: dict[str, Any]) -> str:
@@ -101,9 +103,9 @@ def test_metric_that_json_lines_name_late_is_read(tmp_path: Path) -> None:
         {"commit": f"c{k}", "p50": k} | ({"p99": 9 * k, "x": "?"} if k > 1 else {})
         for k in range(5)
     ]
-    found = read(tmp_path / "t.ndjson", lines(*rows))
-    assert values(found) == {"t/p50": [0, 1, 2, 3, 4], "t/p99": [18, 27, 36]}
-    assert found.notes[0].endswith("columns ignored: x; --map COLUMN=FIELD reads one")
+    answer = read(tmp_path / "t.ndjson", lines(*rows))
+    assert values(answer) == {"t/p50": [0, 1, 2, 3, 4], "t/p99": [18, 27, 36]}
+    assert answer.notes[0].endswith("columns ignored: x; --map COLUMN=FIELD reads one")
 
 
 @pytest.mark.usefixtures("_two_rows_a_chunk")
@@ -117,9 +119,9 @@ def test_late_column_that_changes_what_a_row_is_is_refused(tmp_path: Path) -> No
 @pytest.mark.usefixtures("_two_rows_a_chunk")
 def test_rows_after_the_last_value_are_skipped_and_counted(tmp_path: Path) -> None:
     rows = [{"test": "a", "order": k} | ({"value": k} if k < 2 else {}) for k in range(4)]
-    found = read(tmp_path / "t.ndjson", lines(*rows))
-    assert values(found) == {"a": [0, 1]}
-    assert skips(found) == {"value is missing": ("points", 2, 3)}
+    answer = read(tmp_path / "t.ndjson", lines(*rows))
+    assert values(answer) == {"a": [0, 1]}
+    assert skips(answer) == {"value is missing": ("points", 2, 3)}
 
 
 def test_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
@@ -133,10 +135,10 @@ def test_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "x")
-    found = read(tmp_path / "t", (tmp_path / "x").read_bytes())
-    assert values(found) == {"a": [1.0, 2.0], "b": [3.0]}
-    assert list(found.history.commits) == ["7", "8", "9"]
-    assert found.history.times.tolist() == [0, 86_400_000, UNKNOWN_TIME]
+    loaded = read(tmp_path / "t", (tmp_path / "x").read_bytes())
+    assert values(loaded) == {"a": [1.0, 2.0], "b": [3.0]}
+    assert list(loaded.history.commits) == ["7", "8", "9"]
+    assert loaded.history.times.tolist() == [0, 86_400_000, UNKNOWN_TIME]
 
 
 @pytest.mark.parametrize(("unit", "time"), [("us", 1_234_567), ("ns", 1_234_567_891)])
@@ -145,18 +147,18 @@ def test_times_of_parquet_may_be_finer_than_milliseconds(
 ) -> None:
     times = pa.array([time, 2 * time], pa.timestamp(unit, "UTC"))
     pq.write_table(pa.table({"value": [1.0, 2.0], "time": times}), tmp_path / "x")
-    found = read(tmp_path / "t", (tmp_path / "x").read_bytes())
-    assert found.history.times.tolist() == [1234, 2469]
+    loaded = read(tmp_path / "t", (tmp_path / "x").read_bytes())
+    assert loaded.history.times.tolist() == [1234, 2469]
 
 
 def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
     jmh = '"Benchmark","Mode","Threads","Score","Score Error (99.9%)","Unit","Param: size"\n'
     jmh += '"a.Sort","thrpt",1,12.5,0.1,"ops/ms",10\n"a.Sort","thrpt",1,3.5,0.1,"ops/ms",100\n'
-    found = read(tmp_path / "jmh.csv", jmh).history
-    assert [dict(name.args) for name in found.ids] == [
+    loaded = read(tmp_path / "jmh.csv", jmh).history
+    assert [dict(name.args) for name in loaded.ids] == [
         {"Threads": "1", "size": size} for size in ("10", "100")
     ]
-    assert found.directions.tolist() == [1, 1]
+    assert loaded.directions.tolist() == [1, 1]
     influx = "#group,false\n,result,table,_time,_value,_field,_measurement\n"
     rows = [f",,0,2024-01-01T1{k}:00:00Z,{k},latency,http\n" for k in range(2)]
     read_ = read(tmp_path / "influx.csv", influx + "".join(rows))
@@ -177,16 +179,16 @@ def test_the_only_column_of_dates_is_the_time(
     tmp_path: Path, column: str, dates: list[str]
 ) -> None:
     rows = [f"{date},{value},x\n" for value, date in enumerate(dates, 1)]
-    found = read(tmp_path / "t.csv", f"{column},p50,note\n" + "".join(reversed(rows)))
-    assert values(found) == {"t/p50": [1, 2, 3]}
-    assert found.notes[0] == f"{tmp_path / 't.csv'}: column {column} read as time"
+    loaded = read(tmp_path / "t.csv", f"{column},p50,note\n" + "".join(reversed(rows)))
+    assert values(loaded) == {"t/p50": [1, 2, 3]}
+    assert loaded.notes[0] == f"{tmp_path / 't.csv'}: column {column} read as time"
 
 
 def test_one_of_several_columns_of_dates_is_not_guessed(tmp_path: Path) -> None:
     content = "built,tested,p50\n2025-01-02,2025-01-04,1\n2025-01-01,2025-01-03,2\n"
-    found = read(tmp_path / "t.csv", content)
-    assert values(found) == {"t/p50": [1, 2]}
-    assert "columns ignored: built, tested" in found.notes[0]
+    loaded = read(tmp_path / "t.csv", content)
+    assert values(loaded) == {"t/p50": [1, 2]}
+    assert "columns ignored: built, tested" in loaded.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -198,13 +200,13 @@ def test_one_of_several_columns_of_dates_is_not_guessed(tmp_path: Path) -> None:
     ],
 )
 def test_usual_names_of_columns_are_known(tmp_path: Path, header: str, series: str) -> None:
-    found = read(tmp_path / "t.csv", f"{header}\na,b,c1,1\na,b,c2,2\n")
-    assert values(found) == {series: [1, 2]}
-    assert list(found.history.commits) == ["c1", "c2"]
+    loaded = read(tmp_path / "t.csv", f"{header}\na,b,c1,1\na,b,c2,2\n")
+    assert values(loaded) == {series: [1, 2]}
+    assert list(loaded.history.commits) == ["c1", "c2"]
 
 
 def test_times_in_milliseconds_are_no_metric_and_thousands_are_one(tmp_path: Path) -> None:
     content = 'timestamp_ms,build,memory\n1736755200000,7,"4,992,238"\n1736841600000,8,"5,000"\n'
-    found = read(tmp_path / "t.csv", content)
-    assert values(found) == {"t/memory": [4_992_238, 5_000]}
-    assert found.history.times.tolist() == [1736755200000, 1736841600000]
+    loaded = read(tmp_path / "t.csv", content)
+    assert values(loaded) == {"t/memory": [4_992_238, 5_000]}
+    assert loaded.history.times.tolist() == [1736755200000, 1736841600000]

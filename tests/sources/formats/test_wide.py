@@ -45,7 +45,7 @@ def described(found: FilesRead) -> tuple[object, ...]:
     numbers = [history.offsets, history.orders, history.directions, history.values]
     skipped = {kind: report.skips(kind) for kind in report.skipped}
     texts = [*map(str, history.ids), *history.commits]
-    return [one.tolist() for one in numbers], texts, report.read, skipped, found.notes
+    return [number.tolist() for number in numbers], texts, report.read, skipped, found.notes
 
 
 @pytest.mark.parametrize("last", ["host", "comment"])
@@ -88,9 +88,9 @@ def test_wide_otava_table_is_read_row_by_row(
 def test_iso_times_are_those_read_one_by_one() -> None:
     forms = ("2024-0{}-1{}T0{}:00:00Z", "2024-0{}-1{} 0{}:00:00.25", "196{}-11-2{}T1{}:00:00+00:00")
     cells = [forms[k // 7 % 3].format(k % 7 + 1, k % 9, k % 5) for k in range(60)]
-    found = iso_times(cells)
-    assert found is not None
-    assert found.tolist() == [time_ms(cell, "") for cell in cells]
+    values = iso_times(cells)
+    assert values is not None
+    assert values.tolist() == [time_ms(cell, "") for cell in cells]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,9 @@ def test_groups_and_rows_by_owner_are_those_of_sorting(high: int) -> None:
         (np.tile(np.arange(5), 10), np.arange(50)),
     ):
         _, first, group = np.unique(owners, return_index=True, return_inverse=True)
-        assert [one.tolist() for one in first_rows(owners)] == [first.tolist(), group.tolist()]
+        assert [first_row.tolist() for first_row in first_rows(owners)] == [
+            first.tolist(),
+            group.tolist(),
+        ]
         expected = np.lexsort((keys, owners))
         assert np.arange(50)[by_owner(owners, keys)].tolist() == expected.tolist()

@@ -50,19 +50,19 @@ def many() -> list[SimulatedSeries]:
 
 
 def test_runners_of_nothing_disturb_nothing() -> None:
-    for one in drawn(NOTHING, 20):
-        assert one.events == ()
-        assert not one.offsets.any()
-        assert one.exact_cv == 0.0
-        assert np.all(one.spread == 1.0)
+    for runner in drawn(NOTHING, 20):
+        assert runner.events == ()
+        assert not runner.offsets.any()
+        assert runner.exact_cv == 0.0
+        assert np.all(runner.spread == 1.0)
 
 
 def test_large_jumps_stay_more_often_than_small_ones() -> None:
     stayed: dict[bool, list[bool]] = {True: [], False: []}
     # At most one jump in most series; a jump near the end stays in any case.
-    for one in drawn(dataclasses.replace(NOTHING, jumps_per_100=0.2), 400):
-        if one.events and one.events[0].index < N - 60 and len(one.events) <= 2:
-            first = one.events[0]
+    for runner in drawn(dataclasses.replace(NOTHING, jumps_per_100=0.2), 400):
+        if runner.events and runner.events[0].index < N - 60 and len(runner.events) <= 2:
+            first = runner.events[0]
             if abs(first.shift) > np.log(2.0):
                 stayed[abs(first.shift) > np.log(10.0)].append(first.kind == "step")
     assert 0.75 < np.mean(stayed[True]) < 0.95
@@ -71,24 +71,24 @@ def test_large_jumps_stay_more_often_than_small_ones() -> None:
 
 
 def test_jumps_that_do_not_stay_return_to_the_old_level() -> None:
-    for one in only(jumps_per_100=0.2, stays_above_2=0.0, stays_above_10=0.0):
-        path = path_of(list(one.events), N)
-        if one.events and kinds(one).count("step") == 0:
+    for runner in only(jumps_per_100=0.2, stays_above_2=0.0, stays_above_10=0.0):
+        path = path_of(list(runner.events), N)
+        if runner.events and kinds(runner).count("step") == 0:
             assert path[-1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_no_commit_changes_a_canary() -> None:
     runners = dataclasses.replace(NOTHING, jumps_per_100=5.0, exact=1.0, tiny_per_100=(5, 5))
-    one = disturb(runners, NO_FLEET, ORDERS, 1, np.random.default_rng(5), canary=True)
-    assert one.events == ()
-    assert one.exact_cv == 0.0
+    runner = disturb(runners, NO_FLEET, ORDERS, 1, np.random.default_rng(5), canary=True)
+    assert runner.events == ()
+    assert runner.exact_cv == 0.0
 
 
 def test_pulses_are_short_and_mostly_single() -> None:
     lengths, sizes = [], []
-    for one in only(pulses_per_100=(0.1, 0.1)):
-        for begin, end in itertools.pairwise(one.events):
-            if len(one.events) == 2:
+    for runner in only(pulses_per_100=(0.1, 0.1)):
+        for begin, end in itertools.pairwise(runner.events):
+            if len(runner.events) == 2:
                 lengths.append(end.index - begin.index)
                 sizes.append(begin.shift)
     assert max(lengths) <= 8
@@ -99,15 +99,15 @@ def test_pulses_are_short_and_mostly_single() -> None:
 
 def test_machines_give_two_or_three_modes() -> None:
     fleet = Fleet.draw(USUAL, N, np.random.default_rng(2))
-    for one in drawn(dataclasses.replace(NOTHING, modes=1.0), 20, fleet):
-        assert 2 <= np.unique(one.offsets).size <= 3
-        assert np.abs(one.offsets).max() <= np.log(1.4)
+    for runner in drawn(dataclasses.replace(NOTHING, modes=1.0), 20, fleet):
+        assert 2 <= np.unique(runner.offsets).size <= 3
+        assert np.abs(runner.offsets).max() <= np.log(1.4)
 
 
 def test_series_of_a_platform_share_their_machines() -> None:
     fleet = Fleet.draw(USUAL, N, np.random.default_rng(2))
     first, second = (
-        one.offsets for one in drawn(dataclasses.replace(NOTHING, modes=1.0), 2, fleet)
+        runner.offsets for runner in drawn(dataclasses.replace(NOTHING, modes=1.0), 2, fleet)
     )
     changes = np.flatnonzero(np.diff(first))
     assert changes.size > 20
@@ -117,9 +117,9 @@ def test_series_of_a_platform_share_their_machines() -> None:
 def test_modality_changes_at_a_commit() -> None:
     fleet = Fleet.draw(USUAL, N, np.random.default_rng(2))
     runners = dataclasses.replace(NOTHING, modes=1.0, modality_changes=1.0)
-    for one in drawn(runners, 20, fleet):
-        (event,) = one.events
-        sides = [np.unique(side).size for side in np.split(one.offsets, [event.index])]
+    for runner in drawn(runners, 20, fleet):
+        (event,) = runner.events
+        sides = [np.unique(side).size for side in np.split(runner.offsets, [event.index])]
         if 30 < event.index < N - 30:
             assert min(sides) == 1
             assert max(sides) >= 2
@@ -128,12 +128,12 @@ def test_modality_changes_at_a_commit() -> None:
 def test_all_series_of_a_platform_are_slow_in_the_same_span() -> None:
     fleet = Fleet(np.zeros(N, dtype=np.int64), ((100, 130, 0.2),))
     ones = drawn(NOTHING, 30, fleet)
-    for one in ones:
-        path = path_of(list(one.events), N)
+    for runner in ones:
+        path = path_of(list(runner.events), N)
         assert np.all(path[99:129] > 0.0)
         assert not path[:99].any()
         assert np.allclose(path[129:], 0.0)
-    felt = [one.events[0].shift for one in ones]
+    felt = [item.events[0].shift for item in ones]
     assert np.std(np.log(felt)) > 0.2
 
 
@@ -141,20 +141,20 @@ def test_fleet_draws_slow_spans_at_the_rate_of_the_profile() -> None:
     rng = np.random.default_rng(0)
     runners = dataclasses.replace(USUAL, slow_spans_per_100=(0.2, 0.2))
     spans = [Fleet.draw(runners, 900, rng).spans for _ in range(100)]
-    assert 1.4 < np.mean([len(one) for one in spans]) < 2.2
-    assert all(5 <= stop - start <= 60 for one in spans for start, stop, _ in one)
+    assert 1.4 < np.mean([len(span) for span in spans]) < 2.2
+    assert all(5 <= stop - start <= 60 for span in spans for start, stop, _ in span)
 
 
 def test_outliers_are_among_the_first_points() -> None:
-    hit = [np.flatnonzero(one.offsets) for one in only(first_outliers=1.0)]
+    hit = [np.flatnonzero(runner.offsets) for runner in only(first_outliers=1.0)]
     assert all(1 <= places.size <= 3 and places.max() <= 3 for places in hit)
-    assert not any(one.events for one in only(first_outliers=1.0))
+    assert not any(runner.events for runner in only(first_outliers=1.0))
 
 
 def test_repeated_results_have_a_varying_spread() -> None:
-    for one in only(repeated=1.0)[:5]:
-        assert one.spread.max() == 1.0
-        assert one.spread.min() == pytest.approx(6**-0.5)
+    for runner in only(repeated=1.0)[:5]:
+        assert runner.spread.max() == 1.0
+        assert runner.spread.min() == pytest.approx(6**-0.5)
 
 
 def test_counts_have_no_noise_and_many_tiny_steps(many: list[SimulatedSeries]) -> None:
@@ -174,7 +174,7 @@ def tiny_shifts(events: tuple[Event, ...]) -> Floats:
 
 def test_changes_of_factors_occur_in_ci_histories_alone(many: list[SimulatedSeries]) -> None:
     def largest(series: list[SimulatedSeries]) -> float:
-        return max(abs(event.shift) for one in series for event in one.events)
+        return max(abs(event.shift) for name in series for event in name.events)
 
     assert largest(many) > np.log(20.0)
     # Two commits of at most x5 each can show at the same point.
@@ -182,9 +182,13 @@ def test_changes_of_factors_occur_in_ci_histories_alone(many: list[SimulatedSeri
 
 
 def test_variance_changes_and_grids_are_common(many: list[SimulatedSeries]) -> None:
-    few = [np.unique(one.values).size < 0.5 * one.values.size for one in many if one.cv > 1e-4]
+    few = [
+        np.unique(runner.values).size < 0.5 * runner.values.size
+        for runner in many
+        if runner.cv > 1e-4
+    ]
     assert 0.1 < np.mean(few) < 0.6
-    ratios = [spread_ratio(one.values) for one in many if one.cv > 1e-4]
+    ratios = [spread_ratio(runner.values) for runner in many if runner.cv > 1e-4]
     assert np.mean(np.array(ratios) > 2.0) > 0.1
 
 

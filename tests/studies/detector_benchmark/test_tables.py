@@ -48,8 +48,8 @@ def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Ca
 
 
 def value(table: pd.DataFrame, **where: object) -> float:
-    for name, wanted in where.items():
-        table = table[table[name] == wanted]
+    for name, expected in where.items():
+        table = table[table[name] == expected]
     assert len(table) == 1
     return float(table["mean"].iloc[0])
 
