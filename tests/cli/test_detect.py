@@ -1,8 +1,10 @@
 """`detect`: what it prints in each format, which changes it selects, and its detectors."""
 
 import csv
+import errno
 import io
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -359,6 +361,25 @@ def test_plot_draws_the_series_that_changed(table: Path, tmp_path: Path, suffix:
     detect(table, "--plot", str(picture))
     start = picture.read_bytes()[:100]
     assert start.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in start
+
+
+def test_plot_that_cannot_be_written_leaves_the_former_one(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    picture = tmp_path / "changes.png"
+    picture.write_bytes(b"former")
+
+    def write_half(_figure: object, path: Path, **_options: object) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(figure.Figure, "savefig", write_half)
+    done = CliRunner().invoke(group, ["detect", str(table), "--plot", str(picture)])
+    assert isinstance(done.exception, OSError)
+    assert done.exception.filename == str(picture)
+    assert picture.read_bytes() == b"former"
+    assert [*tmp_path.iterdir()] == [picture]
 
 
 def test_changes_have_the_subjects_of_their_commits(

@@ -150,6 +150,7 @@ def draw(findings: Findings, path: Path) -> None:
         ConfigError: matplotlib is not installed.
     """
     from barograph.extras import needed
+    from barograph.files import whole
     from barograph.plotting import MOST_PANELS
     from barograph.plotting.panel import Panel
 
@@ -172,8 +173,8 @@ def draw(findings: Findings, path: Path) -> None:
                 series.times,
             )
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure_of([*panels()]).savefig(path)
+    with whole(path) as draft:
+        figure_of([*panels()]).savefig(draft, format=path.suffix[1:])
 
 
 def _discoveries_text(result: SearchResult) -> str:
