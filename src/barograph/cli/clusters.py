@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from barograph.detection import ClusterSettings, StepCluster
     from barograph.history import History
     from barograph.series import Direction, Floats, Ints, SeriesId
-    from barograph.store import Store
 
 SHOWN = 5  # members in a line
 COLUMNS = (
@@ -158,9 +157,12 @@ def command(
     A cluster has series of the same shape: one cause that moves many series is one row here.
     """
     inputs = inputs_of(**{name: reading.pop(name) for name in NAMES})
-    if not inputs.locations and not url:
+    if inputs.locations:
+        projects = [*_of_files(inputs, settings)]
+    elif url:
+        projects = [*_of_store(url, settings)]
+    else:
         raise click.UsageError("name files, or a store with --store")
-    projects = list(_of_files(inputs, settings) if inputs.locations else _of_store(url, settings))
     if not any(traces.values.shape[1] >= 4 for traces in projects):
         raise NotEnoughDataError("no project has four commits, which a step needs")
     if output == "json":
@@ -208,18 +210,12 @@ def traces_of(
     )
 
 
-def _of_store(url: str | None, settings: ClusterSettings) -> Iterator[ProjectTraces]:
+def _of_store(url: str, settings: ClusterSettings) -> Iterator[ProjectTraces]:
     """Yield the traces of each project of a store."""
-    assert url is not None  # noqa: S101 - the command has checked it
-    with open_existing(url) as store:
-        yield from _stored(store, settings)
-
-
-def _stored(store: Store, settings: ClusterSettings) -> Iterator[ProjectTraces]:
     from barograph.store import reading
     from barograph.triage import clusters
 
-    with store.read() as connection:
+    with open_existing(url) as store, store.read() as connection:
         for project in reading.projects(connection):
             traces = clusters.traces_of(connection, project, settings.span)
             rows = {number: row for row, number in enumerate(traces.numbers)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import click
 
-from barograph.cli.options import F, grouped, model_option
+from barograph.cli.options import F, grouped, model_option, pair_of
 from barograph.compiled import interpret_small
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ def _choice(
     min_magnitude: float | None,
     detector_option: Sequence[str],
 ) -> DetectorChoice:
-    parameters: dict[str, Any] = dict(map(_pair, detector_option))
+    pairs = [pair_of(text, "--detector-option", "window=50") for text in detector_option]
+    parameters: dict[str, Any] = {name.replace("-", "_"): value for name, value in pairs}
     shortcuts = zip(SHORTCUTS, (pvalue, window, min_magnitude), strict=True)
     parameters |= {name: value for name, value in shortcuts if value is not None}
     return DetectorChoice(detector, parameters, model, min_probability)
@@ -220,14 +221,6 @@ def make_detector(
 ) -> Detector:
     """Return a detector with its default parameters; see `DetectorChoice`."""
     return DetectorChoice(name, {}, model, min_probability).make()
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        message = f"{text!r}: expected NAME=VALUE, such as window=50"
-        raise click.BadParameter(message, param_hint="--detector-option")
-    return name.strip().replace("-", "_"), value.strip()
 
 
 def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:

@@ -34,7 +34,6 @@ FORMATS = {
     "markdown": "a comment for a pull request",
     "junit": "JUnit XML, one test case a series",
     "github": "annotations and the job summary of GitHub Actions",
-    "html": "one self-contained page",
 }
 STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
@@ -183,6 +182,19 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
             help="False alarms allowed per 1,000 points, from 1 to 10.",
         ),
     )
+
+
+def pair_of(text: str, option: str, example: str) -> tuple[str, str]:
+    """Return the name and the value of an option that takes NAME=VALUE.
+
+    Raises:
+        click.BadParameter: The text has no name or no `=`.
+    """
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        message = f"{text!r:.80}: expected NAME=VALUE, such as {example}"
+        raise click.BadParameter(message, param_hint=option)
+    return name.strip(), value.strip()
 
 
 def echo_json(content: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from barograph.cli.options import (
     online_models,
     open_existing,
     open_store,
+    pair_of,
     second_look_options,
     store_option,
 )
@@ -73,6 +74,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
     from barograph.store import life, reading
 
     changes = {name: text for name, text in labels.items() if text is not None}
+    arguments = normalize_args(dict(pair_of(text, "--arg", "threads=8") for text in args))
     if not (changes or args):
         raise click.UsageError("give a new label, such as --test NAME")
     with open_existing(url) as store:
@@ -80,8 +82,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 
         def work(connection: sa.Connection) -> StoredSeries:
             name = reading.get_series(connection, number).name
-            pairs = normalize_args(dict(map(_pair, args))) if args else name.args
-            changed = SeriesId(**{**name.labels, **changes}, args=pairs)
+            changed = SeriesId(**{**name.labels, **changes}, args=arguments or name.args)
             return life.rename(connection, number, changed, WHO, store.limits)
 
         renamed = store.change(work)
@@ -165,10 +166,3 @@ def _number(store: Store, which: str) -> int:
     if not numbers:
         raise DataError(f"there is no series {which!r:.200}; `barograph series list` lists them")
     return numbers[0]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise click.UsageError(f"--arg {text!r:.80}: expected NAME=VALUE")
-    return name, value
