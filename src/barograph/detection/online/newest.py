@@ -37,7 +37,7 @@ SUSPECT = 5.7
 # What people mark is often smaller than the range of the last results, and the model of the newest
 # point finds more of it. Its surprise counts as a score after this is added.
 MODEL_LEAD = -0.5
-# A step that reruns confirm is a change, whatever the model says: 1 to 3 of 100 spikes in real
+# A step that reruns confirm is a change, whatever the model says: 2 to 5 of 100 spikes in real
 # histories are confirmed by one to three reruns.
 CONFIRMED_BY_RERUNS = 0.98
 # The value of several runs departs only if it is this many of their standard errors away: two runs
