@@ -138,7 +138,8 @@ def test_full_disk_is_reported_in_plain_words_with_the_file(
     monkeypatch.setattr(pq, "write_table", full)
     code, _, error = run(capsys, "export", "out", "--store", "s.db")
     assert (code, error) == (1, "barograph: out/series.parquet: no space left on device\n")
-    assert not list(Path("out").iterdir())
+    assert not Path("out").exists()
+    assert not list(Path().glob(".out.*"))
 
 
 def test_restore_copies_a_whole_store(capsys: pytest.CaptureFixture[str]) -> None:

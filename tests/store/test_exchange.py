@@ -1,3 +1,4 @@
+import itertools
 import os
 import signal
 from collections.abc import Callable
@@ -5,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from barograph.errors import DataError
 from barograph.history import History
 from barograph.series import Direction, Verdict
 from barograph.store import Measurement, Store, archive, exchange, export
@@ -120,6 +122,43 @@ def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Pat
     assert len(History.read(tmp_path)) == 0
 
 
+def test_export_that_is_killed_while_it_replaces_tables_never_mixes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, folder = str(tmp_path / "store.db"), tmp_path / "out"
+
+    def fill(name: str) -> None:
+        with Store(url, Rule()) as store:
+            store.ingest(history(name, 30), "ci")
+
+    def write(killed_at: int) -> int:
+        """Export in a child that is killed before it moves a file; return how it ended."""
+        child = os.fork()
+        if child == 0:
+            moves, replace = itertools.count(), Path.replace
+
+            def move(path: Path, target: Path) -> None:
+                if next(moves) == killed_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                replace(path, target)
+
+            monkeypatch.setattr(Path, "replace", move)
+            with Store(url) as store, store.read() as connection:
+                export.export_tables(connection, folder)
+            os._exit(0)
+        return os.waitpid(child, 0)[1]
+
+    fill("a")
+    assert write(-1) == 0
+    fill("b")
+    for killed_at in range(4):
+        assert write(killed_at) == signal.SIGKILL
+        with pytest.raises(DataError, match="no such file"):
+            History.read(folder)
+    assert write(-1) == 0
+    assert len(History.read(folder)) == 2
+
+
 def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,8 +174,8 @@ def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
             archive.archive(connection, folder)
 
     def tables() -> dict[str, bytes]:
-        paths = (path for path in folder.rglob("*") if path.is_file())
-        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+        paths = (path for name in ("out", ".out.*") for path in tmp_path.glob(f"{name}/**/*"))
+        return {str(p.relative_to(tmp_path)): p.read_bytes() for p in paths if p.is_file()}
 
     fill("a")
     write()
@@ -152,7 +191,7 @@ def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
         after = tables()
         left = after.keys() - before.keys()
         assert left
-        assert all(Path(name).name.startswith(".") and name.endswith(".tmp") for name in left)
+        assert all(name.startswith(".out.") or name.endswith(".tmp") for name in left)
         if module is export:
             assert before.items() <= after.items()
     write()

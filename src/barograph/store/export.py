@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
-from barograph.files import named, whole
+from barograph.files import named, published
 from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.candidate_records import is_listed
@@ -25,6 +25,8 @@ from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
 
 CHUNK = 500  # series in one query
+# In this order they appear, and in the other one they go: without the last no set can be read.
+FILES = (RUNS, "candidates.parquet", "points.parquet", "series.parquet")
 
 
 def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
@@ -34,38 +36,29 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
         connection: A reading transaction, so that the tables are consistent.
         folder: Folder to write into.
     """
-    series_file, points_file, candidates_file, runs_file = (
-        Path(folder) / name
-        for name in ("series.parquet", "points.parquet", "candidates.parquet", RUNS)
-    )
-    with (
-        whole(series_file) as series_draft,
-        whole(points_file) as points_draft,
-        whole(candidates_file) as candidates_draft,
-        whole(runs_file) as runs_draft,
-    ):
+    target = Path(folder)
+    with published(target, FILES) as draft:
         rows = list(connection.execute(sa.select(series).order_by(series.c.id)))
         numbers = [row.id for row in rows]
         table = pa.Table.from_pylist([_series_row(row) for row in rows], SERIES_SCHEMA)
-        with named(series_file):
-            pq.write_table(table, series_draft, compression="zstd")
+        with named(target / "series.parquet"):
+            pq.write_table(table, draft / "series.parquet", compression="zstd")
         with (
-            named(points_file),
-            pq.ParquetWriter(points_draft, RUNS_SCHEMA, compression="zstd") as settled,
-            pq.ParquetWriter(runs_draft, RUNS_SCHEMA, compression="zstd") as every,
+            named(target / "points.parquet"),
+            pq.ParquetWriter(draft / "points.parquet", RUNS_SCHEMA, compression="zstd") as settled,
+            pq.ParquetWriter(draft / RUNS, RUNS_SCHEMA, compression="zstd") as every,
         ):
             count = runs = 0
             for of_commits, of_reruns in _points(connection, numbers):
                 settled.write_table(of_commits)
-                with named(runs_file):
+                with named(target / RUNS):
                     every.write_table(of_reruns)
                 count += of_commits.num_rows
                 runs += of_reruns.num_rows
         known = _candidate_rows(connection, numbers)
-        with named(candidates_file):
-            pq.write_table(
-                pa.Table.from_pylist(known, FOUND_SCHEMA), candidates_draft, compression="zstd"
-            )
+        table = pa.Table.from_pylist(known, FOUND_SCHEMA)
+        with named(target / "candidates.parquet"):
+            pq.write_table(table, draft / "candidates.parquet", compression="zstd")
     return {"series": len(rows), "points": count, "runs": runs, "candidates": len(known)}
 
 
