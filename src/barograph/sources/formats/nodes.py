@@ -84,7 +84,7 @@ class Node:
         """Yield the keys of an object, which must be valid text, and their values."""
         for key, value in self.mapping().items():
             node = Node(value, self, key)
-            yield key if key.isascii() else text(key, node.where), node
+            yield key if type(key) is str and key.isascii() else text(key, node.where), node
 
     def entries(self) -> Iterator[Node]:
         """Return the entries of an array."""

@@ -21,9 +21,7 @@ from barograph.sources.formats.base import (
     Result,
     Sample,
 )
-from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import array, at, label, mapping, optional_text, skipped
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node, label, optional_text
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}
@@ -55,11 +53,11 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield all data points, then the verdicts on alerts."""
     export = _Export(file)
     if file.content is not None:
-        export.collect(file.json(), "")
+        export.collect(Node(file.json()))
     elif file.path is not None:
         for path in json_files(file.path):
             name = path.relative_to(file.path).as_posix()
-            export.collect(InputFile.inside(path, f"{file.name}/{name}").json(), name)
+            export.collect(Node(InputFile.inside(path, f"{file.name}/{name}").json(), name))
     if not export.points and not export.summaries:
         raise DataError(f"{file.name}: holds neither performance data nor alerts")
     yield from export.results()
@@ -72,119 +70,105 @@ class _Export:
 
     file: InputFile
     signatures: dict[str, dict[str, Any]] = field(default_factory=dict)
-    points: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    summaries: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    points: list[tuple[str, Node]] = field(default_factory=list)
+    summaries: dict[str, Node] = field(default_factory=dict)
     ids: dict[str, tuple[SeriesId, Direction, str]] = field(default_factory=dict)
 
-    def collect(self, value: object, where: str, level: int = 0) -> None:
+    def collect(self, node: Node, level: int = 0) -> None:
         """Find signatures, data points and alert summaries at any place of the JSON."""
+        value = node.value
         if level > DEPTH:
             return
         if isinstance(value, list):
-            for index, item in enumerate(value):
-                self.collect(item, f"{where}[{index}]", level + 1)
+            for entry in node.entries():
+                self.collect(entry, level + 1)
         elif isinstance(value, dict):
             if "signature_id" in value and "value" in value:
-                signature = label(value["signature_id"], f"{where}.signature_id")
-                self.points.append((where, signature, value))
+                self.points.append((node["signature_id"].label(), node))
             elif "alerts" in value:
-                self._summary(value, where)
+                self._summary(node)
             elif "signature_id" in value and "data" in value:
-                self._series(value, where)
+                self._series(node)
             elif "signature_hash" in value and "suite" in value:
-                number_of = value.get("id", where.rpartition(".")[2])
-                self._describe(label(number_of, f"{where}.id"), value)
+                number = node["id"].label() if "id" in value else node.where.rpartition(".")[2]
+                self._describe(number, value)
             else:
                 for key, item in value.items():
-                    self.collect(item, at(where, key), level + 1)
+                    self.collect(Node(item, node, key), level + 1)
 
     def _describe(self, signature: str, about: Mapping[str, Any]) -> None:
         """Add what is known about a signature."""
         known = self.signatures.setdefault(signature, {})
         known.update({key: value for key, value in about.items() if value not in (None, "", [])})
 
-    def _series(self, value: dict[str, Any], where: str) -> None:
+    def _series(self, node: Node) -> None:
         """Add a signature with its data, as `performance/summary` answers."""
-        signature = label(value["signature_id"], f"{where}.signature_id")
-        data = array(value["data"], f"{where}.data")
-        self._describe(signature, {key: item for key, item in value.items() if key != "data"})
-        for index, item in enumerate(data):
-            here = f"{where}.data[{index}]"
-            self.points.append((here, signature, mapping(item, here)))
+        signature = node["signature_id"].label()
+        points = list(node["data"].entries())
+        self._describe(
+            signature, {key: item for key, item in node.mapping().items() if key != "data"}
+        )
+        for point in points:
+            point.mapping()
+            self.points.append((signature, point))
 
-    def _summary(self, value: dict[str, Any], where: str) -> None:
+    def _summary(self, summary: Node) -> None:
         """Add a summary of alerts, and the signatures in it."""
-        number_of = label(value.get("id", where), f"{where}.id")
-        self.summaries[number_of] = (where, value)
-        for key in ("alerts", "related_alerts"):
-            for index, item in enumerate(array(value.get(key) or [], f"{where}.{key}")):
-                here = f"{where}.{key}[{index}]"
-                about = mapping(
-                    mapping(item, here).get("series_signature"), f"{here}.series_signature"
-                )
-                signature = label(about.get("id"), f"{here}.series_signature.id")
-                repository = value.get("repository")
-                self._describe(signature, dict(about) | {"repository_name": repository})
+        number = summary["id"].label() if "id" in summary else summary.where
+        self.summaries[number] = summary
+        repository = summary["repository"].value
+        for alert in _alerts(summary):
+            about = alert["series_signature"]
+            described = about.mapping() | {"repository_name": repository}
+            self._describe(about["id"].label(), described)
 
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
-        for where, signature, point in self.points:
-            value = point.get("value")
-            if value is None:
-                yield skipped(self.file, f"{where}.value", value, "value is missing")
+        for signature, point in self.points:
+            value = point["value"]
+            if value.value is None:
+                yield value.skip(self.file, "value is missing")
                 continue
-            series, direction, unit = self._identity(signature, point)
-            revision = point.get("revision", point.get("push__revision"))
-            job = point.get("job_id")
+            series, direction, unit = self._identity(signature, point.mapping())
+            revision = point["revision" if "revision" in point else "push__revision"]
             yield Result(
                 series,
-                number(value, f"{where}.value"),
-                where,
+                value.number(),
+                point.where,
                 unit,
                 direction,
                 None,
-                optional_text(revision, f"{where}.revision"),
-                time_ms(point.get("push_timestamp"), f"{where}.push_timestamp"),
-                "" if job is None else label(job, f"{where}.job_id"),
+                revision.optional_text(),
+                point["push_timestamp"].time(),
+                point["job_id"].optional_label(),
             )
 
     def judgements(self) -> Iterator[Judgement]:
         """Yield a verdict for each alert; alerts of the same change count once."""
         seen = set()
-        for where, summary in self.summaries.values():
-            for key in ("alerts", "related_alerts"):
-                for index, alert in enumerate(summary.get(key) or []):
-                    here = f"{where}.{key}[{index}]"
-                    number_of = label(alert.get("id", here), f"{here}.id")
-                    if number_of in seen:
-                        continue
-                    seen.add(number_of)
-                    yield self._judgement(alert, summary, here)
+        for summary in self.summaries.values():
+            for alert in _alerts(summary):
+                number = alert["id"].label() if "id" in alert else alert.where
+                if number in seen:
+                    continue
+                seen.add(number)
+                yield self._judgement(alert, summary)
 
-    def _judgement(self, alert: dict[str, Any], summary: dict[str, Any], where: str) -> Judgement:
-        status = _status(alert.get("status"), f"{where}.status")
+    def _judgement(self, alert: Node, summary: Node) -> Judgement:
+        status = _status(alert["status"])
         verdict = STATUSES[status]
         if status == 0:
-            overall = summary.get("status")
+            overall = summary["status"].value
             verdict = SUMMARY_STATUSES.get(overall, verdict) if type(overall) is int else verdict
         if status == REASSIGNED:  # the summary that it now belongs to has the right push
             summary = self._related(alert, summary)
-        series, _direction, _unit = self._identity(
-            label(alert["series_signature"]["id"], where), {}
-        )
-        return Judgement(
-            series,
-            verdict,
-            where,
-            None,
-            optional_text(summary.get("revision"), f"{where}: revision"),
-            time_ms(summary.get("push_timestamp"), f"{where}: push_timestamp"),
-        )
+        series, _direction, _unit = self._identity(alert["series_signature"]["id"].label(), {})
+        commit, time = summary["revision"].optional_text(), summary["push_timestamp"].time()
+        return Judgement(series, verdict, alert.where, None, commit, time)
 
-    def _related(self, alert: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
+    def _related(self, alert: Node, summary: Node) -> Node:
         """Return the summary that an alert was reassigned to, if the export has it."""
-        related = alert.get("related_summary_id")
-        return self.summaries.get(str(related), ("", summary))[1]
+        return self.summaries.get(str(alert["related_summary_id"].value), summary)
 
     def _identity(
         self, signature: str, point: Mapping[str, Any]
@@ -195,6 +179,11 @@ class _Export:
             about = self.signatures.get(signature, {})
             known = self.ids[signature] = _described(signature, about, point)
         return known
+
+
+def _alerts(summary: Node) -> Iterator[Node]:
+    for key in ("alerts", "related_alerts"):
+        yield from summary.get(key, []).entries()
 
 
 def _described(
@@ -222,15 +211,14 @@ def _described(
     return SeriesId(project, variant, suite, test, "", tuple(args)), direction, unit
 
 
-def _status(value: object, where: str) -> int:
+def _status(status: Node) -> int:
     """Return the number of an alert's status; exports to tables write the name."""
-    if value is None:
-        return 0
+    value = 0 if status.value is None else status.value
     if isinstance(value, str):
         value = NAMES.get(value.strip().lower(), value)
     if type(value) is int and value in STATUSES:
         return value
-    raise FieldError(where, value, "is not a status of an alert (0 to 4)")
+    raise FieldError(status.where, status.value, "is not a status of an alert (0 to 4)")
 
 
 TITLE = "Perfherder: exported performance data and alert summaries, as JSON files or a folder"

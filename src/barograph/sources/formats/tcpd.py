@@ -6,10 +6,9 @@ A data set is a JSON file; `annotations.json` lies beside it or in a folder abov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import array, at, mapping, optional_text, skipped, text
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
 ANNOTATIONS = "annotations.json"
@@ -47,7 +45,7 @@ def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
     """Yield the observations of all data sets, and the changes that most annotators mark."""
     annotated: Annotations = {}
     if file.content is not None:
-        yield from _dataset(file, file.path, file.json(), "", annotated)
+        yield from _dataset(file, file.path, Node(file.json()), annotated)
         return
     assert file.path is not None  # noqa: S101 - a folder has a path
     for path in json_files(file.path):
@@ -56,60 +54,54 @@ def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
         name = path.relative_to(file.path).as_posix()
         data = InputFile.inside(path, f"{file.name}/{name}").json()
         if isinstance(data, dict) and "n_obs" in data:
-            yield from _dataset(file, path, data, f"{name}: ", annotated)
+            yield from _dataset(file, path, Node(data, f"{name}: "), annotated)
 
 
 def _dataset(
-    file: InputFile, path: Path | None, data: object, prefix: str, annotated: Annotations
+    file: InputFile, path: Path | None, data: Node, annotated: Annotations
 ) -> Iterator[ResultBatch | Judgement | Skip]:
     """Yield the observations of one data set, and its changes.
 
     Args:
         file: The file or folder that is read.
         path: The file of the data set, beside or below its annotations.
-        data: The decoded file.
-        prefix: What precedes a place in messages.
+        data: The data set.
         annotated: The annotations that were read, by their folder; filled here.
     """
-    top = mapping(data, f"{prefix}data set")
-    name = text(top.get("name"), f"{prefix}name")
-    times = _times(top.get("time"), f"{prefix}time")
-    dimensions = array(top.get("series"), f"{prefix}series")
-    marks = _marks(file, top, path, name, prefix, annotated)
+    name, times = data["name"].text(), _times(data.get("time", {}))
+    dimensions = list(data["series"].entries())
+    marks = _marks(file, data, path, name, annotated)
     if marks and len(dimensions) > 1:
-        yield skipped(file, f"{prefix}annotations", None, "marks of several dimensions together")
+        reason = "marks of several dimensions together"
+        yield Node(None, data, "annotations").skip(file, reason)
         marks = []
-    for number_of, item in enumerate(dimensions):
-        where = f"{prefix}series[{number_of}]"
-        dimension = mapping(item, where)
-        label = optional_text(dimension.get("label"), f"{where}.label")
-        series = SeriesId("", "", "", name, label)
-        raw = array(dimension.get("raw"), f"{where}.raw")
-        values = finite_numbers(raw)
-        places = np.arange(len(raw))  # of the results among all observations
+    for dimension in dimensions:
+        series = SeriesId("", "", "", name, dimension["label"].optional_text())
+        raw = dimension["raw"]
+        values = finite_numbers(raw.array())
+        places = np.arange(len(raw.array()))  # of the results among all observations
         if values is None:
-            missing = [index for index, value in enumerate(raw) if value is None]
+            observed = list(raw.entries())
+            missing = [index for index, value in enumerate(observed) if value.value is None]
             places = np.delete(places, missing)
-            checked = [number(raw[i], f"{where}.raw[{i}]") for i in places.tolist()]
+            checked = [observed[index].number() for index in places.tolist()]
             values = np.array(checked, dtype=np.float64)
             for index in missing:
-                yield skipped(file, f"{where}.raw[{index}]", None, "value is missing")
-        known = np.full(max(len(raw), len(times)), UNKNOWN_TIME)
+                yield observed[index].skip(file, "value is missing")
+        known = np.full(max(len(raw.array()), len(times)), UNKNOWN_TIME)
         known[: len(times)] = times
         yield batch_of_series(series, values, known[places], 0, orders=places)
         for mark in marks:
             position = int(np.searchsorted(places, mark))
             if 0 < position < places.size:
-                here = f"{prefix}annotations: {mark}"
+                here = f"{Node(None, data, 'annotations').where}: {mark}"
                 yield Judgement(series, Verdict.TRUE_POSITIVE, here, position)
 
 
-def _times(value: object, where: str) -> list[int]:
+def _times(about: Node) -> list[int]:
     """Return the times of the observations, where the file says them as dates."""
-    about = mapping({} if value is None else value, where)
-    form = optional_text(about.get("format"), f"{where}.format")
-    raw = array(about.get("raw") or [], f"{where}.raw")
-    return [_time(item, form) for item in raw]
+    form = about["format"].optional_text()
+    return [_time(value, form) for value in about.get("raw", []).array()]
 
 
 def _time(value: object, form: str) -> int:
@@ -128,23 +120,21 @@ def _time(value: object, form: str) -> int:
 
 
 def _marks(
-    file: InputFile,
-    top: Mapping[str, Any],
-    path: Path | None,
-    name: str,
-    prefix: str,
-    annotated: Annotations,
+    file: InputFile, data: Node, path: Path | None, name: str, annotated: Annotations
 ) -> list[int]:
     """Return the indices that a majority of the annotators mark."""
-    annotations, where = top.get("annotations"), f"{prefix}annotations"
-    if annotations is None and path is not None:
-        annotations, where = _above(path.absolute().parent, annotated, file.name), ANNOTATIONS
-    people = mapping({} if annotations is None else annotations, where)
-    if isinstance(people.get(name), dict):  # of all data sets, by name
-        people = people[name]
-    elif where == ANNOTATIONS:
+    people = data["annotations"]
+    is_own = people.value is not None or path is None
+    if not is_own and path is not None:
+        above = _above(path.absolute().parent, annotated, file.name)
+        people = Node(above, ANNOTATIONS)
+    if people.value is None:
         return []
-    return agreed([_indices(marks, at(where, person)) for person, marks in people.items()])
+    if isinstance(people.mapping().get(name), dict):  # of all data sets, by name
+        people = Node(people.value[name], people.where)
+    elif not is_own:
+        return []
+    return agreed([_indices(marks) for _person, marks in people.items()])
 
 
 def _above(folder: Path, annotated: Annotations, name: str) -> object:
@@ -163,14 +153,12 @@ def _above(folder: Path, annotated: Annotations, name: str) -> object:
     return annotations
 
 
-def _indices(marks: object, where: str) -> list[int]:
+def _indices(marks: Node) -> list[int]:
     """Return the marks of one annotator."""
-    indices = []
-    for index, mark in enumerate(array(marks, where)):
-        if type(mark) is not int or not 0 <= mark < 2**53:
-            raise FieldError(f"{where}[{index}]", mark, "is not an index")
-        indices.append(mark)
-    return indices
+    for mark in marks.entries():
+        if type(mark.value) is not int or not 0 <= mark.value < 2**53:
+            raise FieldError(mark.where, mark.value, "is not an index")
+    return marks.array()
 
 
 def agreed(annotators: list[list[int]], margin: int = MARGIN) -> list[int]:
