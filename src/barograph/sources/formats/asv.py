@@ -26,9 +26,7 @@ from barograph.sources.formats.base import (
     decode_json,
 )
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
-from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import array, at, label, mapping, optional_text, skipped, text
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 NOT_RESULTS = ("machine.json", "benchmarks.json")
@@ -66,7 +64,7 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
         above = file.path.resolve().parent.parent if file.path is not None else None
         benchmarks = _benchmarks(file, above / "benchmarks.json") if above else {}
         single = _Reader(file, benchmarks)
-        yield from single.results(file.json(), "")
+        yield from single.results(Node(file.json()))
         yield single.batches.take()
         return
     root = _root(file.path) if file.path is not None else None
@@ -81,9 +79,9 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
             try:
                 data = decode_json(path.read_bytes(), name)
             except (DataError, OSError) as error:
-                yield skipped(file, name, str(error), "file cannot be read")
+                yield Node(str(error), name).skip(file, "file cannot be read")
                 continue
-            yield from reader.results(data, f"{name}: ")
+            yield from reader.results(Node(data, f"{name}: "))
             if reader.batches.is_full:
                 yield reader.batches.take()
     yield reader.batches.take()
@@ -95,7 +93,7 @@ def _benchmarks(file: InputFile, path: Path) -> dict[str, Any]:
         data = decode_json(path.read_bytes(), f"{file.name}: {path.name}")
     except OSError:
         return {}
-    return mapping(data, path.name)
+    return Node(data, path.name).mapping()
 
 
 @dataclass
@@ -107,40 +105,36 @@ class _Reader:
     kinds: dict[tuple[str, str, bytes, int], list[int]] = field(default_factory=dict)
     batches: RecordBatches = field(default_factory=RecordBatches)
 
-    def results(self, data: object, prefix: str) -> Iterator[Skip]:
-        """Take the results of one file, and yield what failed; `prefix` names it in messages."""
-        run = mapping(data, f"{prefix}results")
-        commit = text(run.get("commit_hash"), f"{prefix}commit_hash")
-        time = time_ms(run.get("date"), f"{prefix}date")
-        variant = _variant(run, prefix)
-        columns = _columns(run, prefix)
-        for name, row in mapping(run.get("results"), f"{prefix}results").items():
-            where = at(f"{prefix}results", name)
-            cells = _cells(row, columns, where)
-            about = self._about(name, cells.get("version"))
+    def results(self, run: Node) -> Iterator[Skip]:
+        """Take the results of one file, and yield what failed."""
+        commit, time = run["commit_hash"].text(), run["date"].time()
+        variant = _variant(run)
+        columns = run["result_columns"]  # version 1 has none: its rows have keys
+        names = None if columns.value is None else [name.text() for name in columns.entries()]
+        for name, row in run["results"].items():
+            cells = _cells(row, names)
+            about = self._about(name, cells["version"].value)
             if about is None:
-                yield skipped(
-                    self.file, where, cells["version"], "another version of the benchmark"
-                )
+                reason = "another version of the benchmark"
+                yield Node(cells["version"].value, row.where).skip(self.file, reason)
                 continue
-            values = cells.get("result")
-            params = array(cells.get("params") or [], f"{where}.params")
+            values, params = cells["result"].value, cells.get("params", [])
+            params.array()
             if values is None:  # all failed
-                yield skipped(self.file, where, None, "failed or was skipped")
+                yield Node(None, row.where).skip(self.file, "failed or was skipped")
                 continue
             values = values if isinstance(values, list) else [values]
-            kinds = self._kinds(variant, text(name, where), params, len(values), about, where)
+            kinds = self._kinds(variant, name, params, len(values), about)
             numbers = finite_numbers(values) if len(kinds) == len(values) else None
             if numbers is not None:
                 self.batches.kinds.extend(kinds)
                 self.batches.values.extend(numbers.tolist())
                 continue
-            for index, (kind, value) in enumerate(zip(kinds, values, strict=False)):
-                place = f"{where}[{index}]"
-                if value is None:  # null: failed; NaN, which is decoded as null, too: skipped
-                    yield skipped(self.file, place, value, "failed or was skipped")
+            for kind, value in zip(kinds, Node(values, row.where).entries(), strict=False):
+                if value.value is None:  # null: failed; NaN, which is decoded as null, too: skipped
+                    yield value.skip(self.file, "failed or was skipped")
                     continue
-                self.batches.values.append(number(value, place))
+                self.batches.values.append(value.number())
                 self.batches.kinds.append(kind)
         self.batches.end_record(commit, time)
 
@@ -153,73 +147,53 @@ class _Reader:
         return None if version is not None and known is not None and version != known else about
 
     def _kinds(
-        self,
-        variant: str,
-        name: str,
-        params: list[Any],
-        count: int,
-        about: Mapping[str, Any],
-        where: str,
+        self, variant: str, name: str, params: Node, count: int, about: Mapping[str, Any]
     ) -> list[int]:
         """Return the kind of each combination of parameters, at most `count`."""
-        key = (variant, name, msgspec.json.encode(params) if params else b"", count)
+        key = (variant, name, msgspec.json.encode(params.value) if params.value else b"", count)
         kinds = self.kinds.get(key)
         if kinds is None:
-            names = about.get("param_names")
-            names = names if isinstance(names, list) and len(names) == len(params) else []
+            described = Node(about, "benchmarks.json: ")
             measurement, direction = _kind(name, about), _direction(name, about)
-            unit = optional_text(about.get("unit"), "benchmarks.json: unit")
+            unit = described["unit"].optional_text()
             kinds = self.kinds[key] = [
                 self.batches.kind(
                     SeriesId("", variant, "", name, measurement, args), direction, unit
                 )
-                for args in _combinations(params, names, count, f"{where}.params")
+                for args in _combinations(params, described["param_names"], count)
             ]
         return kinds
 
 
-def _variant(run: Mapping[str, Any], prefix: str) -> str:
+def _variant(run: Node) -> str:
     """Return "machine/environment"; old files name the environment by its Python only."""
-    params = mapping(run.get("params") or {}, f"{prefix}params")
-    machine = optional_text(params.get("machine"), f"{prefix}params.machine")
-    environment = optional_text(run.get("env_name"), f"{prefix}env_name")
-    if not environment and run.get("python") is not None:
-        environment = "py" + label(run["python"], f"{prefix}python")
+    machine = run.get("params", {})["machine"].optional_text()
+    environment = run["env_name"].optional_text()
+    if not environment and run["python"].value is not None:
+        environment = "py" + run["python"].label()
     return "/".join(part for part in (machine, environment) if part)
 
 
-def _columns(run: Mapping[str, Any], prefix: str) -> list[str] | None:
-    """Return the names of the columns of a row; None for version 1, whose rows have keys."""
-    columns = run.get("result_columns")
-    if columns is None:
-        return None
-    where = f"{prefix}result_columns"
-    return [text(name, at(where, i)) for i, name in enumerate(array(columns, where))]
-
-
-def _cells(row: object, columns: list[str] | None, where: str) -> dict[str, Any]:
+def _cells(row: Node, columns: list[str] | None) -> Node:
     """Return a row by the names of its columns; missing trailing columns are left out."""
     if columns is not None:
-        return dict(zip(columns, array(row, where), strict=False))
-    return row if isinstance(row, dict) else {"result": row}
+        return Node(dict(zip(columns, row.array(), strict=False)), row.where)
+    return row if isinstance(row.value, dict) else Node({"result": row.value}, row.where)
 
 
-def _combinations(
-    params: list[Any], names: list[Any], count: int, where: str
-) -> Iterator[Arguments]:
+def _combinations(params: Node, names: Node, count: int) -> Iterator[Arguments]:
     """Yield the arguments of the first `count` combinations of the parameters."""
-    levels = [_levels(values, f"{where}[{i}]") for i, values in enumerate(params)]
-    titles = [
-        text(names[i], "benchmarks.json: param_names") if names else f"param{i + 1}"
-        for i in range(len(params))
-    ]
+    levels = [_levels(values) for values in params.entries()]
+    titles = [f"param{i + 1}" for i in range(len(levels))]
+    if levels and isinstance(names.value, list) and len(names.value) == len(levels):
+        titles = [title.text() for title in names.entries()]
     for _number, combination in zip(range(count), product(*levels), strict=False):
         yield tuple(zip(titles, combination, strict=True))
 
 
-def _levels(values: object, where: str) -> list[str]:
+def _levels(values: Node) -> list[str]:
     """Return the values of a parameter as text, without quotes if all stay different."""
-    shown = [label(value, f"{where}[{i}]") for i, value in enumerate(array(values, where))]
+    shown = [value.label() for value in values.entries()]
     plain = [v[1:-1] if len(v) > 1 and v[0] == v[-1] and v[0] in "'\"" else v for v in shown]
     return plain if len(set(plain)) == len(set(shown)) else shown
 

@@ -17,19 +17,7 @@ from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
-from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import (
-    arguments,
-    at,
-    direction_in,
-    label,
-    mapping,
-    optional_text,
-    project_of_url,
-    skipped,
-    text,
-)
-from barograph.sources.formats.numbers import numeric
+from barograph.sources.formats.nodes import Node, project_of_url
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import KEYS, records
 
@@ -78,36 +66,28 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the metrics of all records."""
     metrics = _Metrics()
     for node in records(file, KEYS):
-        place = node.where
-        record = _Record(node.mapping(), place)
+        record = _Record(node)
         kinds = metrics.kinds.setdefault(record.labels, {})
-        for name, value, group, key in _values(record.fields, place):
-            if not metrics.take(kinds, name, value):
-                yield from _metric(file, metrics, record, name, value, at(group, key))
+        for name, metric in _values(node):
+            if not metrics.take(kinds, name, metric.value):
+                yield from _metric(file, metrics, record, name, metric)
         metrics.end(record)
         if metrics.batches.is_full:
             yield metrics.batches.take()
     yield metrics.batches.take()
 
 
-def _values(fields: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any, str, str | int]]:
-    """Yield the name and the value of each metric of a record, and its place in two parts."""
-    has_map = False
-    for key in MAPS:
-        metrics = fields.get(key)
-        where = at(place, key)
-        if isinstance(metrics, dict):
-            has_map = True
-            for name, value in metrics.items():
-                yield name if name.isascii() else text(name, where), value, where, name
-        elif isinstance(metrics, list):  # of objects with a name
-            has_map = True
-            for index, item in enumerate(metrics):
-                metric = mapping(item, at(where, index))
-                name = text(metric.get("name"), f"{at(where, index)}.name")
-                yield name, metric, where, index
-    if not has_map:
-        raise FieldError(at(place, "metrics"), fields.get("metrics"), "is not an object")
+def _values(record: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the name and the value of each metric of a record."""
+    maps = [record[key] for key in MAPS]
+    if not any(isinstance(metrics.value, (dict, list)) for metrics in maps):
+        raise FieldError(maps[0].where, maps[0].value, "is not an object")
+    for metrics in maps:
+        if isinstance(metrics.value, dict):
+            yield from metrics.items()
+        elif isinstance(metrics.value, list):  # of objects with a name
+            for metric in metrics.entries():
+                yield metric["name"].text(), metric
 
 
 class _Metrics:
@@ -156,52 +136,45 @@ class _Metrics:
 
 
 def _metric(
-    file: InputFile, metrics: _Metrics, record: _Record, name: str, value: object, where: str
+    file: InputFile, metrics: _Metrics, record: _Record, name: str, metric: Node
 ) -> Iterator[Skip]:
     """Take the results of a metric that says something new.
 
     An object with a value is one metric, another object is a benchmark with metrics, and a list
     holds repetitions.
     """
+    value = metric.value
     if isinstance(value, dict) and not any(key in value for key in VALUES):
-        for inner, each in value.items():
-            here = at(where, inner)
-            yield from _single(file, metrics, record, (name, text(inner, here)), each, here)
+        for inner, each in metric.items():
+            yield from _single(file, metrics, record, (name, inner), each)
         return
     signature = _signature(name, value) if isinstance(value, dict) else name
-    kind = yield from _single(file, metrics, record, ("", name), value, where)
+    kind = yield from _single(file, metrics, record, ("", name), metric)
     is_plain = not isinstance(value, dict) or "value" in value
     if kind is not None and is_plain and _is_hashable(signature):
         metrics.kinds[record.labels][signature] = kind
 
 
 def _single(
-    file: InputFile,
-    metrics: _Metrics,
-    record: _Record,
-    name: tuple[str, str],
-    value: object,
-    where: str,
+    file: InputFile, metrics: _Metrics, record: _Record, name: tuple[str, str], metric: Node
 ) -> Generator[Skip, None, int | None]:
     """Take the value of a metric, or its repetitions as runs; return the kind of a plain value."""
     unit, direction = "", Direction.UNKNOWN
-    if isinstance(value, dict):
-        unit = optional_text(value.get("unit", value.get("units")), f"{where}.unit")
-        direction = direction_in(value, DIRECTIONS, where)
-        key = next((key for key in VALUES if key in value), "value")
-        value, where = value.get(key), f"{where}.{key}"
-    if type(value) is float or type(value) is int:
-        return metrics.add(record, name, numeric(value, where), unit, direction)
-    is_list = isinstance(value, list)
-    for index, each in enumerate(value if isinstance(value, list) else [value]):
-        here = f"{where}[{index}]" if is_list else where
-        if each is None:
-            yield skipped(file, here, each, "value is missing")
+    if isinstance(metric.value, dict):
+        unit = metric["unit" if "unit" in metric else "units"].optional_text()
+        direction = metric.direction(DIRECTIONS)
+        metric = metric[next((key for key in VALUES if key in metric), "value")]
+    if type(metric.value) is float or type(metric.value) is int:
+        return metrics.add(record, name, metric.number(), unit, direction)
+    is_list = isinstance(metric.value, list)
+    for index, each in enumerate(metric.entries() if is_list else [metric]):
+        if each.value is None:
+            yield each.skip(file, "value is missing")
             continue
         try:
-            number = numeric(each, here)
+            number = each.numeric()
         except FieldError as error:  # people keep texts and truth values beside the metrics
-            yield skipped(file, here, each, error.reason)
+            yield each.skip(file, error.reason)
             continue
         if is_list and record.run:  # repetitions of a run are runs of their own
             metrics.end(record)
@@ -230,42 +203,41 @@ def _is_hashable(value: object) -> bool:
 class _Record:
     """One record: who measured what, when and at which commit."""
 
-    def __init__(self, fields: dict[str, Any], place: str) -> None:
-        self.fields = fields
+    def __init__(self, record: Node) -> None:
         self.commit = self.branch = self.run = ""
         self.time, self.order = UNKNOWN_TIME, None
         labels = dict.fromkeys(("project", "variant", "task", "test"), "")
         args: tuple[tuple[str, str], ...] = ()
-        for key, value in fields.items():
+        for key, value in record.mapping().items():
             field = FIELDS.get(key)
             if field is None or value is None:
                 continue
-            where = at(place, key)
+            node = Node(value, record, key)
             if field in labels:
-                labels[field] = label(value, where)
+                labels[field] = node.label()
             elif field == "commit":
-                self._commit(value, where)
+                self._commit(node)
             elif field == "time":
-                self.time = time_ms(value, where)
+                self.time = node.time()
             elif field == "args":
-                args = arguments(mapping(value, where), where)
+                args = node.arguments()
             elif field == "order":
-                self.order = order_of(value, where)
+                self.order = order_of(value, node.where)
             else:
-                setattr(self, field, label(value, where))
+                setattr(self, field, node.label())
         project = (
             project_of_url(labels["project"]) if "/" in labels["project"] else labels["project"]
         )
         self.labels = (project, labels["variant"], labels["task"], labels["test"], args)
 
-    def _commit(self, value: object, where: str) -> None:
+    def _commit(self, commit: Node) -> None:
         """Take the commit, which may be an object with a hash and a time."""
-        if isinstance(value, dict):
+        if isinstance(commit.value, dict):
             for key in TIMES:
                 if self.time == UNKNOWN_TIME:
-                    self.time = time_ms(value.get(key), f"{where}.{key}")
-            value = next((value[key] for key in HASHES if value.get(key) is not None), "")
-        self.commit = label(value, where)
+                    self.time = commit[key].time()
+            commit = commit.first(HASHES)
+        self.commit = commit.optional_label()
 
     def series(self, name: tuple[str, str]) -> SeriesId:
         """Return an identity; `name` is the inner benchmark, if any, and the metric."""

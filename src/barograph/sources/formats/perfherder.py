@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from barograph.errors import DataError
@@ -124,24 +125,26 @@ class _Export:
 
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
+        pushes: dict[tuple[object, ...], tuple[str, int]] = {}  # most points repeat a push
         for signature, point in self.points:
-            value = point["value"]
-            if value.value is None:
-                yield value.skip(self.file, "value is missing")
+            fields = point.value
+            value, time = fields.get("value"), fields.get("push_timestamp")
+            if value is None:
+                yield point["value"].skip(self.file, "value is missing")
                 continue
-            series, direction, unit = self._identity(signature, point.mapping())
-            revision = point["revision" if "revision" in point else "push__revision"]
-            yield Result(
-                series,
-                value.number(),
-                point.where,
-                unit,
-                direction,
-                None,
-                revision.optional_text(),
-                point["push_timestamp"].time(),
-                point["job_id"].optional_label(),
-            )
+            if type(value) is not float or not isfinite(value):
+                value = point["value"].number()
+            series, direction, unit = self._identity(signature, fields)
+            revision = "revision" if "revision" in fields else "push__revision"
+            is_plain = type(time) is str or type(time) is int
+            push = (fields[revision], time) if is_plain and revision in fields else None
+            known = pushes.get(push) if push is not None and type(push[0]) is str else None
+            if known is None:
+                known = point[revision].optional_text(), point["push_timestamp"].time()
+                if push is not None:
+                    pushes[push] = known
+            run = "" if fields.get("job_id") is None else point["job_id"].label()
+            yield Result(series, value, point.where, unit, direction, None, *known, run)
 
     def judgements(self) -> Iterator[Judgement]:
         """Yield a verdict for each alert; alerts of the same change count once."""
