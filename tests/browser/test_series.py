@@ -123,6 +123,17 @@ def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: Board) -> N
     page.locator("#suspects li code").first.wait_for()
 
 
+def test_facts_of_another_change_go_where_those_of_this_fail(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
+    fact = page.locator("#suspects [data-next]")
+    fact.get_by_text("Nothing left to halve").wait_for()
+    page.route("**/suspects", lambda route: route.fulfill(status=500, body="{}"))
+    page.locator("#chart").blur()
+    page.keyboard.press("[")
+    page.locator("#suspects").get_by_role("button", name="Try again").wait_for()
+    assert fact.inner_text() == ""
+
+
 def test_downloads_hold_the_results_and_the_picture(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     with page.expect_download() as csv:

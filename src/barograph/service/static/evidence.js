@@ -35,6 +35,8 @@ async function load(panel, path, isCurrent, fill) {
     if (!isCurrent()) return;
     const again = button("Try again", () => load(panel, path, isCurrent, fill), { name: "button plain" });
     list.replaceChildren(element(line, { class: "small muted" }, `Not loaded. ${error.message} `, again));
+    // What stands there is about the change point before.
+    for (const part of panel.querySelectorAll("[data-probability], [data-note], [data-next]")) part.replaceChildren();
   } finally {
     clearTimeout(waiting);
   }
