@@ -105,13 +105,12 @@ class _Export:
     def _series(self, node: Node) -> None:
         """Add a signature with its data, as `performance/summary` answers."""
         signature = node["signature_id"].label()
-        points = list(node["data"].entries())
+        data = node["data"]
+        data.array()
         self._describe(
             signature, {key: item for key, item in node.mapping().items() if key != "data"}
         )
-        for point in points:
-            point.mapping()
-            self.points.append((signature, point))
+        self.points.append((signature, data))
 
     def _summary(self, summary: Node) -> None:
         """Add a summary of alerts, and the signatures in it."""
@@ -126,8 +125,8 @@ class _Export:
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
         pushes: dict[tuple[object, ...], tuple[str, int]] = {}  # most points repeat a push
-        for signature, point in self.points:
-            fields = point.value
+        for signature, point in self._each_point():
+            fields = point.mapping()
             value, time = fields.get("value"), fields.get("push_timestamp")
             if value is None:
                 yield point["value"].skip(self.file, "value is missing")
@@ -145,6 +144,14 @@ class _Export:
                     pushes[push] = known
             run = "" if fields.get("job_id") is None else point["job_id"].label()
             yield Result(series, value, point.where, unit, direction, None, *known, run)
+
+    def _each_point(self) -> Iterator[tuple[str, Node]]:
+        for signature, node in self.points:
+            if isinstance(node.value, list):
+                for point in node.entries():
+                    yield signature, point
+            else:
+                yield signature, node
 
     def judgements(self) -> Iterator[Judgement]:
         """Yield a verdict for each alert; alerts of the same change count once."""
