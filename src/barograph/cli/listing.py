@@ -162,9 +162,9 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     plain = "  ".join(
         filter(str.strip, [word, commit, date, f"{before} -> {after}", percent, sure])
     )
-    comment = "  ".join(filter(None, [note, change.switch_text, printable(change.subject)]))
+    plain = "  ".join(filter(None, [plain, note, change.switch_text]))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
-    text = f"  {plain}  {middle_cut(comment, room)}".rstrip()
+    text = f"  {plain}  {middle_cut(printable(change.subject), room)}".rstrip()
     shown = click.style(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
     return text.replace(word, shown, 1)
 
