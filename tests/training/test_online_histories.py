@@ -132,6 +132,22 @@ def test_simulated_histories_equal_those_of_the_stage(
     assert np.unique(made.truth.groups).size == 2  # one project of each kind
 
 
+def test_attentive_people_are_those_that_the_shipped_pair_learned_from() -> None:
+    truth = Simulated(2022, 6, 20, people="attentive").histories().truth
+    # As the code that trained it drew them; the data hash of the pair is of 1,800 and 3,000 series.
+    assert truth.changes.tolist() == [
+        *(955, 2198, 2838, 2910, 3163, 3455, 3546, 3557, 3566, 3610, 3760, 3843, 4026, 4034)
+    ]
+    varied = Simulated(2022, 6, 20).histories().truth
+    np.testing.assert_array_equal(truth.values, varied.values)
+    assert truth.disputed.size < varied.disputed.size
+
+
+def test_unknown_people_are_refused() -> None:
+    with pytest.raises(ConfigError, match="'hasty'; allowed are 'varied' and 'attentive'"):
+        Simulated(1, 1, 1, people="hasty")
+
+
 @pytest.fixture
 def taught(project: Path) -> Path:
     """A project whose online pair learns from whole histories."""

@@ -46,7 +46,7 @@ class TrainParams:
         prior_weight: Weight of a simulated row if there were no verdict.
         histories: What the online models learn from, `own` or `simulated` histories.
         points: Maximum number of points of own histories.
-        simulated: Simulated histories: the seed and the numbers of series.
+        simulated: Simulated histories: the seed, the numbers of series, and how people mark them.
         disputed_as_noise: Whether candidates under investigation are learned from as not real.
         settings: Settings of the classifier that replace those of the catalogue and of tuning.
         reporting: Simulated histories that the reporting rule is chosen on while verdicts are

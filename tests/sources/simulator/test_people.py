@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from barograph.series import Floats
 from barograph.sources.simulator.events import Event
 from barograph.sources.simulator.people import (
-    OVERLOOKED,
+    ATTENTION,
+    VARIED,
     Crowd,
     mark_chances,
     noise,
@@ -40,7 +41,7 @@ def test_larger_step_is_marked_more_often(size: float, factor: float, index: int
 
 
 def test_clear_step_is_marked_and_noise_is_not() -> None:
-    assert chance(Event(100, 12.0, "step")) > 0.99 * (1.0 - OVERLOOKED)
+    assert chance(Event(100, 12.0, "step")) > 0.99 * (1.0 - VARIED.overlooked)
     assert chance(Event(100, 0.3, "step")) < 0.02
 
 
@@ -144,6 +145,18 @@ def test_both_ends_of_a_pulse_are_marked_as_often() -> None:
 def test_people_overlook_some_changes_and_are_lenient_on_average() -> None:
     clear, slight = Event(100, 30.0, "step"), Event(100, 0.7, "step")
     seen = survey(stepped(clear), [clear], 2000, np.random.default_rng(1)).votes(100) / 2000
-    assert seen == pytest.approx(1.0 - OVERLOOKED, abs=0.05)
+    assert seen == pytest.approx(1.0 - VARIED.overlooked, abs=0.05)
     average = survey(stepped(slight), [slight], 2000, np.random.default_rng(1)).votes(100) / 2000
     assert average > chance(slight) + 0.05
+
+
+def test_attentive_people_mark_every_clear_shift_that_lasts() -> None:
+    def marked(*events: Event, of: int = 0, values: Floats | None = None) -> float:
+        plot = stepped(*events) if values is None else values
+        return float(mark_chances(plot, events, HABITS, ATTENTION["attentive"])[0, of])
+
+    clear = Event(100, 30.0, "step")
+    assert marked(clear) > 0.99 > 0.95 > chance(clear)
+    assert marked(Event(50, 0.001, "step"), values=np.repeat([1.0, 1.001], 50)) > 0.99
+    pulse = Event(100, 10.0, "regressed"), Event(103, -10.0, "reverted")
+    assert marked(*pulse) < 0.3 < 0.9 < marked(*pulse, of=1)

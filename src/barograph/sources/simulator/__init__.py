@@ -1,6 +1,7 @@
 """Simulated histories with known changes, to train on before there are verdicts."""
 
 from barograph.sources.simulator.people import (
+    ATTENTION,
     Crowd,
     mark_chances,
     mark_probability,
@@ -17,6 +18,7 @@ from barograph.sources.simulator.triage import (
 from barograph.sources.simulator.world import SimulatedSeries, World
 
 __all__ = [
+    "ATTENTION",
     "CI",
     "LONG",
     "PROFILES",

@@ -15,16 +15,47 @@ from barograph.sources.simulator.events import Event
 
 NEIGHBOURHOOD = 40  # points on either side that a person compares
 RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison
-LENIENCY = 0.35  # the mean of people's leniency, in log sizes
-LENIENCY_SPREAD = 1.2  # the standard deviation of people's leniency, in log sizes
 STRAY_SHARE = 0.05  # the chance that a person marks a place without a change
 VISIBLE_SHARE = 0.08  # of the range of a plot: one person in two sees a shift of this size
 VISIBLE_POINTS = 5  # one person in two trusts a shift whose shorter side lasts this long
-CONSPICUOUS = 10.0  # times the noise: a larger shift is trusted sooner, ...
-LARGEST_EXCESS = 4.5  # ... up to e^4.5 times that
-RELEVANT_SHARE = 0.005  # of the level: one person in two calls a smaller shift irrelevant
-OVERLOOKED = 0.1  # the chance that a person overlooks a shift, however clear
+CONSPICUOUS = 10.0  # times the noise: a larger shift is trusted sooner
 MARGIN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """How closely people look at a plot; docs/simulator.md, "People".
+
+    Attributes:
+        leniency: The mean of people's leniency, in log sizes.
+        leniency_spread: The standard deviation of people's leniency.
+        relevant_share: Of the level: one person in two calls a smaller shift irrelevant.
+        overlooked: The chance that a person overlooks a shift, however clear.
+        largest_excess: Up to e to this power times `CONSPICUOUS`, a larger shift is trusted sooner.
+        both_sides: Whether both levels must last, not only that after the shift.
+    """
+
+    leniency: float = 0.35
+    leniency_spread: float = 1.2
+    relevant_share: float = 0.005
+    overlooked: float = 0.1
+    largest_excess: float = 4.5
+    both_sides: bool = True
+
+
+# `varied` people dispute as much as real ones do; `attentive` people agree more.
+ATTENTION = {
+    "varied": Attention(),
+    "attentive": Attention(
+        leniency=0.0,
+        leniency_spread=0.8,
+        relevant_share=0.0,
+        overlooked=0.0,
+        largest_excess=0.0,
+        both_sides=False,
+    ),
+}
+VARIED = ATTENTION["varied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +75,16 @@ class Crowd:
         return sum(bool(np.any(np.abs(mark - index) <= margin)) for mark in self.marks)
 
 
-def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.Generator) -> Crowd:
+def survey(
+    values: Floats,
+    events: Sequence[Event],
+    people: int,
+    rng: np.random.Generator,
+    attention: Attention = VARIED,
+) -> Crowd:
     """Draw the marks of several people on a series in which `events` happened."""
-    leniency = rng.normal(LENIENCY, LENIENCY_SPREAD, people)
-    chances = mark_chances(values, events, leniency)
+    leniency = rng.normal(attention.leniency, attention.leniency_spread, people)
+    chances = mark_chances(values, events, leniency, attention)
     marked = rng.random(chances.shape) < chances
     places = np.array([event.index for event in events], dtype=np.int64)
     # Half of the marks are exact, a quarter are off by one and a quarter by two.
@@ -63,30 +100,39 @@ def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.
     return Crowd(tuple(marks), chances.mean(axis=0))
 
 
-def mark_chances(values: Floats, events: Sequence[Event], leniency: Floats) -> Floats:
+def mark_chances(
+    values: Floats, events: Sequence[Event], leniency: Floats, attention: Attention = VARIED
+) -> Floats:
     """Return the probability that each person (rows) marks each event (columns)."""
     chances = np.zeros((leniency.size, len(events)))
     low, high = np.quantile(values, (0.005, 0.995))
     for k, event in enumerate(events):
-        before, after, duration = surroundings(events, k, values.size)
+        before, after, *lasting = surroundings(events, k, values.size)
+        duration = min(lasting) if attention.both_sides else lasting[1]
         size, around = step_and_noise(values, before, event.index, after)
         level = float(np.median(np.abs(values[before:after])))
-        seen = mark_probability(size, around, high - low, duration, leniency)
-        chances[:, k] = relevance(size, level) * seen
+        seen = mark_probability(size, around, high - low, duration, leniency, attention)
+        chances[:, k] = relevance(size, level, attention) * seen
     return chances
 
 
-def relevance(size: float, level: float) -> float:
+def relevance(size: float, level: float, attention: Attention = VARIED) -> float:
     """Return the probability that people find a change of this size worth a mark.
 
     It matters where there is little or no noise: what is clear in the plot can be a hundredth of a
     percent.
     """
-    return float(_logistic(8.0 * _log_ratio(size, RELEVANT_SHARE * level))) if size else 0.0
+    smallest = attention.relevant_share * level
+    return float(_logistic(8.0 * _log_ratio(size, smallest))) if size else 0.0
 
 
 def mark_probability(
-    size: float, noise: float, value_range: float, duration: float, leniency: Floats | float
+    size: float,
+    noise: float,
+    value_range: float,
+    duration: float,
+    leniency: Floats | float,
+    attention: Attention = VARIED,
 ) -> Floats:
     """Return the probability that people mark a change.
 
@@ -95,8 +141,8 @@ def mark_probability(
         noise: The noise around both levels.
         value_range: The range of the whole series, from its 0.5 % to its 99.5 % quantile.
         duration: The number of points to the nearest change of similar size, or end of the series.
-        leniency: How readily each person marks; the mean among people is `LENIENCY`, the standard
-            deviation `LENIENCY_SPREAD`.
+        leniency: How readily each person marks.
+        attention: How closely people look.
 
     Returns:
         One probability for each leniency.
@@ -105,10 +151,10 @@ def mark_probability(
         return np.zeros(np.shape(leniency))
     over_noise = 4.0 * (_log_ratio(size, noise) + leniency)
     over_range = 4.0 * (_log_ratio(size, VISIBLE_SHARE * value_range) + leniency)
-    excess = min(max(_log_ratio(size, CONSPICUOUS * noise), 0.0), LARGEST_EXCESS)
+    excess = min(max(_log_ratio(size, CONSPICUOUS * noise), 0.0), attention.largest_excess)
     lasting = 2.5 * np.log(duration / VISIBLE_POINTS) + 0.6 * excess
     seen = _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
-    return (1.0 - OVERLOOKED) * seen
+    return (1.0 - attention.overlooked) * seen
 
 
 def step_and_noise(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:
@@ -128,11 +174,11 @@ def noise(values: Floats) -> float:
     return max(robust, 0.5 * float(values.std()))
 
 
-def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int, int]:
-    """Return where the stretches around event `k` start and end, and how long its levels last.
+def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int, int, int]:
+    """Return where the stretches around event `k` start and end, and how long each level lasts.
 
     Both levels reach to the nearest event that is not much smaller, or to an end of the series. The
-    shorter one counts: of a short pulse people mark both ends or none.
+    shorter one counts where both must last: of a short pulse people mark both ends or none.
     """
     index = events[k].index
     smallest = RIVAL * abs(events[k].shift)
@@ -140,7 +186,7 @@ def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int
     previous = max([0, *(rival for rival in rivals if rival < index)])
     following = min([length, *(rival for rival in rivals if rival > index)])
     before, after = max(previous, index - NEIGHBOURHOOD), min(following, index + NEIGHBOURHOOD)
-    return before, after, min(index - previous, following - index)
+    return before, after, index - previous, following - index
 
 
 def _log_ratio(size: float, scale: float) -> float:

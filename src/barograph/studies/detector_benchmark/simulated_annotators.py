@@ -6,10 +6,9 @@ import numpy as np
 
 from barograph.series import Floats
 from barograph.sources.simulator.people import (
-    LENIENCY,
-    LENIENCY_SPREAD,
     NEIGHBOURHOOD,
     STRAY_SHARE,
+    VARIED,
     mark_probability,
     step_and_noise,
 )
@@ -28,7 +27,8 @@ def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tup
         key: Seeds the people: their leniency differs by person and by series.
     """
     generators = [np.random.default_rng([*key, person]) for person in range(PEOPLE)]
-    leniency = np.array([LENIENCY + LENIENCY_SPREAD * g.standard_normal() for g in generators])
+    drawn = np.array([generator.standard_normal() for generator in generators])
+    leniency = VARIED.leniency + VARIED.leniency_spread * drawn
     chances = mark_chances(values, truth, leniency)
     return tuple(
         Opinion(_marks(values.size, truth, row, generator), truth)

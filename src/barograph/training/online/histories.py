@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import NotEnoughDataError
+from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.annotators import Marked
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.series import FINAL, Flags, Ints, Verdict
 from barograph.sources.simulator import (
+    ATTENTION,
     CI,
     LONG,
     SHORT,
@@ -54,12 +55,22 @@ class Histories:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Which histories are simulated, with the marks of simulated people."""
+    """Which histories are simulated, with the marks of simulated people.
+
+    Raises:
+        ConfigError: There are no such people.
+    """
 
     seed: int
     long_series: int
     short_series: int
     ci_series: int = 0
+    people: str = "varied"
+
+    def __post_init__(self) -> None:
+        if self.people not in ATTENTION:
+            allowed = " and ".join(map(repr, ATTENTION))
+            raise ConfigError(f"simulated people are {self.people!r}; allowed are {allowed}")
 
     def series(self) -> Iterator[SimulatedSeries]:
         """Yield the series; the same seed gives those of the stage `simulate`."""
@@ -85,10 +96,10 @@ class Simulated:
         return self._marked(list(self.series()))
 
     def _marked(self, series: Sequence[SimulatedSeries]) -> Marked:
-        marks = []
+        marks, attention = [], ATTENTION[self.people]
         for member in series:
             rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
-            crowd = survey(member.values, member.events, PEOPLE, rng)
+            crowd = survey(member.values, member.events, PEOPLE, rng, attention)
             marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
         projects = [member.home.name for member in series]
         return Marked(
