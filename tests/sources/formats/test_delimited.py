@@ -72,3 +72,15 @@ def test_rows_after_a_cell_of_several_lines_keep_their_numbers(
 def test_comments_between_rows_are_no_rows() -> None:
     chunks = delimited.read_delimited(InputFile("t", None, b'x,y\n1,2\n# moved\n"3",4\n'))
     assert [(list(chunk.rows), chunk.skips) for chunk in chunks] == [([0, 2], [])]
+
+
+def test_comments_in_a_single_column_are_no_rows() -> None:
+    chunks = list(delimited.read_delimited(InputFile("t", None, b"x\n1\n# moved\n3\n")))
+    cells = [(list(chunk.rows), list(chunk.cells["x"]), chunk.skips) for chunk in chunks]
+    assert cells == [([0, 2], ["1", "3"], [])]
+
+
+def test_rows_may_begin_like_comments() -> None:
+    """Names and numbers such as "#12" in the first column are no comments."""
+    chunks = delimited.read_delimited(InputFile("t", None, b"build,y\n#1,2\n#2,3\n"))
+    assert [list(chunk.cells["build"]) for chunk in chunks] == [["#1", "#2"]]

@@ -111,7 +111,7 @@ def _plain(text: str, layout: TextLayout) -> str | None:
     text = text if text.endswith("\n") else f"{text}\n"
     has_header = bool(layout.header) and f"{layout.header}\n" in text
     has_space = " " in text and (text[0] == " " or f"{delimiter} " in text or "\n " in text)
-    has_blank = width == 1 and (text[0] == "\n" or "\n\n" in text)
+    has_blank = width == 1 and (text[0] == "\n" or "\n\n" in text or COMMENT in text)
     return None if not width or has_space or has_blank or has_header or "\r" in text else text
 
 
@@ -180,6 +180,8 @@ def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk
     if layout.header:  # files that were joined repeat it
         title = layout.names[0]
         rows = [[] if row and row[0] == title and _is_header(row, layout) else row for row in rows]
+    if width == 1:
+        rows = [[] if row and row[0].startswith(COMMENT) else row for row in rows]
     if set(map(len, rows)) - {width}:
         bad = [
             (k, row)
