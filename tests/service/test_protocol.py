@@ -35,6 +35,10 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     headers = [(b"content-length", str(len(content)).encode())]
     try:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if scope["path"] == "/unfinished":
+            await send({"type": "http.response.body", "body": b"", "more_body": True})
+            await receive()  # the end of the connection
+            return
         await send({"type": "http.response.body", "body": content})
     except RuntimeError as error:
         FAULTS.append(error)
@@ -191,6 +195,14 @@ def test_small_chunks_are_served() -> None:
 def test_bytes_that_are_not_http_are_refused() -> None:
     with running(ConnectionLimits()) as port:
         assert answer(b"\x16\x03\x01\x02\x00\r\n\r\n", port).startswith(b"HTTP/1.1 400")
+
+
+def test_errors_are_not_written_into_an_earlier_answer() -> None:
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        stream.sendall(ASK % b"unfinished")
+        assert stream.recv(65_536).startswith(b"HTTP/1.1 200")
+        stream.sendall(ASK % b"" + b"\x16\x03\x01\r\n\r\n")
+        assert stream.recv(65_536) == b""
 
 
 @pytest.mark.parametrize(

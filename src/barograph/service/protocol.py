@@ -194,13 +194,13 @@ class GuardedProtocol(HttpToolsProtocol):
         self.refuse(431, f"the headers are larger than {self.limits.max_head} bytes")
 
     def refuse(self, status: int, message: str) -> None:
-        """Answer with an error unless an answer has begun, and close the connection."""
+        """Answer with an error unless an answer is being sent, and close the connection."""
         if self._is_refused:
             return
         self._is_refused = True
         self._expect_nothing()
         self.surplus.pop(self, None)
-        if self.is_answering and self.cycle.response_started:
+        if any(cycle.response_started and not cycle.response_complete for cycle in self._running):
             self.transport.close()
             return
         more = RETRY if status == 503 else {}
