@@ -25,7 +25,7 @@ from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
 
 CHUNK = 500  # series in one query
-# In this order they appear, and in the other one they go: without the last no set can be read.
+# Old files are removed in the opposite order: a set without the last cannot be read.
 FILES = (RUNS, "candidates.parquet", "points.parquet", "series.parquet")
 
 
