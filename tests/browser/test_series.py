@@ -189,3 +189,11 @@ def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: Board) -> N
     with page.expect_response("**/undo"):
         page.keyboard.press("u")
     assert group.locator("td[data-state]").all_inner_texts() == ["to decide"] * count
+
+
+def test_end_of_the_session_does_not_take_the_page_away(board: Board, page: "Page") -> None:
+    """What the page asks for by itself never leads to another page."""
+    page.route("**/series/1/change-points", lambda route: route.fulfill(status=401, json={}))
+    page.goto(f"{board.url}/series/1")
+    page.locator("[data-stale]").get_by_text("What you see is older.").wait_for()
+    assert page.url == f"{board.url}/series/1"

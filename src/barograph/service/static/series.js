@@ -42,7 +42,7 @@ function start() {
   listen(data);
   // Results that arrive move change points, and the levels around them.
   watch(async () => {
-    const { change_points: found } = await get(`/api/v1/series/${content.series.id}/change-points`);
+    const { change_points: found } = await get(`/api/v1/series/${content.series.id}/change-points`, { stay: true });
     return JSON.stringify(found.map(({ id, order, before, after }) => [id, order, before?.count, after?.count]));
   });
 }
