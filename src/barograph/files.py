@@ -1,19 +1,25 @@
-"""Write files completely or not at all."""
+"""Write files completely or not at all, and one process after another."""
 
 import errno
 import glob
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from barograph.errors import DataError
+
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows: what a killed process leaves has to be deleted by hand
     fcntl = None  # type: ignore[assignment]
+
+PATIENCE = 60.0  # seconds to wait for a lock
+PAUSE = 0.02
 
 
 @contextmanager
@@ -33,6 +39,38 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         draft.chmod(0o666 & ~_umask())
         draft.replace(target)
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other processes from changing a file, until the end of the block.
+
+    The folder is locked, since writing replaces the file; the lock leaves nothing on the disk.
+    Nothing is locked where there are no locks.
+
+    Raises:
+        DataError: Another process holds the lock for a minute.
+    """
+    folder = Path(path).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = -1
+    if fcntl is not None:
+        end = time.monotonic() + PATIENCE
+        while handle < 0:
+            try:
+                handle = _locked(folder, wait=False)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise DataError(
+                        f"{os.fspath(path)}: another process has been writing to it "
+                        f"for {PATIENCE:g} seconds; try again"
+                    ) from None
+                time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 @contextmanager

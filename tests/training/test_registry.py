@@ -1,21 +1,32 @@
 """A release that is killed with SIGKILL at any write leaves the former set, or one to complete."""
 
+import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from barograph.errors import DataError
+from barograph import files as locks
+from barograph.errors import ConfigError, DataError
+from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
+from barograph.training import registry, tables
 from barograph.training import release as releasing
 from barograph.training import retrain as retraining
-from barograph.training import tables
-from barograph.training.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
+from barograph.training.registry import (
+    FOLDERS,
+    Index,
+    ReleaseFolders,
+    put_in_service,
+    resume,
+)
 from tests.service.models import small_model
 
 Models = dict[str, TriageModel]
@@ -30,8 +41,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty project in which every model is released."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
-    monkeypatch.setattr(releasing, "decide", lambda *_: PROMOTED)
+    monkeypatch.setattr(releasing, "decide", decided)
     return tmp_path
+
+
+def decided(_twins: object, index: Index, *_: object) -> dict[str, Any]:
+    """Promote every model, whatever it is compared with."""
+    return PROMOTED | {"champion": index.champion}
 
 
 def made(seed: int) -> Models:
@@ -129,6 +145,113 @@ def test_killed_release_leaves_one_set_of_models(
     assert not killed_at(99, act, made(3 - number))
     assert served() == {0.1 * (3 - number)}
     assert not (FOLDERS.registry / "pending.json").exists()
+
+
+def challenge(folders: ReleaseFolders, number: int) -> str:
+    """Register a model; return its digest."""
+    path = Path(f"{number}.baro")
+    save_models(path, [made(number)["label_free"]])
+    return releasing.register(Index.read("label_free", folders), path, path)
+
+
+def release_one(pipe: Connection, folders: ReleaseFolders, digest: str, champion: str) -> None:
+    """Release a model; wait for a message once the index is read and nothing is written."""
+    write = registry._write
+
+    def paused(*arguments: Any) -> None:
+        if arguments[0].name == registry.PENDING:
+            pipe.send("has read")
+            pipe.recv()
+        write(*arguments)
+
+    pytest.MonkeyPatch().setattr(registry, "_write", paused)  # this process ends with the test
+    report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
+
+
+def release_second(pipe: Connection, folders: ReleaseFolders, digest: str, champion: str) -> None:
+    report_waiting(pipe)
+    report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
+
+
+def roll_back_second(pipe: Connection, folders: ReleaseFolders, *_: str) -> None:
+    report_waiting(pipe)
+    report(pipe, lambda: registry.roll_back("label_free", folders))
+
+
+def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.Decision]]:
+    return {"label_free": (digest, PROMOTED | {"champion": champion})}
+
+
+def report_waiting(pipe: Connection) -> None:
+    """Report when this process waits for the first time, instead of sleeping."""
+    patch = pytest.MonkeyPatch()
+
+    def reported(seconds: float) -> None:
+        patch.undo()
+        pipe.send("waits")
+        time.sleep(seconds)
+
+    patch.setattr(time, "sleep", reported)
+
+
+def report(pipe: Connection, act: Callable[[], object]) -> None:
+    try:
+        act()
+    except ConfigError as error:
+        pipe.send(str(error))
+    else:
+        pipe.send("done")
+
+
+@pytest.mark.parametrize(
+    ("second", "outcome", "champions", "withdrawn"),
+    [
+        (release_second, "label_free: another model was released since", (1, 2), ()),
+        (roll_back_second, "done", (1,), (2,)),
+    ],
+)
+def test_second_process_waits_for_a_release_and_loses_nothing_of_it(
+    folder: Path,
+    second: Callable[..., None],
+    outcome: str,
+    champions: tuple[int, ...],
+    withdrawn: tuple[int, ...],
+) -> None:
+    folders = ReleaseFolders.beside(folder / "team" / "models")
+    digests = {number: challenge(folders, number) for number in (1, 2, 3)}
+    releasing.release_challengers(folders, {"label_free": (digests[1], PROMOTED)})
+    spawn = multiprocessing.get_context("spawn")
+    pipes, processes = [], []
+
+    def start(act: Callable[..., None], number: int) -> str:
+        here, there = spawn.Pipe()
+        process = spawn.Process(target=act, args=(there, folders, digests[number], digests[1]))
+        process.start()
+        there.close()
+        pipes.append(here)
+        processes.append(process)
+        return str(here.recv())
+
+    assert start(release_one, 2) == "has read"
+    assert start(second, 3) == "waits"
+    pipes[0].send("go on")
+    assert pipes[0].recv() == "done"
+    assert pipes[1].recv().startswith(outcome)
+    for process in processes:
+        process.join()
+    index = Index.read("label_free", folders)
+    assert index.champions == tuple(digests[number] for number in champions)
+    assert index.withdrawn == tuple(digests[number] for number in withdrawn)
+    assert file_digest(folders.served / "label_free.baro") == index.champion
+
+
+def test_release_gives_up_while_another_process_holds_the_registry(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "PATIENCE", 0.0)
+    folders = ReleaseFolders.beside(folder / "models")
+    with registry.changing(folders), pytest.raises(DataError, match=r"pending\.json: another proc"):
+        registry.roll_back("label_free", folders)
 
 
 def test_damaged_list_of_pending_models_is_named() -> None:

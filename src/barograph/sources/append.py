@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barograph.errors import DataError
+from barograph.files import locked
 from barograph.git import HASH, Repository, is_commit
 from barograph.series import (
     LABELS,
@@ -35,7 +36,7 @@ from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR
 from barograph.sources.formats.runs import complete_runs, in_one_unit
-from barograph.sources.history_file import HistoryFile, locked
+from barograph.sources.history_file import HistoryFile
 
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: "", 1: "higher"}

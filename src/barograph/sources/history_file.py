@@ -7,13 +7,9 @@ of its series. Columns and values that Barograph does not know are kept as they 
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import json
-import os
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -33,8 +29,6 @@ COLUMNS = (
 )  # fmt: skip
 NEEDED = ("order", "value")
 LINES, ARRAY, CSV, PARQUET = (".ndjson", ".jsonl"), (".json",), (".csv",), (".parquet",)
-PATIENCE = 60.0  # seconds to wait for the lock
-PAUSE = 0.02
 
 
 @dataclass
@@ -215,29 +209,3 @@ def _objects(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
         raise DataError(f"{path}: must hold objects with order and value; {_hint(path)}")
     columns = list(dict.fromkeys(name for entry in entries for name in entry))
     return columns, [[entry.get(name) for name in columns] for entry in entries]
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other processes from changing a file, until the end of the block.
-
-    The folder is locked, since writing replaces the file; the lock leaves nothing on the disk.
-
-    Raises:
-        DataError: Another process holds the lock for a minute.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise DataError(f"{path}: another process is writing to it") from None
-                time.sleep(PAUSE)
-        yield
-    finally:
-        os.close(handle)

@@ -5,20 +5,22 @@ champion, the former champions, and the files that were withdrawn. The champion 
 folder that a service loads it from. Both folders are under data/ unless the caller names others.
 Every file is written whole. The models that are released together are first named in one file,
 registry/pending.json: a process that is killed before leaves the former set in service, and the
-next release, retraining or rollback completes a set that was named.
+next release, retraining or rollback completes a set that was named. Processes that release or roll
+back wait for each other.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from barograph.errors import ArtifactError, ConfigError, DataError
-from barograph.files import whole
+from barograph.files import locked, whole
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models
 
@@ -143,19 +145,39 @@ class Index:
         return digest
 
 
+@contextmanager
+def changing(folders: ReleaseFolders = FOLDERS) -> Iterator[None]:
+    """Keep other processes from releasing or rolling back, until the end of the block.
+
+    A release that was decided, but whose process was killed, is completed first. What the block
+    puts in service must follow from indices that it reads itself.
+
+    Raises:
+        DataError: Another process releases or rolls back for a minute.
+    """
+    with locked(folders.registry / PENDING):
+        _complete(folders)
+        yield
+
+
 def put_in_service(indices: Sequence[Index], folders: ReleaseFolders = FOLDERS) -> None:
-    """Put the champions of several indices in service together.
+    """Put the champions of several indices in service together, in a block of `changing`.
 
     The indices take effect as soon as they are named in one file: from then on `resume` completes
     what a killed process left.
     """
     if indices:
         _write(folders.registry / PENDING, {index.name: index.content for index in indices})
-        resume(folders)
+        _complete(folders)
 
 
 def resume(folders: ReleaseFolders = FOLDERS) -> None:
     """Complete a release that was decided, but whose process was killed."""
+    with changing(folders):
+        pass
+
+
+def _complete(folders: ReleaseFolders) -> None:
     path = folders.registry / PENDING
     pending = _read(
         path,
@@ -178,12 +200,13 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
 
     Raises:
         ConfigError: There is no such name, or the built-in model is in service.
+        DataError: Another process releases or rolls back for a minute.
     """
     if name not in FILES:
         raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
-    resume(folders)
-    index = Index.read(name, folders).rolled_back()
-    put_in_service([index], folders)
+    with changing(folders):
+        index = Index.read(name, folders).rolled_back()
+        put_in_service([index], folders)
     return index
 
 

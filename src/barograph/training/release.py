@@ -93,7 +93,7 @@ def release(
     """
     registry.resume()
     decisions: dict[str, dict[str, Any]] = {}
-    champions: list[Index] = []
+    chosen: dict[str, tuple[str, Decision]] = {}
     with ExitStack() as stack:
         runs = {name: stack.enter_context(tracked(f"release {name}")) for name in files}
         for name, (model, twin) in files.items():
@@ -104,9 +104,10 @@ def release(
             run.parameters(asdict(params) | {"use": name, "digest": digest})
             run.metrics(metrics | dict(decision))
             run.register(name, model, digest)
-            champions += promoted(index, digest, decision)
+            if may_serve(index, digest, decision):
+                chosen[name] = digest, decision
             decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-        registry.put_in_service(champions)
+        release_challengers(FOLDERS, chosen)
         for name, run in runs.items():
             run.promote(name, Index.read(name).champion)
     return decisions
@@ -133,11 +134,9 @@ def decide_file(
     return decide(twins, index, params, evidence)
 
 
-def promoted(index: Index, digest: str, decision: Decision) -> list[Index]:
-    """Return the index with the file in service if that was decided, or nothing."""
-    if digest == index.champion:
-        return [index]  # its files may have been deleted since
-    return [index.promoted(digest, decision)] if decision["promoted"] else []
+def may_serve(index: Index, digest: str, decision: Decision) -> bool:
+    """Return whether a file is or may become the champion; `release_challengers` makes it so."""
+    return digest == index.champion or bool(decision["promoted"])
 
 
 def decide(
@@ -311,7 +310,7 @@ def card(model: TriageModel) -> str:
 def release_challengers(
     folders: ReleaseFolders, challengers: Mapping[str, tuple[str, Decision]]
 ) -> None:
-    """Put files in service that were registered and compared before.
+    """Put files in service together that were registered and compared before.
 
     Args:
         folders: Where the files are.
@@ -320,25 +319,33 @@ def release_challengers(
     Raises:
         ConfigError: A file may not be released, or is not compared with today's champion; none is
             released then.
+        DataError: Another process releases or rolls back for a minute.
     """
-    registry.resume(folders)
-    indices = {name: Index.read(name, folders) for name in challengers}
-    for name, (digest, decision) in challengers.items():
-        index = indices[name]
-        if not decision["promoted"]:
-            raise ConfigError(f"{name}: not released: {decision['why']}")
-        if digest in index.withdrawn:
-            raise ConfigError(f"{name}: {digest} was rolled back before")
-        if index.champion not in (digest, decision.get("champion")):
-            raise ConfigError(f"{name}: another model was released since the comparison; retrain")
-    registry.put_in_service(
-        [
-            index
-            for name, (digest, decision) in challengers.items()
-            for index in promoted(indices[name], digest, decision)
-        ],
-        folders,
-    )
+    with registry.changing(folders):
+        registry.put_in_service(
+            [
+                _with_champion(Index.read(name, folders), digest, decision)
+                for name, (digest, decision) in challengers.items()
+            ],
+            folders,
+        )
+
+
+def _with_champion(index: Index, digest: str, decision: Decision) -> Index:
+    """Return the index with a file in service.
+
+    Raises:
+        ConfigError: The file may not be released, or another one was released meanwhile.
+    """
+    if digest == index.champion:
+        return index  # its files may have been deleted since
+    if not decision["promoted"]:
+        raise ConfigError(f"{index.name}: not released: {decision['why']}")
+    if digest in index.withdrawn:
+        raise ConfigError(f"{index.name}: {digest} was rolled back before")
+    if index.champion != decision.get("champion"):
+        raise ConfigError(f"{index.name}: another model was released since the comparison; retrain")
+    return index.promoted(digest, decision)
 
 
 def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:

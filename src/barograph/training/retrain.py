@@ -25,14 +25,15 @@ from barograph.training.candidates import KEPT, Trained, TrainParams, usable_ver
 from barograph.training.challengers import Material, train_all
 from barograph.training.online.pair import Lesson, lesson
 from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import Index, ReleaseFolders, put_in_service, resume
+from barograph.training.registry import Index, ReleaseFolders, resume
 from barograph.training.release import (
     Decision,
     Evidence,
     ReleaseParams,
     decide_file,
-    promoted,
+    may_serve,
     register,
+    release_challengers,
 )
 from barograph.training.simulation import SimulateParams, simulate
 from barograph.training.tune import Search, TuneParams, tune
@@ -137,21 +138,22 @@ def retrain(
 
     evidence = Evidence(frames, learned_from)
     decisions: dict[str, Decision] = {}
-    champions: list[Index] = []
+    challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         for name in FILES:
             files = _save(Path(folder), name, trained)
-            decisions[name], better = _decide(
+            decisions[name], digest = _decide(
                 indices[name], *files, params.release, evidence, dry_run=dry_run
             )
-            champions += better
+            if digest is not None:
+                challengers[name] = digest
             next(steps)
     released: tuple[Path, ...] = ()
-    if release:
-        put_in_service(champions, folders)
-        promoted_names = (i.name for i in champions if decisions[i.name]["promoted"])
+    if release and challengers:
+        chosen = {name: (digest, decisions[name]) for name, digest in challengers.items()}
+        release_challengers(folders, chosen)
+        promoted_names = (name for name in challengers if decisions[name]["promoted"])
         released = tuple(folders.served / f"{name}.baro" for name in promoted_names)
-    challengers = {index.name: str(index.champion) for index in champions}
     return Retrained(*_counts(history), decisions, released, challengers)
 
 
@@ -214,15 +216,15 @@ def _decide(
     evidence: Evidence,
     *,
     dry_run: bool,
-) -> tuple[Decision, list[Index]]:
-    """Decide on a file, and register it; return the index to put in service, if any."""
+) -> tuple[Decision, str | None]:
+    """Decide on a file, and register it; return its digest if it may serve."""
     twins = load_models(twin)
     digest = file_digest(model)
     decision = decide_file(index, digest, twins, params, evidence)
     if dry_run or any(KEPT in learned.card for learned in twins.values()):
-        return decision, []
+        return decision, None
     register(index, model, twin)
-    return decision, promoted(index, digest, decision)
+    return decision, digest if may_serve(index, digest, decision) else None
 
 
 def _counts(history: History) -> tuple[int, int, int]:
