@@ -13,6 +13,7 @@ from barograph.service import RefreshLoop, WorkerConfig
 from barograph.store import Measurement, Store
 from tests.browser.conftest import ready
 from tests.browser.serving import Board, Fill, serving
+from tests.shared import wait_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
@@ -30,6 +31,20 @@ UNCUT = """(all) => all.every((cell) => {
   range.selectNodeContents(cell);
   return range.getBoundingClientRect().width <= cell.getBoundingClientRect().width + 0.01;
 })"""
+# Answers about the state of the board come when the test wants them, and are shown before the next
+# task of the page: no step from the answer to the text waits for anything else.
+HELD = """
+  const { fetch } = window;
+  window.answers = [];
+  window.fetch = (path, ...more) => path === "/api/v1/board"
+    ? new Promise((resolve) => { answers.push(resolve); })
+    : fetch(path, ...more);
+  window.answer = async (number, groups) => {
+    const state = { groups, silent: 0, suspects: 0, last_result: null };
+    answers[number]({ ok: true, status: 200, json: async () => state });
+    await new Promise((resolve) => { setTimeout(resolve); });
+  };
+"""
 # Where each test got slower, and by how much; others change as the first does.
 TESTS = {"insert": (25, 20.0), "update": (25, 20.0), "remove": (25, 20.0), "find": (15, 8.0)}
 LOWER = Direction.LOWER_IS_BETTER
@@ -301,3 +316,16 @@ def test_row_shows_what_others_did_to_its_group(queue: "Page", board: Board) -> 
 def test_every_page_counts_what_waits(queue: "Page") -> None:
     queue.locator("[data-nav-count=queue]").get_by_text("2").wait_for()
     assert "ago" in queue.locator("[data-last-result]").inner_text()
+
+
+def test_earlier_answer_about_the_counts_does_not_replace_a_later_one(
+    page: "Page", board: Board
+) -> None:
+    page.add_init_script(HELD)
+    page.goto(board.url)
+    wait_for(lambda: page.evaluate("answers.length") == 1)
+    page.evaluate("document.dispatchEvent(new CustomEvent('verdictssaved'))")
+    wait_for(lambda: page.evaluate("answers.length") == 2)
+    page.evaluate("answer(1, 2)")
+    page.evaluate("answer(0, 7)")
+    assert page.locator("[data-nav-count=queue]").inner_text() == "2"

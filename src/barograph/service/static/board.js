@@ -30,11 +30,14 @@ for (const button of document.querySelectorAll("[data-theme-toggle]")) {
 }
 
 // How much waits, and how old the newest result is. It comes after the page, which does not wait.
+let requests = 0;
 async function showState() {
   const counts = document.querySelectorAll("[data-nav-count]");
   if (!counts.length || document.hidden) return;
+  const number = ++requests;
   try {
     const { groups, silent, suspects, last_result: last } = await get("/api/v1/board", { stay: true });
+    if (number < requests) return; // a later request, whose answer may have come already
     const shown = { queue: groups, health: silent + suspects };
     const titles = { queue: "groups to decide", health: "series are silent or wait for a rerun" };
     for (const count of counts) {
