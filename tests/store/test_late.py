@@ -193,6 +193,33 @@ def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> N
     store.change(lambda connection: life.delete(connection, numbers["a"], "me"))
 
 
+@pytest.mark.parametrize("act", ["delete", "merge"])
+def test_late_result_without_a_series_for_its_decision_reports_so(
+    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    sent, judge = history("a", LENGTH), Recorder()
+    with Store(new_url(), judge) as store:
+        late = sent.pop(LENGTH - 2), sent.pop(1)  # the second is judged in the first transaction
+        store.ingest([*sent, point(500, name="b")], "ci")
+        with store.read() as connection:
+            numbers = {row.name.test: row.id for row in reading.find_series(connection)}
+
+        def end_series() -> None:
+            """Let the series end after this transaction, before the one that judges the rest."""
+            with monkeypatch.context() as patch:
+                patch.setattr(store._writer, "run", store._writer.add)
+                if act == "delete":
+                    store.change(lambda c: life.delete(c, numbers["a"], "me"))
+                else:
+                    store.merge(numbers["a"], numbers["b"], "me")
+
+        judge.during = end_series
+        left, judged = store.ingest(late, "ci").points
+    assert (left.status, left.decision) == ("written", None)
+    assert left.reason == "deleted, or merged into another series, before its decision was made"
+    assert (judged.reason, judged.decision is None) == ("", False)
+
+
 def test_decisions_left_on_deleted_results_are_dropped(store: Store) -> None:
     leave_decisions(store, history("a", LENGTH))
     [number] = unjudged(store)

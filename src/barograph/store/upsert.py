@@ -19,6 +19,7 @@ from barograph.store.measurement import (
 from barograph.store.schema import points, revisions, steps
 
 UNKNOWN_TIME = -(2**63)  # earlier than every known time
+DELETED = "deleted, or merged into another series, before its decision was made"
 CHUNK = 1000  # series or orders in one query
 
 # Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
@@ -156,13 +157,15 @@ def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]
 
 
 def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> None:
-    """Report the decisions that are stored."""
+    """Report the decisions that are stored, or that there is none to make any more."""
     stored = stored_values(connection, {(result.series, result.order or 0) for result in results})
     for result in results:
-        runs = stored.get((result.series, result.order or 0), {})  # it may have been deleted
+        runs = stored.get((result.series, result.order or 0), {})
         for run in runs.values():
             if run.decision is not None:
                 result.decision, result.steps = commit_decision(run.decision), run.steps
+        if result.decision is None:
+            result.reason = DELETED
     name_known_changes(connection, results)
 
 

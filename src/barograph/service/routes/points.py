@@ -141,7 +141,8 @@ class PointDecision(Struct):
         Answer | None,
         Meta(
             description="`suspect`: so unusual that only a rerun can tell a spike from a change. "
-            "Null if rejected, as the next fields."
+            "Null, as the next fields, if the result was rejected, or if it was deleted or merged "
+            "into another series before the decision."
         ),
     ]
     is_change: Annotated[
@@ -162,7 +163,10 @@ class PointDecision(Struct):
         Meta(description="The change near this commit that was reported earlier, if any."),
     ]
     baseline_size: Annotated[int | None, Meta(description="Number of commits compared with.")]
-    reason: Annotated[str | None, Meta(description="Why it was rejected, or which value counts.")]
+    reason: Annotated[
+        str | None,
+        Meta(description="Why it was rejected or has no decision, or which value counts."),
+    ]
     steps: Annotated[
         list[SecondLookStep], Meta(description="What the second look decided on arrival.")
     ]
