@@ -33,7 +33,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
     """The service as a process of its own, ready."""
     log = store.with_suffix(".log")
-    command = ["-m", "barograph", "serve", "--port", "0", "--log-level", "info"]
+    command = ["-m", "barograph", "serve", "--port", "0", "--log-level", "error"]
     places = ["--store", str(store), "--model", str(model)]
     with log.open("wb") as file:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -45,7 +45,7 @@ def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess
 
     def urls() -> list[str]:
         assert process.poll() is None, log.read_text()
-        return re.findall(r"running on (http://[\d.:]+)", log.read_text())
+        return re.findall(r"serving (http://127\.0\.0\.1:[1-9]\d*) from \S+; ", log.read_text())
 
     try:
         wait_for(urls)
@@ -57,7 +57,7 @@ def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess
         process.wait()
 
 
-def test_serve_names_its_store_and_reports_a_port_in_use(tmp_path: Path) -> None:
+def test_serve_reports_a_port_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -71,8 +71,15 @@ def test_serve_names_its_store_and_reports_a_port_in_use(tmp_path: Path) -> None
             check=False,
         )
     assert done.returncode == 1
-    assert f"serving http://127.0.0.1:{port} from s.db; " in done.stderr
+    assert "serving" not in done.stderr
     assert f"barograph: cannot listen on http://127.0.0.1:{port}" in done.stderr
+
+
+def test_serve_names_its_store_and_the_port_that_it_got(tmp_path: Path, artifact: Path) -> None:
+    with server(tmp_path / "s.db", artifact) as (client, _):
+        assert client.base_url.port
+        expected = f"serving http://127.0.0.1:{client.base_url.port} from {tmp_path / 's.db'}; "
+        assert expected in (tmp_path / "s.log").read_text()
 
 
 NO_HTTP = (

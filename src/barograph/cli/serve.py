@@ -193,13 +193,13 @@ def command(
         retraining = Retraining(store, RetrainingConfig(url, label_free.parent, params))
         app = create_app(store, watch, settings, worker, stop, retraining)
         limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
-        server = make_server(app, host, port, limits)
         kept = "a database" if "://" in url else url  # a URL may hold a password
-        click.echo(
-            f"serving {address(host, port)} from {kept}; "
-            "/ready answers 200 once the model is loaded",
-            err=True,
-        )
+
+        def listening(place: str) -> None:
+            ready = "/ready answers 200 once the model is loaded"
+            click.echo(f"serving {place} from {kept}; {ready}", err=True)
+
+        server = make_server(app, host, port, limits, listening)
         if not run_server(server):
             raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
     if watch.failure is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -15,8 +17,22 @@ from barograph.service.settings import ConnectionLimits
 GRACE = 10  # seconds that running requests may take after a signal to end
 
 
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, listening: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening(address(self.config.host, self.servers[0].sockets[0].getsockname()[1]))
+
+
 def make_server(
-    app: FastAPI, host: str, port: int, limits: ConnectionLimits | None = None
+    app: FastAPI,
+    host: str,
+    port: int,
+    limits: ConnectionLimits | None = None,
+    listening: Callable[[str], None] = lambda _: None,
 ) -> uvicorn.Server:
     """Return a server that is not started yet.
 
@@ -25,8 +41,9 @@ def make_server(
         host: Address to listen on.
         port: Port to listen on; 0 for any free port.
         limits: Limits of connections, which are counted by peer.
+        listening: Called with the URL once the server listens.
     """
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             http=protocol_with(limits or ConnectionLimits()),
@@ -37,7 +54,8 @@ def make_server(
             server_header=False,
             proxy_headers=False,  # the app reads those of its trusted proxies
             timeout_graceful_shutdown=GRACE,
-        )
+        ),
+        listening,
     )
 
 
