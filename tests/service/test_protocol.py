@@ -251,10 +251,20 @@ def test_hanging_up_after_many_requests_is_no_fault_of_the_app() -> None:
     assert not FAULTS
 
 
-def test_blank_lines_do_not_keep_a_connection() -> None:
-    with running(ConnectionLimits(head_seconds=0.2)) as port, connect(port) as stream:
+def test_blank_lines_do_not_keep_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = protocol_with(ConnectionLimits(head_seconds=PATIENCE))
+    config = uvicorn.Config(
+        app,
+        port=0,
+        http=protocol,
+        lifespan="off",
+        log_level="critical",
+        timeout_keep_alive=2 * int(PATIENCE),  # only the deadline of a head ends the connection
+    )
+    with in_thread(uvicorn.Server(config)) as port, connect(port) as stream:
         stream.sendall(ASK % b"")
         assert reply(stream).endswith(b"0")
+        monkeypatch.setattr(protocol, "limits", ConnectionLimits(head_seconds=0.01))
         stream.sendall(b"\r\n")
         assert not stream.recv(1)
 
