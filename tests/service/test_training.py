@@ -1,6 +1,7 @@
 """The record of the model, work lists, retraining, release and rollback over HTTP."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -149,11 +150,13 @@ def test_only_administrators_retrain_and_release(
 
 
 @contextmanager
-def retraining_client(tmp_path: Path, artifact: Path) -> Iterator[tuple[TestClient, Retraining]]:
+def retraining_client(
+    tmp_path: Path, artifact: Path, learned: Callable[[], Any] = params
+) -> Iterator[tuple[TestClient, Retraining]]:
     watch = ModelWatch(artifact)
     url = str(tmp_path / "store.db")
     with Store(url, watch.start().judge) as store:
-        retraining = Retraining(store, RetrainingConfig(url, tmp_path / "release", params))
+        retraining = Retraining(store, RetrainingConfig(url, tmp_path / "release", learned))
         app = create_app(store, watch, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]
@@ -173,20 +176,53 @@ def test_failed_retraining_reports_why_and_another_can_start(
         assert (latest["state"], latest["why"]) == ("failed", "no parameters here")
         assert client.post("/api/v1/retraining/cancel").status_code == 409
         assert client.post("/api/v1/retraining").status_code == 202
+        wait_for(lambda: retraining.progress is None)
+
+
+def waiting_params() -> Any:
+    """Learn nothing until the process is ended."""
+    threading.Event().wait()
+
+
+def test_cancelled_retraining_ends_its_process(tmp_path: Path, artifact: Path) -> None:
+    with retraining_client(tmp_path, artifact, waiting_params) as (client, retraining):
+        assert client.post("/api/v1/retraining").status_code == 202
         assert client.post("/api/v1/retraining/cancel").status_code == 200
         wait_for(lambda: retraining.progress is None)
-        assert client.get("/api/v1/retraining").json()["latest"]["state"] in ("cancelled", "failed")
+        assert client.get("/api/v1/retraining").json()["latest"]["state"] == "cancelled"
+        assert client.post("/api/v1/retraining/cancel").status_code == 409
 
 
-def test_retraining_that_outlived_its_service_is_noted_as_failed(tmp_path: Path) -> None:
-    url = str(tmp_path / "store.db")
-    with Store(url) as store:
-        store.write(lambda connection: retrainings.begin(connection, "ada"))
-        Retraining(store, RetrainingConfig(url, tmp_path, params))
-        with store.read() as connection:
-            latest = retrainings.latest(connection)
+def latest_of(store: Store) -> tuple[str, dict[str, Any] | None]:
+    """Return the state and the result of the latest retraining."""
+    with store.read() as connection:
+        latest = retrainings.latest(connection)
     assert latest is not None
-    assert (latest.state, latest.result) == ("failed", {"why": "the service ended meanwhile"})
+    return latest.state, latest.result
+
+
+def test_second_service_leaves_the_retraining_of_the_first_running(tmp_path: Path) -> None:
+    url = str(tmp_path / "store.db")
+    with Store(url) as store, Store(url) as other:
+        store.write(lambda connection: retrainings.begin(connection, "ada"))
+        Retraining(other, RetrainingConfig(url, tmp_path, params))
+        assert latest_of(store) == ("running", None)
+
+
+def test_retraining_counts_as_failed_once_its_process_notes_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrainings, "HEARTBEAT", 0.01)
+    with Store(str(tmp_path / "store.db")) as store:
+        number = store.write(lambda connection: retrainings.begin(connection, "ada"))
+        later = now() + retrainings.LEASE + 60_000
+        monkeypatch.setattr(retrainings, "now", lambda: later)
+        ended = ("failed", {"why": "its process ended or lost the store"})
+        assert latest_of(store) == ended
+        with retrainings.heartbeat(store, number):
+            wait_for(lambda: latest_of(store) == ("running", None))
+        monkeypatch.setattr(retrainings, "now", lambda: later + retrainings.LEASE + 1)
+        assert latest_of(store) == ended
 
 
 def challenger(folders: ReleaseFolders, name: str, seed: int) -> str:

@@ -116,7 +116,8 @@ def _recorded(store: Store, work: Callable[[], Retrained]) -> Retrained:
 
     number = store.write(lambda connection: retrainings.begin(connection, WHO))
     try:
-        result = work()
+        with retrainings.heartbeat(store, number):
+            result = work()
     except BaseException as error:
         why = {"why": str(error)}
         store.write(lambda c: retrainings.finish(c, number, retrainings.FAILED, why))

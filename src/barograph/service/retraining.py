@@ -130,7 +130,6 @@ class Retraining:
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
-        store.write(retrainings.end_unfinished)
 
     @property
     def progress(self) -> RetrainingProgress | None:
@@ -248,7 +247,7 @@ class Retraining:
     ) -> None:
         """Take the reports of a process until it ends, and note how it ended."""
         state, result = retrainings.FAILED, None
-        with suppress(EOFError, OSError):
+        with retrainings.heartbeat(self._store, number), suppress(EOFError, OSError):
             while True:
                 kind, content = pipe.recv()
                 if kind == "step" and self._progress is not None:

@@ -1,16 +1,29 @@
-"""The trainings on the verdicts of the store: who started each, on what, and what came of it."""
+"""The trainings on the verdicts of the store: who started each, on what, and what came of it.
+
+The process of a training notes every few seconds that it runs. A training counts as failed once
+such notes are missing for two minutes; clocks of hosts that share a store must differ by less.
+"""
 
 import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from barograph.errors import StoreError
 from barograph.series import FINAL
 from barograph.store import audit
 from barograph.store.audit import now
 from barograph.store.database import count_rows
 from barograph.store.schema import candidates, retrainings, verdicts
+from barograph.store.store import Store
 
+LOG = logging.getLogger("barograph.store")
+HEARTBEAT = 15.0  # seconds between two notes that a training runs
+LEASE = 120_000  # milliseconds after the last note until it counts as failed
 RUNNING, DONE, FAILED, CANCELLED = STATES = ("running", "done", "failed", "cancelled")
 
 
@@ -49,6 +62,7 @@ def begin(connection: sa.Connection, who: str) -> int:
     row = {
         "who": who,
         "started": timestamp,
+        "alive": timestamp,
         "state": RUNNING,
         "verdicts": count,
         "last_verdict": last,
@@ -71,15 +85,26 @@ def finish(
     )
 
 
-def end_unfinished(connection: sa.Connection) -> None:
-    """Note that trainings failed whose service ended."""
-    connection.execute(
-        sa.update(retrainings)
-        .where(retrainings.c.state == RUNNING)
-        .values(
-            state=FAILED, finished=now(), result=json.dumps({"why": "the service ended meanwhile"})
-        )
-    )
+@contextmanager
+def heartbeat(store: Store, number: int) -> Iterator[None]:
+    """Note every few seconds that a training runs, until the end of the block."""
+    query = sa.update(retrainings).where(retrainings.c.id == number)
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(HEARTBEAT):
+            try:
+                store.write(lambda connection: connection.execute(query.values(alive=now())))
+            except StoreError as error:
+                LOG.warning("retraining %d could not note that it runs: %s", number, error)
+
+    thread = threading.Thread(target=beat, name="barograph-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def note_release(connection: sa.Connection, number: int, who: str, files: list[str]) -> None:
@@ -127,5 +152,9 @@ def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
 
 def _record(row: sa.Row[Any]) -> RetrainingRecord:
     fields = row._asdict()
-    result = fields["result"]
-    return RetrainingRecord(**{**fields, "result": None if result is None else json.loads(result)})
+    alive = fields.pop("alive")
+    result = None if fields["result"] is None else json.loads(fields["result"])
+    if fields["state"] == RUNNING and now() - alive > LEASE:
+        fields |= {"state": FAILED, "finished": alive}
+        result = {"why": "its process ended or lost the store"}
+    return RetrainingRecord(**fields | {"result": result})
