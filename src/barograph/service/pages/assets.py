@@ -42,14 +42,14 @@ class Asset(NamedTuple):
 @cache
 def assets() -> dict[str, Asset]:
     """Return all static files by name."""
-    found = {}
+    result = {}
     for package in FOLDERS:
         for file in resources.files(package).joinpath("static").iterdir():
             media_type = MEDIA_TYPES.get("." + file.name.rpartition(".")[2])
             if media_type is not None:
                 content = file.read_bytes()
-                found[file.name] = Asset(media_type, content, gzip.compress(content, 9, mtime=0))
-    return found
+                result[file.name] = Asset(media_type, content, gzip.compress(content, 9, mtime=0))
+    return result
 
 
 @cache
@@ -71,13 +71,13 @@ def address(name: str) -> str:
 @cache
 def module(name: str) -> Markup:
     """Return the elements that load a script, and ask for all that it imports at the same time."""
-    found = [name]
-    for path in found:
+    modules = [name]
+    for path in modules:
         names = (other.decode() for other in IMPORTED.findall(assets()[path].content))
-        found += [other for other in dict.fromkeys(names) if other not in found]
+        modules += [other for other in dict.fromkeys(names) if other not in modules]
     preload = Markup('<link rel="modulepreload" href="{}">\n')
     script = Markup('<script type="module" src="{}"></script>').format(address(name))
-    return Markup("").join(preload.format(address(path)) for path in found[1:]) + script
+    return Markup("").join(preload.format(address(path)) for path in modules[1:]) + script
 
 
 @routes.get("/static/{digest}/{name}")

@@ -51,16 +51,16 @@ def get_list(
     with context.store.read() as connection:
         known = reading.projects(connection)
         chosen = project or (known[0] if known else "")
-        found = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
+        commits = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
     return render(
         request,
         "commits.html",
         active="commits",
         projects=known,
         project=chosen,
-        found=found[:PAGE],
+        commits=commits[:PAGE],
         is_later=before is not None,
-        following=found[PAGE - 1].order if len(found) > PAGE else None,
+        following=commits[PAGE - 1].order if len(commits) > PAGE else None,
     )
 
 
@@ -74,33 +74,35 @@ def get_page(
 ) -> Response:
     """Answer everything that one commit changed, improvements too."""
     with context.store.read() as connection, or_404():
-        found = changes_at(connection, project, order)
-    name = ", ".join(map(short_commit, found.commits)) or f"order {order}"
+        changes = changes_at(connection, project, order)
+    name = ", ".join(map(short_commit, changes.commits)) or f"order {order}"
     return render(
         request,
         "commit.html",
         active="commits",
-        found=found,
+        changes=changes,
         name=name,
-        groups=[(HEADINGS[w], w, list(map(_row, found.of(w)))) for w in HEADINGS if found.of(w)],
-        counts={word: len(found.of(word)) for word in HEADINGS},
-        plot=dot_plot(found),
-        text=commit_text(found, commit_url(found, str(request.base_url))),
+        groups=[
+            (HEADINGS[w], w, list(map(_row, changes.of(w)))) for w in HEADINGS if changes.of(w)
+        ],
+        counts={word: len(changes.of(word)) for word in HEADINGS},
+        plot=dot_plot(changes),
+        text=commit_text(changes, commit_url(changes, str(request.base_url))),
     )
 
 
-def dot_plot(found: CommitChanges) -> dict[str, Any]:
+def dot_plot(changes: CommitChanges) -> dict[str, Any]:
     """Return the dots of all effects as paths by word, with the ticks of their axis.
 
     Worse is on the left; dots beyond the ends stand at them.
     """
     sizes = [
         (moved.word, _signed(moved.effect.percent, moved.series.direction))
-        for moved in found.changed
+        for moved in changes.changed
     ]
     sizes += [
         ("same", _signed(series.effect.percent, _direction(series.word, series.effect.percent)))
-        for series in found.quiet
+        for series in changes.quiet
     ]
     known = [(word, size) for word, size in sizes if size is not None]
     end = _round_end(max((abs(size) for _, size in known), default=LEAST))
@@ -138,9 +140,9 @@ def _direction(word: str, percent: float | None) -> int:
 
 def _round_end(most: float) -> float:
     """Return a round number at or above the largest change."""
-    wanted = min(max(most, LEAST), MOST)
-    unit = 10.0 ** math.floor(math.log10(wanted))
-    return next(unit * m for m in (1.0, 2.0, 4.0, 5.0, 10.0) if unit * m >= wanted * 0.999)
+    largest = min(max(most, LEAST), MOST)
+    unit = 10.0 ** math.floor(math.log10(largest))
+    return next(unit * m for m in (1.0, 2.0, 4.0, 5.0, 10.0) if unit * m >= largest * 0.999)
 
 
 def _row(moved: ChangedSeries) -> dict[str, Any]:

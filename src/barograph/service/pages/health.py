@@ -58,7 +58,7 @@ def get_health_page(request: Request, context: Context) -> Response:
 def findings(health: DataHealth) -> list[Finding]:
     """Return the summary of the page."""
     counts = health.counts
-    rejected = sum(one.results for one in health.rejected)
+    rejected = sum(rejection.results for rejection in health.rejected)
     return [
         Finding(counts.silent, "silent series", "silent", counts.silent > 0),
         Finding(counts.late, "series with late results", "late", counts.late > 0),

@@ -116,10 +116,10 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
         ("Useful alarms", "alarms", lambda record: record.useful),
         ("Missed", "real changes", lambda record: record.missed),
     ]
-    found = [_share_meter(past, *share) for share in shares]
+    result = [_share_meter(past, *share) for share in shares]
     if has_alarms:
-        found.append(_delay_meter(past, recent))
-    return found
+        result.append(_delay_meter(past, recent))
+    return result
 
 
 def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
@@ -212,13 +212,13 @@ def listed(connection: sa.Connection, work_list: WorkList) -> list[ListedCandida
     plots = traces(connection, numbers)
 
     def row(number: int) -> ListedCandidate:
-        found = get_candidate(connection, number)
-        full_name = reading.get_series(connection, found.series).name
+        candidate = get_candidate(connection, number)
+        full_name = reading.get_series(connection, candidate.series).name
         name, rest = names(full_name)
         spark = sparkline(plots.get(number))
         return ListedCandidate(
-            *(found.series, number, str(full_name), name, rest),
-            *(found.verdict.value, found.probability, spark),
+            *(candidate.series, number, str(full_name), name, rest),
+            *(candidate.verdict.value, candidate.probability, spark),
         )
 
     return [row(number) for number in numbers]

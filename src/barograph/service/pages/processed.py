@@ -12,7 +12,7 @@ from barograph.service.context import Context
 from barograph.service.pages.queue import query_of, rows_of
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.routes.board import Kind, Who
-from barograph.service.routes.queue import Offset, Wanted
+from barograph.service.routes.queue import FilterQuery, Offset
 from barograph.triage.processed import PAGE, processed
 
 routes = page_router()
@@ -22,7 +22,7 @@ routes = page_router()
 def get_processed(
     request: Request,
     context: Context,
-    wanted: Wanted,
+    queue_filter: FilterQuery,
     verdict: Kind = "",
     who: Who = "",
     offset: Offset = 0,
@@ -30,9 +30,9 @@ def get_processed(
     """Answer the candidates that have a verdict, the latest first."""
     kind = Verdict(verdict) if verdict else None
     with context.store.read() as connection:
-        page = processed(connection, wanted, kind, who=who, offset=offset)
-        rows = rows_of(connection, [one.entry for one in page.entries], with_project=True)
-    query = query_of(wanted)
+        page = processed(connection, queue_filter, kind, who=who, offset=offset)
+        rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
+    query = query_of(queue_filter)
     more = f"&{query}" if query else ""
     return render(
         request,
@@ -42,7 +42,7 @@ def get_processed(
         counts=page.counts,
         verdict=verdict,
         who=who,
-        wanted=wanted,
+        queue_filter=queue_filter,
         link=lambda **changed: _link(verdict, who, changed) + more,
         following=offset + PAGE if page.more else None,
         offset=offset,

@@ -19,7 +19,7 @@ from barograph.service.pages.empty import empty_page, is_empty, store_of
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
-from barograph.service.routes.queue import Offset, Wanted
+from barograph.service.routes.queue import FilterQuery, Offset
 from barograph.store.commit_details import CommitDetails
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
@@ -84,48 +84,52 @@ class GroupView(NamedTuple):
 
 
 @routes.get("/")
-def get_queue(request: Request, context: Context, wanted: Wanted, caller: CallerName) -> Response:
+def get_queue(
+    request: Request, context: Context, queue_filter: FilterQuery, caller: CallerName
+) -> Response:
     """Answer the first page of the queue."""
     with context.store.read() as connection:
         if is_empty(connection):
             return empty_page(request, store_of(context))
-        page = open_groups(connection, wanted)
-        views = _views(connection, page, wanted)
+        page = open_groups(connection, queue_filter)
+        views = _views(connection, page, queue_filter)
         filters = saved_filters.every_filter(connection)
         left = seconds_left(connection, caller, page.total)
-    query = query_of(wanted)
+    query = query_of(queue_filter)
     return render(
         request,
         "queue.html",
         active="queue",
         page=page,
         views=views,
-        wanted=wanted,
-        title=TITLES["any" if wanted.ids else wanted.state],
-        chips=_chips(wanted),
+        queue_filter=queue_filter,
+        title=TITLES["any" if queue_filter.ids else queue_filter.state],
+        chips=_chips(queue_filter),
         columns=COLUMNS,
         hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
         saved=filters,
         current=next((saved.name for saved in filters if saved.query == query), ""),
-        link=lambda **changes: link(wanted, changes),
+        link=lambda **changes: link(queue_filter, changes),
         query=query,
         minutes=None if left is None else math.ceil(left / 60),
-        flat=_is_flat(wanted),
+        flat=_is_flat(queue_filter),
     )
 
 
 @routes.get("/queue/rows")
-def get_rows(request: Request, context: Context, wanted: Wanted, offset: Offset = 0) -> Response:
+def get_rows(
+    request: Request, context: Context, queue_filter: FilterQuery, offset: Offset = 0
+) -> Response:
     """Answer the rows of a further page."""
     with context.store.read() as connection:
-        page = open_groups(connection, wanted, offset=offset)
-        views = _views(connection, page, wanted)
-    return render(request, "queue_rows.html", views=views, flat=_is_flat(wanted))
+        page = open_groups(connection, queue_filter, offset=offset)
+        views = _views(connection, page, queue_filter)
+    return render(request, "queue_rows.html", views=views, flat=_is_flat(queue_filter))
 
 
 @routes.get("/queue/members")
 def get_members(
-    request: Request, context: Context, wanted: Wanted, of: Offset, after: After = ""
+    request: Request, context: Context, queue_filter: FilterQuery, of: Offset, after: After = ""
 ) -> Response:
     """Answer the members of the group that a candidate is in.
 
@@ -133,7 +137,7 @@ def get_members(
     as soon as some of them were decided.
     """
     with context.store.read() as connection, or_404():
-        group = get_group(connection, wanted, of)
+        group = get_group(connection, queue_filter, of)
         left = list(group.members)
         if after:
             expected, number = after.split(":")
@@ -145,32 +149,34 @@ def get_members(
         rows=rows,
         left=len(left) - len(rows),
         group=group,
-        flat=_is_flat(wanted),
+        flat=_is_flat(queue_filter),
     )
 
 
-def _is_flat(wanted: QueueFilter) -> bool:
+def _is_flat(queue_filter: QueueFilter) -> bool:
     """Return whether the order tears the groups of a commit apart."""
-    return wanted.sort.removeprefix("-") not in SECTIONED
+    return queue_filter.sort.removeprefix("-") not in SECTIONED
 
 
-def query_of(wanted: QueueFilter) -> str:
+def query_of(queue_filter: QueueFilter) -> str:
     """Return a filter as the query of an address."""
     fields: dict[str, object] = {}
-    for name, value in wanted.changed().items():
+    for name, value in queue_filter.changed().items():
         fields[name] = ",".join(map(str, value)) if name == "ids" else value  # type: ignore[call-overload]
     return urlencode(fields, doseq=True)
 
 
-def link(wanted: QueueFilter, changes: Mapping[str, Any]) -> str:
+def link(queue_filter: QueueFilter, changes: Mapping[str, Any]) -> str:
     """Return the address of the queue with some fields of the filter changed."""
-    query = query_of(replace(wanted, **changes))
+    query = query_of(replace(queue_filter, **changes))
     return f"/?{query}" if query else "/"
 
 
-def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> list[GroupView]:
+def _views(
+    connection: sa.Connection, page: QueuePage, queue_filter: QueueFilter
+) -> list[GroupView]:
     worst = [group.worst for group in page.groups]
-    rows = rows_of(connection, worst, with_project=_is_flat(wanted))
+    rows = rows_of(connection, worst, with_project=_is_flat(queue_filter))
     views, previous = [], page.previous
     for group, row in zip(page.groups, rows, strict=True):
         is_new = previous is None or (previous.project, previous.order) != (
@@ -178,7 +184,7 @@ def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> l
             group.order,
         )
         first, count = page.firsts.get((group.project, group.last_before), ("", 1))
-        heading = is_new and not _is_flat(wanted)
+        heading = is_new and not _is_flat(queue_filter)
         details = page.details[group.project, group.commit]
         points = " ".join(f"{member.id}:{member.version}" for member in group.members)
         views.append(GroupView(group, row, heading, first, count, details, points))
@@ -190,8 +196,8 @@ def rows_of(
     connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
 ) -> list[RowView]:
     """Return candidates as rows, with the results around them."""
-    found = traces(connection, [entry.id for entry in entries])
-    return [_row(entry, found.get(entry.id), with_project=with_project) for entry in entries]
+    plots = traces(connection, [entry.id for entry in entries])
+    return [_row(entry, plots.get(entry.id), with_project=with_project) for entry in entries]
 
 
 def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
@@ -216,15 +222,15 @@ def _joined(parts: Iterable[str]) -> str:
     return " · ".join(wording.middle_cut(wording.printable(part), CUT) for part in parts if part)
 
 
-def _chips(wanted: QueueFilter) -> list[tuple[str, str, str, str]]:
+def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
     """Return label, value and the address without it for each filter that is set."""
-    changed, default = wanted.changed(), QueueFilter()
+    changed, default = queue_filter.changed(), QueueFilter()
     chips = []
     for name, label, sign in CHIPS:
         if name in changed:
             value = changed[name]
-            text = f"{len(wanted.ids)} change points" if name == "ids" else f"{sign}{value}"
+            text = f"{len(queue_filter.ids)} change points" if name == "ids" else f"{sign}{value}"
             if name == "state":
-                text = TITLES[wanted.state].lower()
-            chips.append((name, label, text, link(wanted, {name: getattr(default, name)})))
+                text = TITLES[queue_filter.state].lower()
+            chips.append((name, label, text, link(queue_filter, {name: getattr(default, name)})))
     return chips

@@ -45,17 +45,17 @@ def get_list(
     """Answer the series that contain all words of a search."""
     chosen = project or None
     with context.store.read() as connection:
-        found = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
+        matches = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
         known = reading.projects(connection)
-    shown = found[:PAGE]
+    shown = matches[:PAGE]
     following = ""
-    if len(found) > PAGE:
+    if len(matches) > PAGE:
         following = _query(q=q, project=chosen or "", after=shown[-1].series.id)
     return render(
         request,
         "series_list.html",
         active="series",
-        found=[(one, *names(one.series.name)) for one in shown],
+        matches=[(match, *names(match.series.name)) for match in shown],
         directions=DIRECTIONS,
         projects=known,
         project=chosen or "",
@@ -101,10 +101,10 @@ def get_page(
 
 def names(name: SeriesId) -> tuple[str, str]:
     """Return what people call a series, and the rest of its identity without the project."""
-    own = name.test or name.measurement or name.project or "series"
+    title = name.test or name.measurement or name.project or "series"
     args = [f"{key} {value}" for key, value in name.args]
     rest = [name.variant, name.task, name.measurement, *args]
-    return own, " · ".join(part for part in rest if part and part != own)
+    return title, " · ".join(part for part in rest if part and part != title)
 
 
 def for_script(json: bytes) -> Markup:
@@ -115,13 +115,16 @@ def for_script(json: bytes) -> Markup:
     return Markup(text)  # noqa: S704 - nothing in it can end the element
 
 
-def focus(chart: SeriesChart, wanted: int | None) -> Mark | None:
-    """Return the change point that a page is about: the wanted, the newest open, or the newest."""
+def focus(chart: SeriesChart, candidate: int | None) -> Mark | None:
+    """Return the change point that a page is about.
+
+    That is the requested one, else the newest that is open, else the newest.
+    """
     real = [mark for mark in chart.marks if mark.state is not MarkState.MOVED]
     open_ = [mark for mark in real if mark.state is MarkState.UNPROCESSED]
-    for found in ([mark for mark in real if mark.id == wanted], open_, real):
-        if found:
-            return found[-1]
+    for marks in ([mark for mark in real if mark.id == candidate], open_, real):
+        if marks:
+            return marks[-1]
     return None
 
 

@@ -7,7 +7,7 @@ from fastapi import Query
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, field
-from barograph.service.routes.queue import Offset, QueueMember, Wanted, member_fields
+from barograph.service.routes.queue import FilterQuery, Offset, QueueMember, member_fields
 from barograph.store.tokens import Scope
 from barograph.triage.overview import overview
 from barograph.triage.processed import PAGE, processed
@@ -67,7 +67,7 @@ def get_board(context: Context, caller: CallerName) -> Any:
 )
 def get_processed(
     context: Context,
-    queue_filter: Wanted,
+    queue_filter: FilterQuery,
     verdict: Kind = "",
     who: Who = "",
     offset: Offset = 0,

@@ -88,12 +88,12 @@ def _filter(
         ),
     ] = "expected",
 ) -> QueueFilter:
-    given = {name: value for name, value in locals().items() if value is not None}
+    parameters = {name: value for name, value in locals().items() if value is not None}
     numbers = tuple(int(number) for number in ids.split(",") if number)
-    return QueueFilter(**given | {"show": tuple(show or ()), "ids": numbers})
+    return QueueFilter(**parameters | {"show": tuple(show or ()), "ids": numbers})
 
 
-Wanted = Annotated[QueueFilter, Depends(_filter)]
+FilterQuery = Annotated[QueueFilter, Depends(_filter)]
 NewerThan = Annotated[
     int | None,
     Query(ge=0, le=INTEGER, description="Count groups found since, see `newest`.", examples=[0]),
@@ -226,7 +226,7 @@ administration = guarded_router(Scope.ADMIN, "queue")
 @routes.get("/api/v1/queue", response_model=QueueResponse, summary="The queue in groups")
 def get_queue(
     context: Context,
-    queue_filter: Wanted,
+    queue_filter: FilterQuery,
     offset: Offset = 0,
     limit: Groups = PAGE,
     newer_than: NewerThan = None,
@@ -252,7 +252,7 @@ def get_queue(
 @routes.get(
     "/api/v1/queue/groups", response_model=PresentGroupsResponse, summary="Groups as they are now"
 )
-def get_groups(context: Context, queue_filter: Wanted, of: ChangePoints) -> dict[str, Any]:
+def get_groups(context: Context, queue_filter: FilterQuery, of: ChangePoints) -> dict[str, Any]:
     """Return the members of the groups that change points are in, none if it left the queue.
 
     A page that was opened earlier sees from it what changed in the groups that it shows.
@@ -293,11 +293,11 @@ def get_saved_filters(context: Context) -> dict[str, Any]:
     "/api/v1/saved-filters/{name:path}", response_model=SavedFilterResponse, summary="Save a filter"
 )
 def put_saved_filter(
-    context: Context, name: FilterName, caller: CallerName, given: SavedFilterRequest
+    context: Context, name: FilterName, caller: CallerName, saved: SavedFilterRequest
 ) -> Any:
     """Save a filter of the queue; one of the same name is replaced."""
     return context.store.write(
-        lambda connection: saved_filters.save_filter(connection, name, given.query, caller)
+        lambda connection: saved_filters.save_filter(connection, name, saved.query, caller)
     )
 
 
@@ -325,11 +325,11 @@ def get_patterns(context: Context) -> dict[str, Any]:
 
 
 @administration.put("/api/v1/patterns", response_model=PatternsModel, summary="Set the patterns")
-def put_patterns(context: Context, caller: CallerName, given: PatternsModel) -> dict[str, Any]:
+def put_patterns(context: Context, caller: CallerName, patterns: PatternsModel) -> dict[str, Any]:
     """Replace all patterns. Those of `barograph.toml` replace them when the service starts."""
 
     def work(connection: sa.Connection) -> dict[str, Any]:
-        hiding.set_patterns(connection, given.model_dump(), caller)
+        hiding.set_patterns(connection, patterns.model_dump(), caller)
         return dict(hiding.stored_patterns(connection))
 
     return context.store.write(work)
