@@ -44,6 +44,7 @@ def test_merged_series_has_the_results_of_both(filled: TestClient) -> None:
     points = filled.get("/api/v1/series/1/points").json()["points"]
     assert [point["order"] for point in points] == [0, 1, 3, 4]
     assert filled.post("/api/v1/series/2/merge", json={"into": 1}).status_code == 404
+    assert filled.post("/api/v1/series/1/merge", json={"into": 9}).status_code == 404
 
 
 def test_retired_and_deleted_series(filled: TestClient) -> None:

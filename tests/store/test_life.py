@@ -87,6 +87,8 @@ def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:
         rename(store, 1, "b")
     with pytest.raises(DataError, match="control character"):
         rename(store, 1, "x\n")
+    with pytest.raises(DataError, match="series 1: the new test is empty"):
+        rename(store, 1, "")
     with pytest.raises(DataError, match="there is no series 9"):
         rename(store, 9, "x")
     rename(store, 1, "new")
@@ -203,6 +205,19 @@ def test_retired_series_keeps_its_points_and_can_be_brought_back(store: Store) -
     with store.read() as connection:
         assert reading.get_series(connection, 1).retired is None
     assert last_entry(store).action == "bring back series"
+
+
+def test_series_that_is_retired_again_keeps_its_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.ingest([point(0)], "ci")
+    for now, retired in ((1000, True), (2000, True), (3000, False), (4000, False)):
+        monkeypatch.setattr(audit, "now", lambda now=now: now)
+        store.change(lambda c, retired=retired: life.retire(c, 1, "ann", retired=retired))
+        with store.read() as connection:
+            assert reading.get_series(connection, 1).retired == (1000 if retired else None)
+            actions = [entry.action for entry in audit.trail(connection, 10)]
+    assert actions == ["bring back series", "retire series", "ingest"]
 
 
 def test_delete_removes_every_row_of_a_series(store: Store) -> None:

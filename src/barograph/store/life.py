@@ -61,6 +61,8 @@ def rename(
         return old
     if reason := series_fault(name, limits or Limits()):
         raise DataError(reason)
+    if old.name.test and not name.test:
+        raise DataError(f"series {number}: the new test is empty; leave it out to keep it")
     taken = connection.scalar(sa.select(series.c.id).where(series.c.digest == name.digest))
     if taken is not None:
         raise DataError(f"series {taken} has the name {str(name)!r:.200}; merge the two instead")
@@ -80,12 +82,14 @@ def rename(
 def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = True) -> None:
     """Retire a series that is no longer measured, or bring it back.
 
-    A retired series raises no alarm for its silence; its points and verdicts are kept.
+    A retired series raises no alarm for its silence; its points and verdicts are kept. A series
+    that is retired already keeps its time, and the audit trail notes nothing.
 
     Raises:
         DataError: There is no such series.
     """
-    get_series(connection, number)
+    if (get_series(connection, number).retired is not None) == retired:
+        return
     timestamp = audit.now() if retired else None
     connection.execute(sa.update(series).where(series.c.id == number).values(retired=timestamp))
     _note(connection, who, "retire" if retired else "bring back", number)

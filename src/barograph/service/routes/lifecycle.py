@@ -105,7 +105,8 @@ def post_merge(
 ) -> dict[str, Any]:
     """Move the results, candidates and verdicts of a series to another one, and delete it."""
     with context.store.read() as connection, or_404():
-        reading.get_series(connection, number)
+        for named in (number, body.into):
+            reading.get_series(connection, named)
     moved = context.store.merge(number, body.into, caller)
     return {"into": body.into, "points": moved}
 
