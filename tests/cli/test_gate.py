@@ -71,6 +71,19 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert "known        db/query/-  +19.3 %  worse  at c57\n" in capsys.readouterr().out
 
 
+def test_change_that_moved_beyond_its_first_alarm_is_seen_where_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = 100 + np.random.default_rng(0).standard_normal(40)
+    values[-2:] *= 1.5
+    rows = [f"query,{k},c{k},{value}" for k, value in enumerate(values.tolist(), 1)]
+    path = tmp_path / "history.csv"
+    path.write_text("\n".join(["test,order,commit,value", *rows]))
+    left, report = gate_json(capsys, str(path), "--newest", "2")
+    [alarm] = report["regressions"]
+    assert (left, alarm["begins_commit"], alarm["commit"], alarm["order"]) == (2, "c40", "c40", 40)
+
+
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
     assert code("gate", str(results(tmp_path, 20, at=30)), *GATE) == 0
     assert code("gate", str(results(tmp_path, 20)), *GATE, "--min-change", "50") == 0

@@ -136,7 +136,9 @@ class JudgedSeries:
             if place <= self.newest - self.selected or (change.is_older and counted):
                 continue
             is_fresh = True
-            answer = replace(self._answer(Answer.CHANGE, place), is_certain=bool(counted))
+            # The second look may have moved the change beyond the result of its first alarm.
+            seen = max(place, change.index)
+            answer = replace(self._answer(Answer.CHANGE, seen), is_certain=bool(counted))
             answer = replace(answer, probability=change.probability)
             yield self._with_change(answer, change.index, end, feature_set)
         suspect = self.answer is Answer.SUSPECT
