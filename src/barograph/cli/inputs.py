@@ -231,7 +231,8 @@ def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
 
 NAMES = (
     "files", "kind", "mapping", "value_columns", "order_by", "delimiter", "metrics", "aggregate",
-    "branch", "base_branch", "commit", "time", "project", "machine", "max_size", "max_keys",
+    "branch", "base_branch", "commit", "time", "project", "machine", "max_size", "max_line",
+    "max_keys",
 )  # fmt: skip
 OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
@@ -318,6 +319,14 @@ OPTIONS: list[Callable[[Any], Any]] = [
         help="Largest file to read, decompressed.",
     ),
     click.option(
+        "--max-line",
+        type=click.IntRange(min=1),
+        default=16,
+        show_default=True,
+        metavar="MIB",
+        help="Longest line of a table, of JSON lines and of other text.",
+    ),
+    click.option(
         "--max-columns",
         "max_keys",
         type=click.IntRange(min=1),
@@ -330,7 +339,12 @@ OPTIONS: list[Callable[[Any], Any]] = [
 
 
 def inputs_of(
-    files: tuple[str, ...], kind: str, delimiter: str, max_size: int, **options: Any
+    files: tuple[str, ...],
+    kind: str,
+    delimiter: str,
+    max_size: int,
+    max_line: int,
+    **options: Any,
 ) -> Inputs:
     """Return the files and the reading options of a command, given their parameters.
 
@@ -343,5 +357,6 @@ def inputs_of(
     character = "\t" if delimiter in ("tab", "\\t") else delimiter
     if len(character) > 1 or not character.isascii():
         raise DataError(f"--delimiter {delimiter!r}: expected one ASCII character, or tab")
-    chosen = ReadOptions(kind=form, delimiter=character, max_bytes=max_size * MEBIBYTE, **options)
+    options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
+    chosen = ReadOptions(kind=form, delimiter=character, **options)
     return Inputs(files, kind, chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -143,7 +144,7 @@ PACKED = gzip.compress(TABLE)
 def test_content_is_unpacked_whatever_the_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "results.csv"
     path.write_bytes(content)
-    assert content_of(path, "r", 1 << 20) == TABLE
+    assert content_of(path, "r", ReadOptions(max_bytes=1 << 20)) == TABLE
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_damaged_gzip_is_refused(tmp_path: Path, content: bytes, message: str) -
     path = tmp_path / "results.csv.gz"
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        content_of(path, "r", 1 << 20)
+        content_of(path, "r", ReadOptions(max_bytes=1 << 20))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -170,7 +171,47 @@ def test_size_is_limited_after_decompression(tmp_path: Path, packed: bool) -> No
         content = b"1" * size
         path.write_bytes(gzip.compress(content, 1) if packed else content)
         if size == limit:
-            assert content_of(path, "r", limit) == content
+            assert content_of(path, "r", ReadOptions(max_bytes=limit)) == content
             continue
         with pytest.raises(DataError, match="r: larger than 1 MiB; --max-size MIB allows more"):
-            content_of(path, "r", limit)
+            content_of(path, "r", ReadOptions(max_bytes=limit))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "content", "is_refused"),
+    [
+        ("r.csv", b"a,b\n" + b"1" * 2**20 + b"\n", False),
+        ("r.csv", b"a,b\n" + b"1" * (2**20 + 1) + b"\n", True),
+        ("r.csv", b"a,b\r" + (b"1" * 2**19 + b"\r") * 5, False),
+        ("r.csv", (b"1" * 2**19 + b"\n") * 5 + b"1" * (2**20 + 1), True),
+        ("r.csv", "\ufeffa,b\n".encode("utf-16-le") + b"1\0" * 2**20, True),
+        ("r.ndjson", b'{"a": "' + b"1" * 2**20, True),
+        ("r.jsonl.gz", b'{"a": "' + b"1" * 2**20, True),
+        ("r.json", b'{"a": "' + b"1" * 2**21, False),
+        ("r.parquet", b"PAR1\0" + b"1" * 2**21, False),
+    ],
+)
+def test_lines_of_tables_and_json_lines_are_limited(
+    tmp_path: Path, name: str, content: bytes, is_refused: bool, packed: bool
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    options = ReadOptions(max_line=1 << 20)
+    if not is_refused:
+        assert content_of(path, name, options) == content
+        return
+    with pytest.raises(DataError, match="longer than 1 MiB; --max-line MIB allows more"):
+        content_of(path, name, options)
+
+
+def test_long_line_is_refused_before_the_rest_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "results"
+    path.write_bytes(gzip.compress(b"{" + b"1" * (64 << 20), 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="longer than 1 MiB"):
+            content_of(path, "r.ndjson", ReadOptions(max_line=1 << 20))
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()

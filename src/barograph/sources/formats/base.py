@@ -22,7 +22,9 @@ from barograph.sources.base import Skip
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks
 MAX_BYTES = 1 << 30
+MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
 CUT_OFF = "Input data was truncated"  # what msgspec says
 NO_ORDER = int(np.iinfo(np.int64).min)
@@ -48,6 +50,8 @@ class ReadOptions:
         time: The time of single runs that name none, in milliseconds since 1970.
         metrics: Patterns of the measurements to read, such as `p9*`; empty for all.
         max_bytes: The maximum size of a file, decompressed.
+        max_line: The maximum length in bytes of a line of a table, of JSON lines and of other text.
+            A JSON document may be one line.
         max_keys: The maximum number of columns of a table.
         max_skipped_share: The maximum share of results that may be unusable.
     """
@@ -67,6 +71,7 @@ class ReadOptions:
     time: int = UNKNOWN_TIME
     metrics: tuple[str, ...] = ()
     max_bytes: int = MAX_BYTES
+    max_line: int = MAX_LINE
     max_keys: int = MAX_KEYS
     max_skipped_share: float = 0.05
 

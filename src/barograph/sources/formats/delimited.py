@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from barograph.errors import DataError
 from barograph.sources.base import Place, Skip
-from barograph.sources.formats.base import InputFile
+from barograph.sources.formats.base import UTF_16, InputFile
 from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.roles import KNOWN, canonical
 from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
@@ -21,7 +21,6 @@ DELIMITERS = (",", ";", "\t", "|")
 COMMENT = "#"
 LINE_END = re.compile(r"\r\n?|\n")
 PART = 1 << 22  # characters of a text without quotes that are cut at once
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 Cut = tuple[int, Mapping[str, Sequence[str]]]  # the number of rows, and the cells of each column
 MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")  # of UTF-8
 WIDTH = "not as many cells as columns"

@@ -78,7 +78,7 @@ def _table(file: InputFile, name: str) -> InputFile:
     path = table_in(file.path, name) if file.path else None
     if path is None:
         raise DataError(f"{file.name}: has no table {name}")
-    content = content_of(path, str(path), file.options.max_bytes)
+    content = content_of(path, str(path), file.options)
     return InputFile(str(path), path, content, file.options)
 
 

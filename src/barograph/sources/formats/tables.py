@@ -21,6 +21,7 @@ from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
+    UTF_16,
     Format,
     InputFile,
     Note,
@@ -29,7 +30,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
-from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
+from barograph.sources.formats.delimited import DELIMITERS, decoded
 from barograph.sources.formats.nodes import direction
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, is_number
 from barograph.sources.formats.outline import outline
