@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import astuple
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -213,7 +214,7 @@ def test_series_that_is_retired_again_keeps_its_time(
     store.ingest([point(0)], "ci")
     for now, retired in ((1000, True), (2000, True), (3000, False), (4000, False)):
         monkeypatch.setattr(audit, "now", lambda now=now: now)
-        store.change(lambda c, retired=retired: life.retire(c, 1, "ann", retired=retired))
+        store.change(partial(life.retire, number=1, who="ann", retired=retired))
         with store.read() as connection:
             assert reading.get_series(connection, 1).retired == (1000 if retired else None)
             actions = [entry.action for entry in audit.trail(connection, 10)]
