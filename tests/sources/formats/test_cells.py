@@ -4,6 +4,7 @@ import pytest
 
 from barograph.sources.formats.cells import TimeReader
 from barograph.sources.formats.dates import DateParser, time_ms
+from barograph.sources.formats.numbers import has_decimal_comma
 
 
 @pytest.mark.parametrize("form", ["{}", "{}Z", "{}.25", "{}.123456+00:00"])
@@ -24,3 +25,8 @@ def test_time_that_no_calendar_has_is_named_among_distinct_times(odd: object) ->
     times, faults = TimeReader("time", DateParser()).read(cells)
     assert [*faults] == [700]
     assert times[701] == time_ms("2024-01-31T11:41:00", "time")
+
+
+def test_comma_of_a_spread_is_no_decimal_sign_of_the_value() -> None:
+    assert not has_decimal_comma([["12 \u00b1 0,5 ms", "12.5 \u00b1 0,5 ms"]])
+    assert has_decimal_comma([["12 \u00b1 0,5 ms", "12,5 \u00b1 0,5 ms"]])

@@ -179,12 +179,13 @@ def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
     """
     commas = dots = 0
     for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
-        if "," in cell:
-            text = _parts(cell)[0].strip()
+        # Without a spread, which may be all that has a comma.
+        text = _parts(cell)[0].strip() if "," in cell else cell
+        if "," in text:
             after = len(text) - text.rindex(",") - 1
             commas += bool(COMMA.fullmatch(text)) and after != 3
             dots += "." in text and text.rindex(".") > text.rindex(",")
             commas += "." in text and text.rindex(".") < text.rindex(",")
-        elif "." in cell:
+        elif "." in text:
             dots += 1
     return commas > dots
