@@ -20,7 +20,7 @@ from tests.triage.test_refresh import Scripted
 
 
 @pytest.fixture
-def told(store: Store) -> Store:
+def filled(store: Store) -> Store:
     """A store with revisions, decisions, moved candidates and verdicts that were taken back."""
     store.ingest(history("ab", 30, runs=2), "ci")
     CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
@@ -41,13 +41,13 @@ def archived(store: Store, folder: Path) -> dict[str, int]:
 
 
 def test_restore_recovers_every_table(
-    told: Store, new_url: Callable[[], str], tmp_path: Path
+    filled: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
-    counts = archived(told, tmp_path / "out")
+    counts = archived(filled, tmp_path / "out")
     assert min(counts[name] for name in ("series", "points", "models", "moves", "audit")) > 0
     with Store(new_url(), Rule()) as other:
         assert restore(other, tmp_path / "out") == counts
-        with told.read() as before, other.read() as after:
+        with filled.read() as before, other.read() as after:
             assert digest(before) == digest(after)
             entries = verdicts.history(after, candidate=1)
             assert [(entry.who, entry.note) for entry in entries] == [
@@ -57,7 +57,7 @@ def test_restore_recovers_every_table(
         archived(other, tmp_path / "back")
         # It goes on as the first would have: numbers, decisions and what waits.
         more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
-        answers = [store.ingest(more, "ci").points for store in (told, other)]
+        answers = [store.ingest(more, "ci").points for store in (filled, other)]
         assert answers[0] == answers[1]
         with other.read() as connection:
             assert reading.get_series(connection, 3).id == 3
@@ -69,9 +69,9 @@ def test_restore_recovers_every_table(
 
 
 def test_decisions_after_a_restore_by_another_process_name_the_model_that_decided(
-    told: Store, new_url: Callable[[], str], tmp_path: Path
+    filled: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
-    archived(told, tmp_path)
+    archived(filled, tmp_path)
     url = new_url()
     with Store(url, Rule(version="later")) as running, Store(url, Rule()) as restoring:
         running.ingest(history("c", 2), "ci")
@@ -83,10 +83,10 @@ def test_decisions_after_a_restore_by_another_process_name_the_model_that_decide
     assert newest.model == "later"
 
 
-def test_restore_refuses_a_store_with_series(told: Store, tmp_path: Path) -> None:
-    archived(told, tmp_path)
+def test_restore_refuses_a_store_with_series(filled: Store, tmp_path: Path) -> None:
+    archived(filled, tmp_path)
     with pytest.raises(DataError, match="the store holds series"):
-        restore(told, tmp_path)
+        restore(filled, tmp_path)
 
 
 def test_restore_refuses_a_folder_without_an_archive(store: Store, tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_restore_refuses_a_folder_without_an_archive(store: Store, tmp_path: Pat
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_restore_refuses_a_damaged_table(told: Store, tmp_path: Path, table: sa.Table) -> None:
-    archived(told, tmp_path)
+def test_restore_refuses_a_damaged_table(filled: Store, tmp_path: Path, table: sa.Table) -> None:
+    archived(filled, tmp_path)
     path = tmp_path / FOLDER / f"{table.name}.parquet"
     content = path.read_bytes()
     middle = len(content) // 2
@@ -104,7 +104,7 @@ def test_restore_refuses_a_damaged_table(told: Store, tmp_path: Path, table: sa.
     for damaged in (flipped, content[:middle], b""):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=rf"{table.name}.parquet is damaged"):
-            restore(told, tmp_path)
+            restore(filled, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -121,18 +121,18 @@ def test_restore_refuses_a_damaged_table(told: Store, tmp_path: Path, table: sa.
     ],
 )
 def test_restore_refuses_a_damaged_listing(
-    told: Store, tmp_path: Path, content: str, message: str
+    filled: Store, tmp_path: Path, content: str, message: str
 ) -> None:
-    archived(told, tmp_path)
+    archived(filled, tmp_path)
     (tmp_path / FOLDER / LIST).write_text(content)
     with pytest.raises(DataError, match=message):
-        restore(told, tmp_path)
+        restore(filled, tmp_path)
 
 
 def test_restore_refuses_an_archive_that_lacks_a_table(
-    told: Store, new_url: Callable[[], str], tmp_path: Path
+    filled: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
-    archived(told, tmp_path)
+    archived(filled, tmp_path)
     path = tmp_path / FOLDER / LIST
     content = json.loads(path.read_text())
     content["sha256"].pop("verdicts")
@@ -143,12 +143,12 @@ def test_restore_refuses_an_archive_that_lacks_a_table(
         assert other.ingest(history("a", 3), "ci").counts["written"] == 3  # nothing was changed
 
 
-def test_restore_refuses_tables_of_two_exports(told: Store, tmp_path: Path) -> None:
-    archived(told, tmp_path)
+def test_restore_refuses_tables_of_two_exports(filled: Store, tmp_path: Path) -> None:
+    archived(filled, tmp_path)
     points = tmp_path / FOLDER / "points.parquet"
     former = points.read_bytes()
-    told.ingest([Measurement(series("a"), 1.5, 500, "c500")], "ci")
-    archived(told, tmp_path)
+    filled.ingest([Measurement(series("a"), 1.5, 500, "c500")], "ci")
+    archived(filled, tmp_path)
     points.write_bytes(former)
     with pytest.raises(DataError, match="of another export"):
-        restore(told, tmp_path)
+        restore(filled, tmp_path)

@@ -19,6 +19,11 @@ from tests.store.samples import history, series
 from tests.triage.test_refresh import Scripted
 
 
+def fill(url: str, name: str) -> None:
+    with Store(url, Rule()) as store:
+        store.ingest(history(name, 30), "ci")
+
+
 def exported(store: Store, folder: Path) -> dict[str, int]:
     with store.read() as connection:
         return export.export_tables(connection, folder)
@@ -127,10 +132,6 @@ def test_export_that_is_killed_while_it_replaces_tables_never_mixes_them(
 ) -> None:
     url, folder = str(tmp_path / "store.db"), tmp_path / "out"
 
-    def fill(name: str) -> None:
-        with Store(url, Rule()) as store:
-            store.ingest(history(name, 30), "ci")
-
     def write(killed_at: int) -> int:
         """Export in a child that is killed before it moves a file; return how it ended."""
         child = os.fork()
@@ -148,9 +149,9 @@ def test_export_that_is_killed_while_it_replaces_tables_never_mixes_them(
             os._exit(0)
         return os.waitpid(child, 0)[1]
 
-    fill("a")
+    fill(url, "a")
     assert write(-1) == 0
-    fill("b")
+    fill(url, "b")
     for killed_at in range(4):
         assert write(killed_at) == signal.SIGKILL
         with pytest.raises(DataError, match="no such file"):
@@ -164,10 +165,6 @@ def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
 ) -> None:
     url, folder = str(tmp_path / "store.db"), tmp_path / "out"
 
-    def fill(name: str) -> None:
-        with Store(url, Rule()) as store:
-            store.ingest(history(name, 30), "ci")
-
     def write() -> None:
         with Store(url) as store, store.read() as connection:
             export.export_tables(connection, folder)
@@ -177,10 +174,10 @@ def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
         paths = (path for name in ("out", ".out.*") for path in tmp_path.glob(f"{name}/**/*"))
         return {str(p.relative_to(tmp_path)): p.read_bytes() for p in paths if p.is_file()}
 
-    fill("a")
+    fill(url, "a")
     write()
     before = tables()
-    fill("b")
+    fill(url, "b")
     for module, function in ((export, "_candidate_rows"), (archive, "_rows")):
         child = os.fork()
         if child == 0:

@@ -91,7 +91,7 @@ def held(connection: sa.Connection, history: int) -> dict[int, SeriesTail]:
     return load_tails(connection, [*numbers, 10**6], history)
 
 
-def told(found: dict[int, SeriesTail]) -> dict[int, tuple[object, ...]]:
+def comparable(found: dict[int, SeriesTail]) -> dict[int, tuple[object, ...]]:
     return {
         number: (item.values.tolist(), item.start, item.last, item.count)
         for number, item in found.items()
@@ -107,12 +107,12 @@ def test_tails_from_blocks_equal_tails_from_points(
     history = RULE.history
     grown(store, seed)
     with store.read() as connection:
-        kept = told(held(connection, history))
+        kept = comparable(held(connection, history))
         assert len(connection.execute(sa.select(table)).all()) == COUNT
         every = connection.execute(sa.select(points).order_by(points.c.order, points.c.run)).all()
     store.write(lambda connection: connection.execute(sa.delete(table)))
     with store.read() as connection:
-        assert told(held(connection, history)) == kept
+        assert comparable(held(connection, history)) == kept
     for number, (values, start, last, count) in kept.items():
         mine = [row for row in every if row.series == number and row.settled is not None]
         assert count == len(mine)
@@ -146,7 +146,7 @@ def test_blocks_of_another_length_give_the_same_tails(
     store.judge = RULE
     grown(store, 5)
     with store.read() as connection:
-        expected = told(held(connection, RULE.history))
+        expected = comparable(held(connection, RULE.history))
         longer = load_tails(connection, list(expected), 4 * RULE.history)
 
     def rewrite(connection: sa.Connection) -> None:
@@ -159,7 +159,7 @@ def test_blocks_of_another_length_give_the_same_tails(
 
     store.write(rewrite)
     with store.read() as connection:
-        assert told(held(connection, RULE.history)) == expected
+        assert comparable(held(connection, RULE.history)) == expected
 
 
 def test_series_take_turns_at_writing_blocks() -> None:

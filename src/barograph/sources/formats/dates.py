@@ -1,4 +1,4 @@
-"""Times: Unix times of any unit, ISO 8601, and dates whose day and month have to be told apart."""
+"""Times: Unix times of any unit, ISO 8601, and dates in which the day may come before the month."""
 
 from __future__ import annotations
 
