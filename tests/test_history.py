@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.errors import DataError
-from barograph.history import Candidates, History
+from barograph.candidates import Candidates
+from barograph.history import History
 from barograph.repeats import Results, combine
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.texts import Texts
@@ -38,7 +38,7 @@ def results(rows: list[Row]) -> Results:
 
 
 def test_results_in_any_order_become_points() -> None:
-    history = History.from_results(NAMES, [1, 0], results(ROWS))
+    history = History.from_combined(NAMES, [1, 0], combine(results(ROWS)))
     assert repr(history) == "History(2 series, 4 points, 0 candidates)"
     first, second = history
     assert (first.orders.tolist(), first.values.tolist()) == ([1, 2], [4.0, 5.5])
@@ -52,16 +52,9 @@ def test_results_in_any_order_become_points() -> None:
 
 def test_history_without_repeats_keeps_no_runs() -> None:
     plain = [row for row in ROWS if row[-1] is None]
-    history = History.from_results(NAMES, [0, 0], results(plain))
+    history = History.from_combined(NAMES, [0, 0], combine(results(plain)))
     assert history.repeats is None
     assert history.run_counts(1).tolist() == [1, 1]
-
-
-def test_results_of_two_commits_at_one_order_are_refused() -> None:
-    with pytest.raises(
-        DataError, match=r"db/insert/-: .* order 2 is of commit 'zz'; another commit"
-    ):
-        History.from_results(NAMES, [0, 0], results([*ROWS, (0, 2, 9, 5.0, "zz", "c")]))
 
 
 @pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if row[-1] is None]])

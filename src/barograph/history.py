@@ -14,73 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from barograph.candidates import Candidates
 from barograph.errors import DataError
 from barograph.extras import needed
-from barograph.repeats import OTHER_COMMIT, Combined, Repeats, Results, combine
-from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId, Verdict
+from barograph.repeats import OTHER_COMMIT, Combined, Repeats, combine
+from barograph.series import Direction, Floats, Ints, Series, SeriesId
 from barograph.texts import Texts
-
-
-def _no_numbers() -> Ints:
-    return np.zeros(0, dtype=np.int64)
-
-
-def _no_texts() -> Texts:
-    return Texts.unknown(0)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing.
-
-    The columns from `orders` on are empty where only the bounds of candidates matter. Only an
-    exported store has the last three.
-
-    Args:
-        series: Number of the series.
-        index: 0-based place in the series.
-        verdict: One of `Verdict`.
-        calculated_on: When the candidate was found.
-        triaged_on: When a person gave the verdict.
-        orders: The orders of the points.
-        commits: The commits of the points.
-        algorithms: What found the candidate, as the source says it.
-        present: Whether the latest search found the candidate.
-        discovery: Number in the order in which that search found the candidates, -1 if unknown.
-        q: Energy statistic of E-Divisive or Hunter, NaN if unknown.
-    """
-
-    series: Ints
-    index: Ints
-    verdict: npt.NDArray[np.str_]
-    calculated_on: Ints
-    triaged_on: Ints
-    orders: Ints = field(default_factory=_no_numbers)
-    commits: Texts = field(default_factory=_no_texts)
-    algorithms: Texts = field(default_factory=_no_texts)
-    present: npt.NDArray[np.bool_] | None = None
-    discovery: Ints | None = None
-    q: Floats | None = None
-
-    @classmethod
-    def none(cls) -> Candidates:
-        """Return no candidates."""
-        return cls(*(_no_numbers(),) * 2, np.zeros(0, dtype=np.str_), *(_no_numbers(),) * 2)
-
-    @classmethod
-    def at(cls, indices: Sequence[Sequence[int]]) -> Candidates:
-        """Return candidates without verdicts and dates, from the places in each series."""
-        series = np.repeat(np.arange(len(indices)), [len(places) for places in indices])
-        index = np.array([place for places in indices for place in places], dtype=np.int64)
-        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
-        unknown = np.full(index.size, UNKNOWN_TIME)
-        return cls(series, index, verdicts, unknown, unknown)
-
-    def __len__(self) -> int:
-        """Return the number of candidates."""
-        return self.series.size
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +57,7 @@ class History:
     times: Ints
     candidates: Candidates = field(default_factory=Candidates.none)
     repeats: Repeats | None = None
-    releases: Ints = field(default_factory=_no_numbers)
+    releases: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
     def read(cls, folder: str | Path) -> History:
@@ -127,54 +67,27 @@ class History:
             DataError: A table is missing or damaged, or they do not fit together.
         """
         with needed("a Parquet table"):
-            from barograph.parquet import read_history
+            from barograph.parquet import read_columns
 
-        return read_history(folder)
+        return cls(**read_columns(folder))
 
     def write(self, folder: str | Path) -> None:
         """Write the three Parquet tables into a folder, all or none."""
         with needed("a Parquet table"):
-            from barograph.parquet import write_history
+            from barograph.parquet import HistoryColumns, write_columns
 
-        write_history(self, folder)
-
-    @classmethod
-    def from_results(
-        cls,
-        ids: Sequence[SeriesId],
-        directions: Sequence[int] | Ints,
-        results: Results,
-        aggregate: str = "median",
-    ) -> History:
-        """Make a history from results in any order; results of one order become one point.
-
-        Args:
-            ids: The identities; `results.owners` are numbers of them.
-            directions: The direction of each series.
-            results: The results.
-            aggregate: How the runs of a commit become one value: `median` or `mean`.
-
-        Raises:
-            DataError: Two results of one series and order name different commits.
-
-        Example:
-            >>> from barograph.texts import Texts
-            >>> owners, orders = np.array([0, 0]), np.array([2, 1])
-            >>> times, commits = np.array([3_000, 1_000]), Texts.from_strings(["b", "a"])
-            >>> values, runs = np.array([6.0, 5.0]), Texts.unknown(2)
-            >>> results = Results(owners, orders, times, values, commits, runs)
-            >>> series = History.from_results([SeriesId("", "", "", "insert", "")], [0], results)[0]
-            >>> series.values.tolist(), list(series.commits)
-            ([5.0, 6.0], ['a', 'b'])
-        """
-        combined = combine(results, aggregate)
-        if combined.conflicts.size:
-            row = int(combined.conflicts[0])
-            raise DataError(
-                f"series {ids[int(results.owners[row])]}: the result {row} of order "
-                f"{results.orders[row]} is of commit {results.commits[row]!r}; {OTHER_COMMIT}"
-            )
-        return cls.from_combined(ids, directions, combined)
+        columns = HistoryColumns(
+            ids=self.ids,
+            directions=self.directions,
+            offsets=self.offsets,
+            orders=self.orders,
+            values=self.values,
+            commits=self.commits,
+            times=self.times,
+            candidates=self.candidates,
+            repeats=self.repeats,
+        )
+        write_columns(columns, folder)
 
     @classmethod
     def from_combined(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 import numpy as np
@@ -21,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from barograph.candidates import Candidates
 from barograph.errors import DataError
 from barograph.files import published
-from barograph.history import Candidates, History
 from barograph.repeats import Repeats
-from barograph.series import LABELS, UNKNOWN_TIME, Ints, SeriesId
+from barograph.series import LABELS, UNKNOWN_TIME, Floats, Ints, SeriesId
 from barograph.texts import Texts
 
 DATE = pa.timestamp("ms", tz="UTC")
@@ -79,7 +80,21 @@ RUNS = "runs.parquet"  # all results of the commits with several
 CHUNK = 50_000  # JSON texts decoded at a time
 
 
-def read_history(folder: str | Path) -> History:
+class HistoryColumns(TypedDict):
+    """What the tables hold: the fields of a `History` by name."""
+
+    ids: Sequence[SeriesId]
+    directions: Ints
+    offsets: Ints
+    orders: Ints
+    values: Floats
+    commits: Texts
+    times: Ints
+    candidates: Candidates
+    repeats: Repeats | None
+
+
+def read_columns(folder: str | Path) -> HistoryColumns:
     """Read the tables of a folder, and check that they fit together.
 
     Raises:
@@ -97,7 +112,7 @@ def read_history(folder: str | Path) -> History:
     times = _numbers(points.column("time"), UNKNOWN_TIME)
     names = pq.read_schema(Path(folder) / "points.parquet").names
     repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
-    return History(
+    return HistoryColumns(
         ids=[SeriesId.from_row(row) for row in series.drop(["direction"]).to_pylist()],
         directions=_numbers(series.column("direction"), 0),
         offsets=offsets.astype(np.int64),
@@ -110,19 +125,19 @@ def read_history(folder: str | Path) -> History:
     )
 
 
-def write_history(history: History, folder: str | Path) -> None:
+def write_columns(columns: HistoryColumns, folder: str | Path) -> None:
     """Write the three tables into a folder, all or none."""
-    numbers = np.repeat(np.arange(len(history), dtype=np.int32), np.diff(history.offsets))
-    repeats = history.repeats or Repeats.single(history.values.size)
-    candidates = history.candidates
-    columns = {
-        "series": series_columns(history.ids, history.directions),
+    sizes = np.diff(columns["offsets"])
+    repeats = columns["repeats"] or Repeats.single(columns["values"].size)
+    candidates = columns["candidates"]
+    tables = {
+        "series": series_columns(columns["ids"], columns["directions"]),
         "points": [
-            pa.array(numbers),
-            pa.array(history.orders),
-            column_of(history.commits),
-            dates(history.times),
-            pa.array(history.values),
+            pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
+            pa.array(columns["orders"]),
+            column_of(columns["commits"]),
+            dates(columns["times"]),
+            pa.array(columns["values"]),
             *run_columns(repeats),
         ],
         "candidates": [
@@ -136,8 +151,8 @@ def write_history(history: History, folder: str | Path) -> None:
             column_of(candidates.algorithms),
         ],
     }
-    with published(folder, [f"{name}.parquet" for name in columns]) as draft:
-        for name, arrays in columns.items():
+    with published(folder, [f"{name}.parquet" for name in tables]) as draft:
+        for name, arrays in tables.items():
             table = pa.Table.from_arrays(arrays, schema=SCHEMAS[name])
             pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
 

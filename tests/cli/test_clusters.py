@@ -7,7 +7,7 @@ import click
 import numpy as np
 import pytest
 
-from barograph.cli import group, main
+from barograph.cli import COMMANDS, group, main
 from barograph.cli.clusters import configured_settings
 from barograph.cli.config import load_config
 from barograph.detection import ClusterSettings
@@ -66,7 +66,7 @@ def test_clusters_of_a_store_are_those_of_its_files(
 def test_service_searches_as_the_configuration_says(tmp_path: Path) -> None:
     path = tmp_path / "barograph.toml"
     path.write_text("[clusters]\nspan = 100\nmin-members = 5\nall = true\n")
-    context = click.Context(group, obj=load_config(path))
+    context = click.Context(group, obj=load_config(COMMANDS, path))
     with context.scope():
         settings = configured_settings()
     assert settings == ClusterSettings(span=100, min_members=5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from barograph.cli import group, main
+from barograph.cli import COMMANDS, group, main
 from barograph.cli.config import NAME, load_config, option_defaults
 from barograph.cli.init import TEMPLATE
 from barograph.errors import ConfigError
@@ -92,7 +92,7 @@ def test_help_and_init_work_with_a_broken_configuration(folder: Path) -> None:
     configure(folder, "[gate\n")
     assert code("gate", "--help") == 0
     assert code("init", "--force") == 0
-    assert load_config().commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
+    assert load_config(COMMANDS).commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
 
 
 def test_init_writes_a_file_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ def test_every_suggestion_of_init_is_allowed(folder: Path) -> None:
     keys = re.compile(r'^# (?=[a-z_-]+ = |"|\[\[)', re.MULTILINE)
     text = keys.sub("", TEMPLATE)
     configure(folder, text)
-    config = load_config()
+    config = load_config(COMMANDS)
     assert set(tomllib.loads(text)) == {
         *config.commands,
         *("direction", "patterns", "suppress", "threshold"),
@@ -125,31 +125,31 @@ def test_every_suggestion_of_init_is_allowed(folder: Path) -> None:
 
 def test_direction_of_a_pattern_counts_where_the_file_says_none(folder: Path) -> None:
     results(folder, 20, direction=0)
-    at_end = ("gate", "results.csv", "--newest", "3")
-    assert code(*at_end) == 2  # any change counts
+    gate_newest = ("gate", "results.csv", "--newest", "3")
+    assert code(*gate_newest) == 2  # any change counts
     configure(folder, '[direction]\n"db/q*" = "higher"\n"*" = "lower"\n')
-    assert code(*at_end) == 0
+    assert code(*gate_newest) == 0
     configure(folder, '[direction]\n"other" = "higher"\n"*" = "lower"\n')
-    assert code(*at_end) == 2
+    assert code(*gate_newest) == 2
     results(folder, 20, direction=-1)
     configure(folder, '[direction]\n"*" = "higher"\n')
-    assert code(*at_end) == 2  # the file says lower
+    assert code(*gate_newest) == 2  # the file says lower
 
 
 def test_direction_of_a_pattern_counts_in_a_dump(folder: Path) -> None:
     with dump_writer(folder / "dump") as dump:
         data = [{"order": k, "value": 20.0 if k < 50 else 30.0 + k % 2} for k in range(53)]
         dump.add_series({"project": "db", "test": "query", "data": data})
-    at_end = ("gate", "dump", "--kind", "mongodump", "--newest", "3")
-    assert code(*at_end) == 2  # any change counts
+    gate_newest = ("gate", "dump", "--kind", "mongodump", "--newest", "3")
+    assert code(*gate_newest) == 2  # any change counts
     configure(folder, '[direction]\n"db/q*" = "higher"\n')
-    assert code(*at_end) == 0
+    assert code(*gate_newest) == 0
 
 
 def test_patterns_are_empty_without_a_file(folder: Path) -> None:
-    assert load_config().kind_of("canary/x") == ""
+    assert load_config(COMMANDS).kind_of("canary/x") == ""
     with pytest.raises(ConfigError, match="no such file"):
-        load_config(folder / "x.toml")
+        load_config(COMMANDS, folder / "x.toml")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barograph.candidates import Candidates
 from barograph.errors import ConfigError, DataError
 from barograph.features.subseries import (
     ADAPTIVE,
@@ -17,7 +18,6 @@ from barograph.features.subseries import (
     Policy,
     subseries,
 )
-from barograph.history import Candidates
 from barograph.parquet import CANDIDATES_SCHEMA, candidates_of
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from barograph.candidates import Candidates
 from barograph.detection import Hunter, Triaged
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
-from barograph.history import Candidates, History
+from barograph.history import History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.service import RefreshLoop, WorkerConfig

@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
         if name and command and is_read and not ctx.resilient_parsing:
             from barograph.cli.config import configure
 
-            configure(ctx, command, name)
+            configure(ctx, self, command, name)
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> object:

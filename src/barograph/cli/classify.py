@@ -95,10 +95,10 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
     """
     import numpy as np
 
+    from barograph.candidates import Candidates
     from barograph.detection import Triaged
     from barograph.detection.reporting import ReportingRule
     from barograph.detection.scoring import score_candidates
-    from barograph.history import Candidates
 
     candidates = history.candidates
     if len(candidates):

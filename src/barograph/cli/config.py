@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -72,10 +72,11 @@ def _first_match(rules: Mapping[str, T], series: str) -> T | None:
     return next((rule for pattern, rule in rules.items() if fnmatchcase(series, pattern)), None)
 
 
-def load_config(path: Path | None = None) -> Config:
+def load_config(commands: Collection[str], path: Path | None = None) -> Config:
     """Read the configuration.
 
     Args:
+        commands: The names of all commands, whose defaults it may set.
         path: The file. Defaults to the first `barograph.toml` in the current folder or above.
 
     Raises:
@@ -92,7 +93,7 @@ def load_config(path: Path | None = None) -> Config:
         raise ConfigError(f"{path}: no such file; barograph init writes one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
-    return _checked(path, content)
+    return _checked(commands, path, content)
 
 
 def current_config() -> Config:
@@ -102,20 +103,23 @@ def current_config() -> Config:
     return Config() if config is None else config
 
 
-def configure(context: click.Context, command: click.Command, name: str) -> None:
+def configure(
+    context: click.Context, group: click.Group, command: click.Command, name: str
+) -> None:
     """Read the configuration, and set the defaults of a command's options from it.
 
     Args:
         context: The context of the group, with the value of `--config`.
+        group: The group of all commands.
         command: The command that will run.
         name: Its name on the command line.
 
     Raises:
         ConfigError: The configuration cannot be used.
     """
-    config = load_config(context.params.get("config"))
+    config = load_config(group.list_commands(context), context.params.get("config"))
     if INPUT in config.commands:
-        reader = context.command.get_command(context, READER)  # type: ignore[attr-defined]
+        reader = group.get_command(context, READER)
         _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
     context.obj = config
     context.default_map = {name: option_defaults(config, command, name)}
@@ -182,18 +186,16 @@ def _as_given(parameter: click.Parameter, value: Any) -> Any:
     return ",".join(map(str, value)) if isinstance(value, list) and not is_several else value
 
 
-def _checked(path: Path, content: Mapping[str, Any]) -> Config:
+def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) -> Config:
     """Return the configuration; its tables have the right types."""
-    from barograph.cli import COMMANDS
-
-    commands: dict[str, Mapping[str, Any]] = {}
+    options: dict[str, Mapping[str, Any]] = {}
     for name, table in content.items():
         if name in RULES:
             continue
-        if name not in (INPUT, *COMMANDS):
-            allowed = ", ".join((INPUT, *RULES, *COMMANDS))
+        if name not in (INPUT, *commands):
+            allowed = ", ".join((INPUT, *RULES, *commands))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
-        commands[name] = _table(path, name, table)
+        options[name] = _table(path, name, table)
     suppress = suppress_tables(path, content)
     patterns = _table(path, PATTERNS, content.get(PATTERNS, {}))
     for kind, names in patterns.items():
@@ -216,7 +218,7 @@ def _checked(path: Path, content: Mapping[str, Any]) -> Config:
             )
     return Config(
         path,
-        commands,
+        options,
         {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
         directions,
         thresholds,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from barograph.candidates import Candidates
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
 from barograph.features import (
@@ -16,7 +17,6 @@ from barograph.features import (
     series_context,
     subseries,
 )
-from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
 from barograph.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict

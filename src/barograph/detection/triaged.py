@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from barograph.candidates import Candidates
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
 from barograph.detection.reporting import SAME_CHANGE, ReportingRule
 from barograph.detection.scoring import CandidateScorer
-from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from barograph.candidates import Candidates
 from barograph.compiled import kernel
 from barograph.errors import ConfigError, DataError
-from barograph.history import Candidates
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 
 WIDEST = 10

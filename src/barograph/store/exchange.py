@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.history import Candidates, History
+from barograph.candidates import Candidates
+from barograph.history import History
 from barograph.repeats import Repeats
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 from barograph.store import audit, stale

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import sqlalchemy as sa
 
+from barograph.candidates import Candidates
 from barograph.detection.scoring import CandidateScorer
-from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText
 from barograph.series import UNKNOWN_TIME, Series, Verdict

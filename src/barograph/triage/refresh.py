@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from barograph.candidates import Candidates
 from barograph.detection import Triaged
 from barograph.detection.base import Detector
 from barograph.detection.recent import RECENT, SearchMemory, detect_recent
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
-from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.parallel import map_parallel, map_threads, row_ranges
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict

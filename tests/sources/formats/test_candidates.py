@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from barograph.history import Candidates, History
+from barograph.candidates import Candidates
+from barograph.history import History
 from barograph.repeats import Results, combine
 from barograph.series import SeriesId, Verdict
 from barograph.sources.base import Skip

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from barograph.history import Candidates, History
+from barograph.candidates import Candidates
+from barograph.history import History
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import Judgement
