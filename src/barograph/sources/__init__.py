@@ -4,15 +4,24 @@
 >>> report = load(open_source("mongodump", "dump"), "data/interim")  # doctest: +SKIP
 """
 
+import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from barograph.errors import ConfigError
 from barograph.extras import needed
-from barograph.sources.base import Document, Place, Skip, Source, open_source
-from barograph.sources.report import LoadReport
+from barograph.sources.base import Document, Source
+from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
     from barograph.sources.loader import load
 
+SOURCES = {
+    "mongodump": ("barograph.sources.mongodump", "MongoDump"),
+    "mongodb": ("barograph.sources.mongodb", "MongoDB"),
+    "zenodo": ("barograph.sources.zenodo", "Zenodo"),
+    "files": ("barograph.sources.files", "Files"),
+}
 __all__ = ["Document", "LoadReport", "Place", "Skip", "Source", "load", "open_source"]
 
 
@@ -24,3 +33,29 @@ def __getattr__(name: str) -> Any:
         from barograph.sources.loader import load
 
     return load
+
+
+def open_source(kind: str, location: str, **options: object) -> Source:
+    """Open a source by its kind. Only its own module is imported.
+
+    Args:
+        kind: One of `SOURCES`.
+        location: A path, a URI or a folder, as the kind defines it.
+        **options: Keyword arguments of the source's class.
+
+    Raises:
+        ConfigError: The kind or an option does not exist.
+    """
+    if kind not in SOURCES:
+        raise ConfigError(f"source: no kind {kind!r}; allowed: {', '.join(SOURCES)}")
+    module, name = SOURCES[kind]
+    with needed(f"the kind {kind}"):
+        source_class = getattr(import_module(module), name)
+    signature = inspect.signature(source_class)
+    try:
+        signature.bind(location, **options)
+    except TypeError as error:
+        allowed = list(signature.parameters)[1:]
+        raise ConfigError(f"source {kind}: {error}; options: {allowed}") from error
+    source: Source = source_class(location, **options)
+    return source

@@ -1,4 +1,4 @@
-"""The interface of sources, and `open_source`.
+"""The interface of sources.
 
 A source subclasses `Source` and yields documents as data/README.md describes them, one at a time
 and in any order. The loader does the rest: identities, types, labels, order, duplicates, tables.
@@ -6,50 +6,19 @@ and in any order. The loader does the rest: identities, types, labels, order, du
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ConfigError
-from barograph.extras import needed
 from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
+from barograph.sources.report import LoadReport, Place, Skip
 from barograph.texts import Texts
-
-if TYPE_CHECKING:
-    from barograph.sources.report import LoadReport
-
-SOURCES = {
-    "mongodump": ("barograph.sources.mongodump", "MongoDump"),
-    "mongodb": ("barograph.sources.mongodb", "MongoDB"),
-    "zenodo": ("barograph.sources.zenodo", "Zenodo"),
-    "files": ("barograph.sources.files", "Files"),
-}
-
-
-class Place(NamedTuple):
-    """Where a document was read.
-
-    Attributes:
-        file: A path, or a name such as "mongodb://host/db.time_series"; never a credential.
-        document: The number of the document, counted from 1; 0 if the file is a single document.
-        unit: What is counted: documents, the lines of a text, or the rows of a table.
-    """
-
-    file: str
-    document: int
-    unit: str = "document"
-
-    def __str__(self) -> str:
-        """`FILE: document N`."""
-        return f"{self.file}: {self.unit} {self.document}" if self.document else self.file
 
 
 class Document(NamedTuple):
@@ -57,38 +26,6 @@ class Document(NamedTuple):
 
     place: Place
     fields: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Skip:
-    """A document or a row that cannot be used; a source yields it instead of the document.
-
-    Args:
-        place: Where it was read.
-        field: The invalid field, dotted ("data.3.value").
-        value: The value of the field.
-        reason: Why the value cannot be used. Skips are counted by reason, so it is one of a few
-            short texts.
-        kind: "series", "points" or "candidates". Defaults to the kind of the stream.
-    """
-
-    place: Place
-    field: str
-    value: object
-    reason: str
-    kind: str = ""
-
-    def __str__(self) -> str:
-        """`FILE: document N: field: reason (got VALUE)`."""
-        return f"{self.place}: {self.field}: {self.reason} (got {shortened(self.value)})"
-
-
-def shortened(value: object, width: int = 60) -> str:
-    """Return the repr of a value, cut to `width` characters."""
-    if isinstance(value, (Mapping, list, tuple)):
-        return f"{type(value).__name__} of {len(value)}"
-    text = repr(value[:width] if isinstance(value, (str, bytes)) else value)
-    return text if len(text) <= width else f"{text[:width]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,29 +125,3 @@ class Source(ABC):
         A source that counts by itself also yields a report of what it read, skipped and corrected.
         """
         return self.time_series()
-
-
-def open_source(kind: str, location: str, **options: object) -> Source:
-    """Open a source by its kind. Only its own module is imported.
-
-    Args:
-        kind: One of `SOURCES`.
-        location: A path, a URI or a folder, as the kind defines it.
-        **options: Keyword arguments of the source's class.
-
-    Raises:
-        ConfigError: The kind or an option does not exist.
-    """
-    if kind not in SOURCES:
-        raise ConfigError(f"source: no kind {kind!r}; allowed: {', '.join(SOURCES)}")
-    module, name = SOURCES[kind]
-    with needed(f"the kind {kind}"):
-        source_class = getattr(import_module(module), name)
-    signature = inspect.signature(source_class)
-    try:
-        signature.bind(location, **options)
-    except TypeError as error:
-        allowed = list(signature.parameters)[1:]
-        raise ConfigError(f"source {kind}: {error}; options: {allowed}") from error
-    source: Source = source_class(location, **options)
-    return source

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from barograph.parquet import dates
 from barograph.series import FINAL, UNKNOWN_TIME, Ints
-from barograph.sources.base import Document, Place, Skip
+from barograph.sources.base import Document
 from barograph.sources.fields import (
     FieldError,
     identity_of,
@@ -29,7 +29,7 @@ from barograph.sources.fields import (
     verdict_of,
 )
 from barograph.sources.points import time_or_unknown
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Place, Skip
 from barograph.sources.tables import spill_writer
 
 BATCH = 50_000

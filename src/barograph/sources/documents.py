@@ -19,8 +19,9 @@ from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
 
 from barograph.errors import DataError
-from barograph.sources.base import Document, Place, SeriesColumns, Skip
+from barograph.sources.base import Document, SeriesColumns
 from barograph.sources.points import columns_of
+from barograph.sources.report import Place, Skip
 
 CHUNK = 1 << 22
 SMALLEST = 5  # a length and a final zero

@@ -12,11 +12,11 @@ import numpy as np
 from barograph.errors import ConfigError
 from barograph.repeats import AGGREGATES
 from barograph.series import UNKNOWN_TIME
-from barograph.sources.base import Document, Place, SeriesColumns, Skip, Source
+from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Place, Skip
 
 GROUP = 10_000  # series in one item
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from barograph.errors import ConfigError, DataError
 from barograph.files import published
 from barograph.parquet import SCHEMAS
-from barograph.sources.base import Place, SeriesColumns, Skip, Source
+from barograph.sources.base import SeriesColumns, Source
 from barograph.sources.candidates import Spills, join_candidates, read_candidate
 from barograph.sources.points import read_series
-from barograph.sources.report import KINDS, LoadReport
+from barograph.sources.report import KINDS, LoadReport, Place, Skip
 from barograph.sources.tables import SeriesWriter, TableWriter
 
 Progress = Callable[[str, int], None]

@@ -20,8 +20,9 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
 from barograph.series import LABELS
-from barograph.sources.base import Document, SeriesColumns, Skip, Source
+from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.documents import OPTIONS, Batch, Frames, columns, decode_each
+from barograph.sources.report import Skip
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 SCHEMES = ("mongodb://", "mongodb+srv://")

@@ -19,7 +19,7 @@ from bson.errors import BSONError
 
 from barograph.compiled import kernel
 from barograph.errors import DataError
-from barograph.sources.base import Document, SeriesColumns, Skip, Source
+from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.documents import (
     CHUNK,
     Batch,
@@ -30,6 +30,7 @@ from barograph.sources.documents import (
     framed,
     opened,
 )
+from barograph.sources.report import Skip
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
 TERMINATOR = b"\xff\xff\xff\xff"

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Ints
-from barograph.sources.base import Document, SeriesColumns, Skip
+from barograph.sources.base import Document, SeriesColumns
 from barograph.sources.fields import (
     FieldError,
     direction_of,
@@ -21,7 +21,7 @@ from barograph.sources.fields import (
     time_of,
     value_of,
 )
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit

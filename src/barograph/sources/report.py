@@ -1,17 +1,67 @@
-"""The report of a load: what was read, kept, corrected and skipped."""
+"""What a load skips, and the report of it: what was read, kept, corrected and skipped."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from barograph.sources.base import Place, Skip, shortened
 from barograph.wording import plural
 
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 20  # that are kept
 SHOWN = 3  # in the report
+
+
+class Place(NamedTuple):
+    """Where a document was read.
+
+    Attributes:
+        file: A path, or a name such as "mongodb://host/db.time_series"; never a credential.
+        document: The number of the document, counted from 1; 0 if the file is a single document.
+        unit: What is counted: documents, the lines of a text, or the rows of a table.
+    """
+
+    file: str
+    document: int
+    unit: str = "document"
+
+    def __str__(self) -> str:
+        """`FILE: document N`."""
+        return f"{self.file}: {self.unit} {self.document}" if self.document else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A document or a row that cannot be used; a source yields it instead of the document.
+
+    Args:
+        place: Where it was read.
+        field: The invalid field, dotted ("data.3.value").
+        value: The value of the field.
+        reason: Why the value cannot be used. Skips are counted by reason, so it is one of a few
+            short texts.
+        kind: "series", "points" or "candidates". Defaults to the kind of the stream.
+    """
+
+    place: Place
+    field: str
+    value: object
+    reason: str
+    kind: str = ""
+
+    def __str__(self) -> str:
+        """`FILE: document N: field: reason (got VALUE)`."""
+        return f"{self.place}: {self.field}: {self.reason} (got {shortened(self.value)})"
+
+
+def shortened(value: object, width: int = 60) -> str:
+    """Return the repr of a value, cut to `width` characters."""
+    if isinstance(value, (Mapping, list, tuple)):
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value[:width] if isinstance(value, (str, bytes)) else value)
+    return text if len(text) <= width else f"{text[:width]}..."
 
 
 @dataclass

@@ -25,8 +25,9 @@ import requests
 from barograph import __version__
 from barograph.errors import ConfigError, DataError, SourceError
 from barograph.files import whole
-from barograph.sources.base import Document, SeriesColumns, Skip, Source
+from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.mongodump import MongoDump, is_archive
+from barograph.sources.report import Skip
 
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 MAX_BYTES = 64 << 30

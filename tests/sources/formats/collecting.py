@@ -13,9 +13,9 @@ from barograph.sources.formats.collected import Collected
 Kind = Literal["history", "run"]
 
 
-def result(value: float = 1.0, test: str = "a", **said: Any) -> Result:
+def result(value: float = 1.0, test: str = "a", **stated: Any) -> Result:
     """Return a result of a test, with what else a file says about it."""
-    return Result(SeriesId("", "", "", test, ""), value, "here", **said)
+    return Result(SeriesId("", "", "", test, ""), value, **stated)
 
 
 def collected(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from barograph.series import Direction
 from barograph.sources import formats
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import (
     HEAD,
     NO_ORDER,
@@ -21,6 +20,7 @@ from barograph.sources.formats.base import (
     ResultBatch,
     Sample,
 )
+from barograph.sources.report import Skip
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -64,7 +64,7 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
 
 
 def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]) -> list[Result]:
-    """Return the results among what a format yields; those of batches have no place."""
+    """Return the results among what a format yields."""
     actual = []
     for entry in entries:
         if isinstance(entry, Result):
@@ -74,7 +74,6 @@ def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]
                 Result(
                     entry.series[owner],
                     float(entry.values[i]),
-                    "",
                     entry.units[i],
                     Direction(entry.directions[owner]),
                     None if entry.orders[i] == NO_ORDER else int(entry.orders[i]),

@@ -10,9 +10,9 @@ from barograph.candidates import Candidates
 from barograph.history import History
 from barograph.repeats import Results, combine
 from barograph.series import SeriesId, Verdict
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, NO_POINT, candidates_of
+from barograph.sources.report import Skip
 from tests.sources.formats.collecting import collected, result
 
 REAL, NOISE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE

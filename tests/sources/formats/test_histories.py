@@ -10,7 +10,6 @@ import pytest
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Verdict
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import (
     asv,
@@ -32,7 +31,8 @@ from barograph.sources.formats.base import (
     Sample,
 )
 from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
-from barograph.sources.formats.nodes import project_of_url
+from barograph.sources.formats.urls import project_of_url
+from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES, all_formats, as_input, read_all, results_of
 
 FORMATS = all_formats()
@@ -96,8 +96,8 @@ ALERT = {"id": 5, "status": 4, "series_signature": SIGNED}
         ("codespeed", [POST | {"lessisbetter": "maybe"}], "[0].lessisbetter"),
         ("codespeed", [POST | {"revision_date": 10**30}], "[0].revision_date"),
         ("graphite", [{"target": "a", "datapoints": [[1, 2, 3]]}], "[0].datapoints[0]"),
-        ("graphite", [{"target": "a", "datapoints": [["1", 2]]}], "[0].datapoints[0]"),
-        ("graphite", {"error": "no"}, "targets"),
+        ("graphite", [{"target": "a", "datapoints": [["1", 2]]}], "[0].datapoints[0][0]"),
+        ("graphite", {"error": "no"}, "(file)"),
         ("metric-records", [{"metrics": 3}], "[0].metrics"),
         ("metric-records", [{"metrics": {}, "time": "soon"}], "[0].time"),
         ("metric-records", [{"metrics": {"a": {"value": 1, "unit": 2}}}], "[0].metrics.a.unit"),

@@ -12,8 +12,9 @@ import pytest
 
 from barograph.errors import ConfigError, DataError
 from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.locations import content_of, opened
+from barograph.sources.formats.locations import opened
 from barograph.sources.formats.read import read_files
 
 TABLE = b"test,value\na,1\n"

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats import dates, nodes, numbers
+from barograph.sources.formats import dates, numbers
 from barograph.sources.formats.base import decode_json
+from barograph.sources.formats.nodes import Node
 
 MOMENT = 1_706_220_908_000
 ANYTHING = st.recursive(
@@ -21,6 +22,11 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
     max_leaves=4,
 )
+
+
+def read_with(method: Callable[[Node], object]) -> Callable[[object, str], object]:
+    """Return a function that reads a value at a place with a method of its node."""
+    return lambda value, where: method(Node(value, where))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +76,12 @@ def test_what_is_not_a_time_is_an_error_with_its_place(value: object) -> None:
         (numbers.number, None, "is missing"),
         (numbers.number, float("inf"), "is not finite"),
         (numbers.number, 10**400, "is not finite"),
-        (nodes.text, 3, "is not text"),
-        (nodes.text, "\ud800", "is not valid text"),
-        (nodes.text, None, "is missing"),
-        (nodes.mapping, [], "is not an object"),
-        (nodes.array, {}, "is not an array"),
-        (nodes.label, {}, "is not text"),
+        (read_with(Node.text), 3, "is not text"),
+        (read_with(Node.text), "\ud800", "is not valid text"),
+        (read_with(Node.text), None, "is missing"),
+        (read_with(Node.mapping), [], "is not an object"),
+        (read_with(Node.array), {}, "is not an array"),
+        (read_with(Node.label), {}, "is not text"),
     ],
 )
 def test_a_wrong_type_is_refused_with_the_reason(
@@ -87,25 +93,25 @@ def test_a_wrong_type_is_refused_with_the_reason(
 
 
 def test_arguments_are_sorted_texts() -> None:
-    read = nodes.arguments({"size": 8.0, "fast": True, "codec": "lz4"}, "params")
+    read = Node({"size": 8.0, "fast": True, "codec": "lz4"}, "params").arguments()
     assert read == (("codec", "lz4"), ("fast", "true"), ("size", "8"))
 
 
 def test_a_nested_argument_is_refused_with_its_key() -> None:
     with pytest.raises(FieldError) as raised:
-        nodes.arguments({"shape": [1, 2]}, "params")
+        Node({"shape": [1, 2]}, "params").arguments()
     assert raised.value.field == "params.shape"
 
 
 def test_a_long_key_is_cut_in_a_place() -> None:
-    assert len(nodes.at("entries", "x" * 500)) < 100
+    assert len(Node({}, "entries")["x" * 500].where) < 100
 
 
 @given(ANYTHING)
 def test_every_value_is_read_or_refused(value: Any) -> None:
-    for read in (numbers.number, nodes.text, nodes.mapping, nodes.array, nodes.label):
+    for read in (Node.number, Node.text, Node.mapping, Node.array, Node.label):
         with contextlib.suppress(FieldError):
-            read(value, "here")
+            read(Node(value, "here"))
     with contextlib.suppress(FieldError):
         actual = dates.time_ms(value, "here")
         assert actual == UNKNOWN_TIME or TIME_RANGE[0] <= actual <= TIME_RANGE[1]

@@ -12,12 +12,12 @@ import pytest
 
 from barograph.errors import DataError, SourceError
 from barograph.series import Direction
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava
 from barograph.sources.formats.base import InputFile, Note, Result, ResultBatch
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
+from barograph.sources.report import Skip
 from tests.shared import PATIENCE
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
 from tests.sources.formats.samples import results_of

@@ -10,7 +10,6 @@ import pytest
 
 from barograph.errors import DataError
 from barograph.series import Direction
-from barograph.sources.base import Skip
 from barograph.sources.formats import (
     benchmarkdotnet,
     catch2,
@@ -26,6 +25,7 @@ from barograph.sources.formats import (
 from barograph.sources.formats.base import Format, InputFile, Result, decode_json
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
+from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES
 
 
@@ -58,9 +58,9 @@ def test_line_in_an_error_counts_blank_lines_and_lines_in_cells() -> None:
     header = "Type,Name,Request Count,Failure Count,Median Response Time,95%,Requests/s,Failures/s"
     rows = ["", "", header, '"GET","/a', 'b",5,0,12,30,1.5,0', "GET,/c,5,0,fast,30,1.5,0"]
     loaded = read(locust.FORMAT, "\n".join(rows))
-    assert [entry.where for entry in loaded if isinstance(entry, Result)] == ["line 4"] * 4
+    assert [entry.value for entry in loaded if isinstance(entry, Result)] == [12, 30, 1.5, 0]
     [skip] = [entry for entry in loaded if isinstance(entry, Skip)]
-    assert (skip.field, skip.value) == ("line 6: Median Response Time", "fast")
+    assert (skip.field, skip.value) == ("line 6.Median Response Time", "fast")
 
 
 def test_csv_of_benchmarkdotnet_in_another_culture() -> None:
@@ -79,7 +79,7 @@ def test_csv_of_benchmarkdotnet_in_another_culture() -> None:
     assert graft.value == pytest.approx(1_234_500)
     assert graft.unit == "ns"
     assert (allocated.value, allocated.unit) == (1536, "B")
-    assert (prune.value, prune.where) == (3, "line 3.Mean")
+    assert prune.value == 3
     assert (skip.field, skip.reason) == ("line 4.Mean", "is not a time")
 
 

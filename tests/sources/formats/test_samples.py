@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Judgement, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.registry import JSON_ONLY, recognise
+from barograph.sources.report import Skip
 from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,

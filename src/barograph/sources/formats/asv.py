@@ -17,7 +17,6 @@ import msgspec
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -28,6 +27,7 @@ from barograph.sources.formats.base import (
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 FOLDERS = (".", "results", ".asv/results")  # where a project keeps its results

@@ -18,7 +18,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
-from barograph.sources.base import Skip
+from barograph.sources.report import Skip
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
@@ -82,7 +82,6 @@ class Result(NamedTuple):
     Attributes:
         series: The identity. Labels that the file does not name are empty.
         value: A finite number.
-        where: The place in the file, for messages: "line 3" or "benchmarks[2].stats.median".
         unit: Unit of the value, such as "ms" or "ops/s"; empty if unknown.
         direction: The direction that the file states. Without one the unit decides, if known.
         order: The position in the history, if the file numbers its results.
@@ -95,7 +94,6 @@ class Result(NamedTuple):
 
     series: SeriesId
     value: float
-    where: str
     unit: str = ""
     direction: Direction = Direction.UNKNOWN
     order: int | None = None

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 VALUES = {"value", "lower_value", "upper_value"}
 # The measures that Bencher defines, with their units.
@@ -55,7 +55,7 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
                 yield value.skip(file, "value is missing")
                 continue
             series = SeriesId("", "", "", name, measure)
-            yield Result(series, value.number(), values.where, unit, direction)
+            yield Result(series, value.number(), unit, direction)
 
 
 FORMAT = Format("bencher", "Bencher Metric Format (BMF): the JSON of one run", "run", matches, read)

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from barograph.series import UNKNOWN_TIME, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import LOWER, csv_rows, each, head_text
@@ -21,6 +20,7 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.units import conversion
+from barograph.sources.report import Skip
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"
@@ -84,14 +84,14 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
     if nanoseconds is None:
         raise FieldError(cell.where, cell.value, "is not a time")
     series = SeriesId("", job, task, test, "mean", args)
-    yield Result(series, value * nanoseconds, cell.where, "ns", LOWER)
+    yield Result(series, value * nanoseconds, "ns", LOWER)
     allocated = row["Allocated"]
     if not is_missing(allocated.value):
         value, unit = measured(allocated.text(), allocated.where, decimal_comma=decimal_comma)
         if (unit or "B") not in SIZES:
             raise FieldError(allocated.where, allocated.value, "is not a size")
         series = SeriesId("", job, task, test, "allocated", args)
-        yield Result(series, value * SIZES[unit or "B"], allocated.where, "B", LOWER)
+        yield Result(series, value * SIZES[unit or "B"], "B", LOWER)
 
 
 def _time(title: str) -> int:
@@ -113,11 +113,11 @@ def _results(time: int, benchmark: Node) -> Iterator[Result]:
     statistics.mapping()
     variant, task, test, args = _labels(benchmark)
     series = SeriesId("", variant, task, test, "median", args)
-    yield Result(series, *statistics["Median"].measured(), "ns", LOWER, time=time)
+    yield Result(series, statistics["Median"].number(), "ns", LOWER, time=time)
     allocated = benchmark.get("Memory", {})["BytesAllocatedPerOperation"]
     if allocated.value is not None:
         series = SeriesId("", variant, task, test, "allocated", args)
-        yield Result(series, *allocated.measured(), "B", LOWER, time=time)
+        yield Result(series, allocated.number(), "B", LOWER, time=time)
 
 
 def _labels(benchmark: Node) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:

@@ -10,9 +10,9 @@ import numpy as np
 from barograph.candidates import Candidates
 from barograph.history import History
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
-from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.collected import Collected
+from barograph.sources.report import Place, Skip
 from barograph.texts import Texts
 
 NO_POINT = "no such point"

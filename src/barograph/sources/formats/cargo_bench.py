@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node, text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
+from barograph.sources.report import Skip
 
 BEFORE, BETWEEN = "test ", " ... bench: "
 RESULT = re.compile(r" *([\d,.]+) (\S+)/iter \(\+/- [\d,.]+\)(?: = ([\d,.]+) MB/s)?\s*")
@@ -46,12 +46,11 @@ def _benchmarks(file: InputFile) -> Iterator[Node]:
 
 def _results(entry: Node) -> Iterator[Result]:
     task, name, time, unit, throughput = entry.value
-    where = entry.where
-    series = SeriesId("", "", task, text(name, where), "time")
-    yield Result(series, numeric(time, where), where, unit, LOWER)
+    series = SeriesId("", "", task, name, "time")
+    yield Result(series, numeric(time, entry.where), unit, LOWER)
     if throughput:
         series = SeriesId("", "", task, name, "throughput")
-        yield Result(series, numeric(throughput, where), where, "MB/s", HIGHER)
+        yield Result(series, numeric(throughput, entry.where), "MB/s", HIGHER)
 
 
 FORMAT = Format("cargo-bench", "Rust's built-in harness: cargo bench > FILE", "run", matches, read)

@@ -11,12 +11,12 @@ from xml.parsers import expat
 
 from barograph.errors import DataError
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node, text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
+from barograph.sources.report import Skip
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)
@@ -44,8 +44,8 @@ def _results(benchmark: Node) -> Iterator[Result]:
     (path, name, mean, unit), where = benchmark.value, benchmark.where
     if not unit:
         raise FieldError(where, mean, "the benchmark failed")
-    series = SeriesId("", "", "/".join(path), text(name or None, where), "mean")
-    yield Result(series, numeric(mean, where), where, unit, LOWER)
+    series = SeriesId("", "", "/".join(path), Node(name or None, where).text(), "mean")
+    yield Result(series, numeric(mean, where), unit, LOWER)
 
 
 class _Reader:

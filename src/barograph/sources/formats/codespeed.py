@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
+from barograph.sources.report import Skip
 
 LABELS = ("project", "environment", "executable", "benchmark")
 SERIES = (*LABELS, "units", "lessisbetter")
@@ -41,8 +41,7 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
             continue
         series, unit, direction = _cached(series_of, SERIES, _series, result)
         commit, time, branch = _cached(revision_of, REVISION, _revision, result)
-        measured = value.numeric(), result.where
-        yield Result(series, *measured, unit, direction, None, commit, time, "", branch)
+        yield Result(series, value.numeric(), unit, direction, None, commit, time, "", branch)
 
 
 def _cached(

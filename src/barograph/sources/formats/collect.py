@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from barograph.errors import DataError
 from barograph.series import Floats, SeriesId
-from barograph.sources.base import Skip, shortened
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
@@ -25,7 +24,7 @@ from barograph.sources.formats.base import (
     ResultBatch,
 )
 from barograph.sources.formats.collected import Collected, ReadFile
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Skip, shortened
 from barograph.texts import Texts
 
 CHUNK = 1 << 15  # results that are kept as Python objects

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from barograph.errors import DataError
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
 from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node, text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 ESTIMATES = "new/estimates.json"
 BIGGEST = 1 << 20  # bytes of one file of the folder
@@ -56,8 +56,8 @@ def _estimates(folder: Path) -> Iterator[Path]:
 def _of_folder(path: Node) -> Iterator[Result]:
     estimates = Node(_decoded(path.value), f"{path.where}/{ESTIMATES}: ")
     benchmark = Node(_decoded(path.value.with_name("benchmark.json")), path.where)
-    value, place = estimates["median"]["point_estimate"].measured()
-    yield Result(_identity(benchmark), value, place, "ns", LOWER)
+    median = estimates["median"]["point_estimate"].number()
+    yield Result(_identity(benchmark), median, "ns", LOWER)
 
 
 def _decoded(path: Path) -> object:
@@ -89,7 +89,7 @@ def _message(line: Node, name: str) -> Iterator[Result]:
     series = SeriesId("", "", "", message["id"].text(), "median")
     median = message["median"]
     unit = Node(median["unit"].value or message["unit"].value or "ns", f"{line.where}: unit").text()
-    yield Result(series, *median["estimate"].measured(), unit, LOWER)
+    yield Result(series, median["estimate"].number(), unit, LOWER)
 
 
 def _lines(file: InputFile) -> Iterator[Node]:
@@ -105,8 +105,8 @@ def _lines(file: InputFile) -> Iterator[Node]:
 
 def _of_text(entry: Node) -> Iterator[Result]:
     name, time, unit = entry.value
-    series = SeriesId("", "", "", text(name, entry.where), "time")
-    yield Result(series, numeric(time, entry.where), entry.where, unit, LOWER)
+    series = SeriesId("", "", "", Node(name, entry.where).text(), "time")
+    yield Result(series, numeric(time, entry.where), unit, LOWER)
 
 
 TITLE = "criterion.rs: the folder target/criterion, or cargo criterion --message-format json"

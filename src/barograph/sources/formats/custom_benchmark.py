@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import HIGHER, LOWER, each
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
 ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter")}
@@ -33,14 +32,11 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
 
 def _results(entry: Node) -> Iterator[Result]:
     series = SeriesId("", "", "", entry["name"].text(), "")
-    unit, measured = entry["unit"].text(), entry["value"]
-    if isinstance(measured.value, str):
-        measured.value = numeric(measured.value, measured.where)
     # Forks of the action read the direction that an entry states.
     directions = {True: HIGHER, False: LOWER}
     bigger = entry["biggerIsBetter"].value
     direction = directions[bigger] if isinstance(bigger, bool) else Direction.UNKNOWN
-    yield Result(series, *measured.measured(), unit, direction)
+    yield Result(series, entry["value"].numeric(), entry["unit"].text(), direction)
 
 
 TITLE = "github-action-benchmark: an array of name, unit and value (customSmallerIsBetter)"

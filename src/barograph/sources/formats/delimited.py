@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from barograph.errors import DataError
-from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import UTF_16, InputFile
+from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
 from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.roles import KNOWN, canonical
-from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
 from barograph.sources.formats.wide import WIDE, WideCells
+from barograph.sources.report import Place, Skip
 
 DELIMITERS = (",", ";", "\t", "|")
 COMMENT = "#"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from barograph.series import Direction
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Result, Sample
-from barograph.sources.formats.nodes import Node, skipped
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 LONGEST = 4_000  # characters of a line of text that may hold a result
@@ -54,7 +54,7 @@ def each(
         try:
             yield from read(entry)
         except FieldError as error:
-            yield skipped(file, error.field, error.value, error.reason)
+            yield Node(error.value, error.field).skip(file, error.reason)
 
 
 def has_places(*required: str) -> Callable[[Sample], bool]:

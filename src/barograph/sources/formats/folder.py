@@ -16,7 +16,6 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, identity_of, verdict_of
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
@@ -27,10 +26,12 @@ from barograph.sources.formats.cells import (
     numbers,
     orders,
 )
+from barograph.sources.formats.chunks import Chunk
+from barograph.sources.formats.content import content_of
 from barograph.sources.formats.dates import DateParser
-from barograph.sources.formats.locations import content_of
-from barograph.sources.formats.nodes import direction
-from barograph.sources.formats.rows import Chunk, read_rows
+from barograph.sources.formats.rows import read_rows
+from barograph.sources.formats.units import stated_direction
+from barograph.sources.report import Skip
 from barograph.texts import Texts
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".jsonl")
@@ -117,7 +118,9 @@ def _series_row(row: dict[str, Any]) -> _SeriesRow:
         fields["args"] = None
     if not isinstance(fields["args"], dict):
         raise FieldError("args", args, "args is not a JSON object")
-    return _SeriesRow(identity_of(fields), direction(label(row.get("direction"), ""), "direction"))
+    return _SeriesRow(
+        identity_of(fields), stated_direction(label(row.get("direction"), ""), "direction")
+    )
 
 
 def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[ResultBatch | Skip]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -19,8 +18,10 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
-from barograph.sources.formats.nodes import Node, project_of_url
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.urls import project_of_url
+from barograph.sources.report import Skip
 
 ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
@@ -91,7 +92,7 @@ def _entry(
         direction = directions.get(unit)
         if direction is None:
             direction = directions[unit] = direction_of(tool, unit)
-        yield Result(series, value.numeric(), bench.where, unit, direction, None, commit, time)
+        yield Result(series, value.numeric(), unit, direction, None, commit, time)
 
 
 def _commit(entry: Node) -> tuple[str, int]:

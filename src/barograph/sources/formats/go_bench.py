@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
-from barograph.sources.formats.nodes import Node, text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
+from barograph.sources.report import Skip
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")
@@ -58,7 +58,7 @@ def _unit(line: str) -> dict[str, Direction]:
 def _results(line: Node) -> Iterator[Result]:
     fields, settings, directions, run = line.value
     where, package = line.where, settings.get("pkg", "")
-    test, args = _identity(text(fields[0], where))
+    test, args = _identity(fields[0])
     platform = "/".join(settings[name] for name in ("goos", "goarch") if name in settings)
     branch, commit = settings.get("branch", ""), settings.get("commit", "").partition(" ")[0]
     time = time_ms(settings.get("commit-time"), where) if commit else UNKNOWN_TIME
@@ -66,7 +66,7 @@ def _results(line: Node) -> Iterator[Result]:
         series = SeriesId("", platform, package, test, unit, args)
         direction = directions.get(unit, Direction.UNKNOWN)
         measured = numeric(value, where)
-        yield Result(series, measured, where, unit, direction, None, commit, time, run, branch)
+        yield Result(series, measured, unit, direction, None, commit, time, run, branch)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -12,14 +12,12 @@ from functools import partial
 from typing import Any
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, each, stable_machine
-from barograph.sources.formats.nodes import Node, at, text
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")
 # Numbers of an entry that are not counters of the user.
@@ -44,7 +42,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     document = Node(file.json())
     context = document.get("context", {})
     machine = stable_machine(context.get("host_name", "").text())
-    time = time_ms(context["date"].value, "context.date")
+    time = context["date"].time()
     entries = _chosen(list(document["benchmarks"].entries()))
     yield from each(file, entries, partial(_results, machine, time))
 
@@ -78,27 +76,26 @@ def _kind(entry: dict[str, Any]) -> str:
 
 
 def _results(machine: str, time: int, benchmark: Node) -> Iterator[Result]:
-    entry, where = benchmark.mapping(), benchmark.where
+    entry = benchmark.mapping()
     if entry.get("error_occurred") or entry.get("skipped"):
         message = entry.get("error_message") or entry.get("skip_message")
-        raise FieldError(where, message, "the benchmark failed")
-    test, args = _identity(text(entry.get("run_name") or entry.get("name"), at(where, "name")))
+        raise FieldError(benchmark.where, message, "the benchmark failed")
+    test, args = _identity(benchmark["run_name" if entry.get("run_name") else "name"].text())
     repeated = _kind(entry) == "iteration" and entry.get("repetitions") not in (None, 1)
     run = str(entry.get("repetition_index", "")) if repeated else ""
     time_unit = benchmark.get("time_unit", "ns").text()
-    for measurement, value in entry.items():
+    for measurement, value in benchmark.items():
         if measurement in TIMES:
             unit, direction = time_unit, LOWER
-        elif measurement in FIELDS or type(value) not in (int, float):
+        elif measurement in FIELDS or type(value.value) not in (int, float):
             continue
         elif measurement.endswith("_per_second"):
             unit, direction = f"{measurement[:-11]}/s", HIGHER
         else:
             unit = MEMORY.get(measurement, "")
             direction = LOWER if measurement in MEMORY else Direction.UNKNOWN
-        place = at(where, measurement)
-        series = SeriesId("", machine, "", test, text(measurement, place), args)
-        yield Result(series, number(value, place), place, unit, direction, time=time, run=run)
+        series = SeriesId("", machine, "", test, measurement, args)
+        yield Result(series, value.number(), unit, direction, time=time, run=run)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -17,9 +17,8 @@ from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import NO_ORDER, Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import SIZE, finite_numbers
-from barograph.sources.formats.dates import SECONDS, time_ms
-from barograph.sources.formats.nodes import array, mapping, text
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.dates import SECONDS
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.texts import Texts
 
@@ -31,16 +30,14 @@ class Target(NamedTuple):
 
     Attributes:
         series: The identity.
-        points: The decoded data points.
-        where: Their place.
+        points: The data points.
         direction: Which way is better.
         unit: The unit, if known.
         scale: A factor for the values.
     """
 
     series: SeriesId
-    points: list[Any]
-    where: str
+    points: Node
     direction: Direction = Direction.UNKNOWN
     unit: str = ""
     scale: float = 1.0
@@ -58,12 +55,8 @@ def read(file: InputFile) -> Iterator[ResultBatch]:
 
 
 def _targets(file: InputFile) -> Iterator[Target]:
-    for index, item in enumerate(array(file.json(), "targets")):
-        where = f"[{index}]"
-        target = mapping(item, where)
-        name = text(target.get("target"), f"{where}.target")
-        points = array(target.get("datapoints"), f"{where}.datapoints")
-        yield Target(SeriesId("", "", "", name, ""), points, f"{where}.datapoints")
+    for target in Node(file.json()).entries():
+        yield Target(SeriesId("", "", "", target["target"].text(), ""), target["datapoints"])
 
 
 def batches(targets: Iterable[Target]) -> Iterator[ResultBatch]:
@@ -72,7 +65,7 @@ def batches(targets: Iterable[Target]) -> Iterator[ResultBatch]:
     size = row = 0
     for target in targets:
         waiting.append(target)
-        size += len(target.points)
+        size += len(target.points.array())
         if size >= SIZE:
             yield _batch(waiting, row)
             waiting, row, size = [], row + size, 0
@@ -80,10 +73,10 @@ def batches(targets: Iterable[Target]) -> Iterator[ResultBatch]:
 
 
 def _batch(targets: list[Target], first_row: int) -> ResultBatch:
-    counts = [len(target.points) for target in targets]
-    sound = _sound(list(chain.from_iterable(target.points for target in targets)))
+    counts = [len(target.points.array()) for target in targets]
+    sound = _sound(list(chain.from_iterable(target.points.array() for target in targets)))
     if sound is None:
-        checked = [_checked(target.points, target.where) for target in targets]
+        checked = [_checked(target.points) for target in targets]
         counts = [len(values) for values, _ in checked]
         values = np.array([value for values, _ in checked for value in values], dtype=np.float64)
         times = np.array([time for _, times in checked for time in times], dtype=np.int64)
@@ -124,17 +117,16 @@ def _sound(points: list[Any]) -> tuple[Floats, Ints] | None:
     return values, seconds * 1000
 
 
-def _checked(points: list[Any], where: str) -> tuple[list[float], list[int]]:
+def _checked(points: Node) -> tuple[list[float], list[int]]:
     """Return values and times of points without the gaps, or name the first invalid point."""
     values, times = [], []
-    for index, point in enumerate(points):
-        here = f"{where}[{index}]"
-        if not isinstance(point, list) or len(point) != POINT:
-            raise FieldError(here, point, "is not a value and a time")
-        value, moment = point
-        if value is not None:
-            values.append(number(value, here))
-            times.append(time_ms(moment, here))
+    for point in points.entries():
+        if not isinstance(point.value, list) or len(point.value) != POINT:
+            raise FieldError(point.where, point.value, "is not a value and a time")
+        value, moment = point.entries()
+        if value.value is not None:
+            values.append(value.number())
+            times.append(moment.time())
     return values, times
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from statistics import median
 
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.entries import LOWER, each, has_places
 from barograph.sources.formats.nodes import Node
+from barograph.sources.report import Skip
 
 matches = has_places("/results/*/command", "/results/*/mean")
 
@@ -27,12 +27,12 @@ def _results(entry: Node) -> Iterator[Result]:
         raise FieldError(codes.where, failed, "the command failed")
     command, args = entry["command"].text(), entry.get("parameters", {}).arguments()
     series = SeriesId("", "", "", command, "median", args)
-    yield Result(series, *entry["median"].measured(), "s", LOWER)
+    yield Result(series, entry["median"].number(), "s", LOWER)
     memory = entry.get("memory_usage_byte", [])
-    sizes = [Node(size.value, memory.where).measured()[0] for size in memory.entries()]
+    sizes = [size.number() for size in memory.entries()]
     if sizes:
         series = SeriesId("", "", "", command, "memory", args)
-        yield Result(series, median(sizes), memory.where, "B", LOWER)
+        yield Result(series, median(sizes), "B", LOWER)
 
 
 FORMAT = Format("hyperfine", "hyperfine: hyperfine --export-json FILE", "run", matches, read)

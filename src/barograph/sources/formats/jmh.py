@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.entries import HIGHER, LOWER, each, has_places
-from barograph.sources.formats.nodes import Node, array
-from barograph.sources.formats.numbers import number
+from barograph.sources.formats.nodes import Node
+from barograph.sources.report import Skip
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}
 ALLOCATION = "gc.alloc.rate.norm"
@@ -41,10 +40,8 @@ def _results(benchmark: Node) -> Iterator[Result]:
     yield from _metric(primary, series)
     if mode == "sample":
         yield from _percentiles(primary, series)
-    others = benchmark.get("secondaryMetrics", {})
-    for key in others.mapping():
-        name = Node(key, others.where).text().lstrip("\u00b7+").strip()
-        metric = others[key]
+    for key, metric in benchmark.get("secondaryMetrics", {}).items():
+        name = key.lstrip("\u00b7+").strip()
         if _is_followed(name, metric.value):
             yield from _metric(metric, _renamed(series, name))
 
@@ -59,20 +56,19 @@ def _is_followed(name: str, metric: object) -> bool:
 def _metric(metric: Node, series: SeriesId) -> Iterator[Result]:
     unit = metric["scoreUnit"].text()
     direction = _direction(unit, series.measurement)
-    forks = _forks(metric) or [metric["score"].measured()]
-    for index, (score, where) in enumerate(forks):
+    forks = _forks(metric) or [metric["score"].number()]
+    for index, score in enumerate(forks):
         run = str(index) if len(forks) > 1 else ""
-        yield Result(series, score, where, unit, direction, run=run)
+        yield Result(series, score, unit, direction, run=run)
 
 
-def _forks(metric: Node) -> list[tuple[float, str]]:
+def _forks(metric: Node) -> list[float]:
     """Return the mean of each fork's iterations; empty if the file lacks any."""
     forks = list(metric.get("rawData", []).entries())
-    rows = [array(fork.value, fork.where) for fork in forks]
-    if not all(rows):
+    if not all(fork.array() for fork in forks):
         return []
-    means = [fmean([number(value, fork.where) for value in fork.value]) for fork in forks]
-    return [(number(mean, fork.where), fork.where) for mean, fork in zip(means, forks, strict=True)]
+    means = (fmean([value.number() for value in fork.entries()]) for fork in forks)
+    return [Node(mean, fork.where).number() for mean, fork in zip(means, forks, strict=True)]
 
 
 def _percentiles(metric: Node, series: SeriesId) -> Iterator[Result]:
@@ -81,7 +77,7 @@ def _percentiles(metric: Node, series: SeriesId) -> Iterator[Result]:
     for key, name in PERCENTILES.items():
         percentile = percentiles[key]
         if type(percentile.value) in (int, float):
-            yield Result(_renamed(series, name), *percentile.measured(), unit, LOWER)
+            yield Result(_renamed(series, name), percentile.number(), unit, LOWER)
 
 
 def _renamed(series: SeriesId, measurement: str) -> SeriesId:

@@ -15,7 +15,6 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     EndsEarlyError,
@@ -25,10 +24,10 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
-from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
-from barograph.sources.formats.nodes import Node, at, mapping
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 PHASES = {
     f"http_req_{phase}"
@@ -53,33 +52,30 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median and 95th percentile of times, and the rates."""
     try:
-        document = mapping(file.json(), "")
+        summary = Node(file.json())
     except EndsEarlyError:
         raise
     except DataError:  # lines of points
-        document = {}
-    if not document or "metric" in document:
+        summary = Node({})
+    if not summary.mapping() or "metric" in summary:
         yield from _points(file)
         return
-    summary, time = Node(document), UNKNOWN_TIME
+    time = UNKNOWN_TIME
     if "results" in summary:
-        time = time_ms(summary.get("metadata", {})["generatedAt"].value, "metadata.generatedAt")
+        time = summary.get("metadata", {})["generatedAt"].time()
         metrics = list(summary["results"]["metrics"].entries())
     else:
-        named = summary["metrics"]
         metrics = [
-            Node(named[name].mapping() | {"name": name}, at("metrics", name))
-            for name in named.mapping()
+            Node(metric.mapping() | {"name": name}, metric.where)
+            for name, metric in summary["metrics"].items()
         ]
     yield from each(file, metrics, partial(_metric, time))
 
 
 def _metric(time: int, metric: Node) -> Iterator[Result]:
     """Read a metric: its values are in an object of their own, or beside its name."""
-    full = metric["name"].text()
-    values = mapping(metric.mapping().get("values", metric.value), at(metric.where, "values"))
-    is_time = metric["contains"].value == "time"
-    yield from _values(full, Node(values, metric.where), time, is_time)
+    values = metric["values"] if metric["values"].value is not None else metric
+    yield from _values(metric["name"].text(), values, time, metric["contains"].value == "time")
 
 
 def _values(full: str, values: Node, time: int, is_time: bool) -> Iterator[Result]:
@@ -101,7 +97,7 @@ def _values(full: str, values: Node, time: int, is_time: bool) -> Iterator[Resul
         followed = [(key, "share", "", RATES.get(test, Direction.UNKNOWN))]
     for key, measurement, unit, better in followed:
         series = SeriesId("", "", "", test, measurement.replace("p(95)", "p95"), args)
-        yield Result(series, *values[key].measured(), unit, better, time=time)
+        yield Result(series, values[key].number(), unit, better, time=time)
 
 
 def _identity(full: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -136,18 +132,16 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
         if not line.value.strip():
             return
         content = decode_json(line.value, f"{file.name}: {line.where}")
-        if not mapping(content, line.where):
-            return
         entry = Node(content, f"{line.where}: ")
-        name = entry["metric"].text()
-        data = Node(entry["data"].mapping(), entry.where)
-        if content.get("type") == "Metric":
+        if not entry.mapping():
+            return
+        name, data = entry["metric"].text(), entry["data"]
+        if entry["type"].value == "Metric":
             metrics[name] = _Points(data["type"].text(), data.get("contains", "").text())
         elif name not in metrics:
-            raise FieldError(f"{entry.where}metric", name, "was not declared")
+            raise FieldError(entry["metric"].where, name, "was not declared")
         else:
-            value, _ = data["value"].measured()
-            metrics[name].add(value, time_ms(data["time"].value, f"{entry.where}time"))
+            metrics[name].add(data["value"].number(), data["time"].time())
         yield from ()
 
     yield from each(file, lines_of(file, file.options.max_bytes), add)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each, head_text
-from barograph.sources.formats.nodes import Node, at
-from barograph.sources.formats.numbers import number, numeric
+from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 HEADER = "Type,Name,Request Count,Failure Count,"
 # Column, measurement, unit, direction. Old versions name the first column differently.
@@ -44,9 +43,8 @@ def _row(row: Node) -> Iterator[Result]:
     if row.get("Request Count", "").value.strip() == "0":
         raise FieldError(row.where, row["Name"].value, "no requests")
     for column, measurement, unit, better in COLUMNS:
-        value = numeric(row.get(column, "").value, f"{row.where}: {column}")
-        series = _series(row["Name"], row["Type"], measurement)
-        yield Result(series, value, row.where, unit, better)
+        value = row.get(column, "").numeric()
+        yield Result(_series(row["Name"], row["Type"], measurement), value, unit, better)
 
 
 def _series(name: Node, method: Node, measurement: str) -> SeriesId:
@@ -57,29 +55,25 @@ def _series(name: Node, method: Node, measurement: str) -> SeriesId:
 
 def _entry(stats: Node) -> Iterator[Result]:
     """Read an entry of the JSON, which holds a histogram of the response times."""
-    count, where = stats["num_requests"].measured()
+    count = stats["num_requests"].number()
     if count <= 0:
-        raise FieldError(where, count, "no requests")
-    started, start = stats["start_time"].measured()
-    ended, _ = stats["last_request_timestamp"].measured()
-    failures, _ = stats["num_failures"].measured()
+        raise FieldError(stats["num_requests"].where, count, "no requests")
+    started, ended = stats["start_time"].number(), stats["last_request_timestamp"].number()
+    failures = stats["num_failures"].number()
     histogram = _histogram(stats["response_times"])
     values = [_quantile(histogram, 0.5), _quantile(histogram, 0.95)]
     if ended > started:
         values += [count / (ended - started), failures / (ended - started)]
-    time = time_ms(started, start) if started > FIRST_TIME else UNKNOWN_TIME
+    time = stats["start_time"].time() if started > FIRST_TIME else UNKNOWN_TIME
     for (_, measurement, unit, better), value in zip(COLUMNS, values, strict=False):
         series = _series(stats["name"], stats["method"], measurement)
-        measured = Node(value, at(stats.where, measurement)).measured()
-        yield Result(series, *measured, unit, better, time=time)
+        measured = Node(value, stats, measurement).number()
+        yield Result(series, measured, unit, better, time=time)
 
 
 def _histogram(times: Node) -> list[tuple[float, float]]:
     """Return the response times in order, each with its count."""
-    pairs = [
-        (numeric(key, times.where), number(value, times.where))
-        for key, value in times.mapping().items()
-    ]
+    pairs = [(numeric(key, count.where), count.number()) for key, count in times.items()]
     if not any(count > 0 for _, count in pairs):
         raise FieldError(times.where, None, "is empty")
     return sorted(pairs)

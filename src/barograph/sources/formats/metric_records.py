@@ -12,14 +12,15 @@ from math import isfinite
 from typing import Any
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
-from barograph.sources.formats.nodes import Node, project_of_url
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import KEYS, records
+from barograph.sources.formats.urls import project_of_url
+from barograph.sources.report import Skip
 
 MAPS = ("metrics", "records")
 # What records call their fields.

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from math import isfinite
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
-from barograph.sources.formats.nodes import Node, project_of_url
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
+from barograph.sources.formats.urls import project_of_url
+from barograph.sources.report import Skip
 
 COMMITS = ("git_commit", "commit", "revision", "sha")
 TESTS = ("test_name", "test", "benchmark")

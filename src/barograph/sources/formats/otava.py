@@ -15,23 +15,21 @@ Tests of the types `csv`, `graphite` and `json` are read; others are named and l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
 from barograph.errors import DataError
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
-from barograph.sources.formats.nodes import at, mapping, skipped, text
+from barograph.sources.formats.nodes import Node
+from barograph.sources.report import Skip
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
 LEVELS = 8  # of nested mappings that templates are merged in
-
-
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 
 
@@ -48,20 +46,19 @@ def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
 
     if file.content is None and file.path is not None:
         file = _opened(file, file.path)
-    config = mapping(decode_yaml(file.text(), file.name), "configuration")
+    config = Node(decode_yaml(file.text(), file.name))
     readable = False
     for name, test in _tests(config):
-        where = at("tests", name)
-        kind = text(test.get("type"), f"{where}.type")
+        kind = test["type"].text()
         if kind == "graphite":
             from barograph.sources.formats import otava_graphite
 
             yield from otava_graphite.read(file, config, name, test)
         elif kind in ("csv", "json"):
-            for path in _paths(file, test, where):
+            for path in _paths(file, test["file"]):
                 yield from _file(file, config, path, name, test)
         else:
-            yield skipped(file, f"{where}.type", kind, "test type is not supported")
+            yield test["type"].skip(file, "test type is not supported")
             continue
         readable = True
     if not readable:
@@ -80,11 +77,11 @@ def _opened(file: InputFile, folder: Path) -> InputFile:
 
 
 def _file(
-    file: InputFile, config: Mapping[str, Any], path: Path, name: str, test: Mapping[str, Any]
+    file: InputFile, config: Node, path: Path, name: str, test: Node
 ) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of one data file of a test."""
     data = InputFile.inside(path, f"{file.name}: {path.name}")
-    if test["type"] == "csv":
+    if test["type"].value == "csv":
         from barograph.sources.formats import otava_csv
 
         yield from otava_csv.read(data, config, name, test)
@@ -98,19 +95,18 @@ def _file(
             yield item
 
 
-def _tests(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _tests(config: Node) -> Iterator[tuple[str, Node]]:
     """Yield each test with the templates that it inherits merged in."""
-    templates = mapping(config.get("templates") or {}, "templates")
-    for name, settings in mapping(config.get("tests") or {}, "tests").items():
-        where = at("tests", str(name))
-        test = mapping(settings, where)
-        inherited = test.get("inherit") or []
+    templates = config.get("templates", {})
+    for name, test in config.get("tests", {}).items():
+        inherited = test.get("inherit", [])
+        names = inherited.value if isinstance(inherited.value, list) else [inherited.value]
         merged: dict[str, Any] = {}
-        for template in inherited if isinstance(inherited, list) else [inherited]:
+        for template in names:
             if not isinstance(template, str) or template not in templates:
-                raise FieldError(f"{where}.inherit", template, "is not one of the templates")
-            merged = _merged(merged, mapping(templates[template], at("templates", template)))
-        yield text(name, where), _merged(merged, test)
+                raise FieldError(inherited.where, template, "is not one of the templates")
+            merged = _merged(merged, templates[template].mapping())
+        yield name, Node(_merged(merged, test.mapping()), test.where)
 
 
 def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict[str, Any]:
@@ -127,11 +123,11 @@ def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict
     return result
 
 
-def _paths(file: InputFile, test: Mapping[str, Any], where: str) -> list[Path]:
+def _paths(file: InputFile, stated: Node) -> list[Path]:
     """Return the data files of a test, relative to the configuration, else to this folder."""
-    pattern = text(test.get("file"), f"{where}.file")
+    pattern = stated.text()
     if "\0" in pattern:
-        raise FieldError(f"{where}.file", pattern, "is not a path")
+        raise FieldError(stated.where, pattern, "is not a path")
     folders = [file.path.parent] if file.path is not None else []
     for folder in (*folders, Path()):
         path = folder / Path(pattern).expanduser()
@@ -141,7 +137,7 @@ def _paths(file: InputFile, test: Mapping[str, Any], where: str) -> list[Path]:
         names = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
         if names:
             return [Path(name) for name in names if Path(name).is_file()]
-    raise FieldError(f"{where}.file", pattern, "is not an existing file")
+    raise FieldError(stated.where, pattern, "is not an existing file")
 
 
 TITLE = "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read"

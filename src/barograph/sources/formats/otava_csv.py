@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from barograph.errors import DataError
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Note, ResultBatch
 from barograph.sources.formats.delimited import layout_of, read_delimited
-from barograph.sources.formats.nodes import array, at, label, mapping, text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.roles import Roles, ValueColumn
 from barograph.sources.formats.tables import TableReader
+from barograph.sources.report import Skip
 
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
 
 
 def read(
-    data: InputFile, config: Mapping[str, Any], name: str, test: Mapping[str, Any]
+    data: InputFile, config: Node, name: str, test: Node
 ) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of one CSV file.
 
@@ -36,11 +35,10 @@ def read(
     Raises:
         DataError: The file is not valid, or lacks a column.
     """
-    where = at("tests", name)
-    metrics = metrics_of(test, where, "column")
-    delimiter, quote = _dialect(config, test, where)
+    metrics = metrics_of(test, "column")
+    delimiter, quote = _dialect(config, test)
     data = replace(data, options=replace(data.options, delimiter=delimiter, quote=quote))
-    fields = _fields(data.name, layout_of(data).names, metrics, test, where)
+    fields = _fields(data.name, layout_of(data).names, metrics, test)
     chunks = read_delimited(data)
     first = next(chunks, None)
     if first is None or not metrics:
@@ -63,19 +61,18 @@ def read(
 
 
 def _fields(
-    name: str, header: Sequence[str], metrics: Sequence[Metric], test: Mapping[str, Any], where: str
+    name: str, header: Sequence[str], metrics: Sequence[Metric], test: Node
 ) -> dict[str, str]:
     """Return the columns of time, commit, branch and run.
 
     Raises:
         DataError: The header lacks a column that the test names.
     """
-    attributes = array(test.get("attributes") or [], f"{where}.attributes")
-    stated = [label(item, f"{where}.attributes") for item in attributes]
+    stated = [item.label() for item in test.get("attributes", []).entries()]
     needed = [metric.source for metric in metrics] + stated
     fields = {role: role for role in ("time", "branch", "run") if role in header}
-    if test.get("time_column") is not None:
-        fields["time"] = text(test["time_column"], f"{where}.time_column")
+    if test["time_column"].value is not None:
+        fields["time"] = test["time_column"].text()
         needed.append(fields["time"])
     known = set(header)
     missing = next((title for title in needed if title not in known), None)
@@ -85,14 +82,17 @@ def _fields(
     return fields if commit is None else fields | {"commit": commit}
 
 
-def _dialect(config: Mapping[str, Any], test: Mapping[str, Any], where: str) -> tuple[str, str]:
+def _dialect(config: Node, test: Node) -> tuple[str, str]:
     """Return the delimiter and the quote character; those of all files have priority."""
-    every = mapping(config.get("csv") or {}, "csv")
-    of_test = mapping(test.get("csv_options") or {}, f"{where}.csv_options")
-    delimiter = every.get("delimiter", of_test.get("delimiter", ","))
-    quote = of_test.get("quote_char", of_test.get("quotechar", '"'))
-    quote = every.get("quote_char", every.get("quotechar", quote))
-    for value, key in ((delimiter, "delimiter"), (quote, "quote_char")):
+    places = (config.get("csv", {}), test.get("csv_options", {}))
+
+    def character(keys: Sequence[str], default: str) -> str:
+        stated = [options[key] for options in places for key in keys if key in options]
+        if not stated:
+            return default
+        value = stated[0].value
         if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
-            raise FieldError(f"{where}.csv_options.{key}", value, "is not a single character")
-    return delimiter, quote
+            raise FieldError(stated[0].where, value, "is not a single character")
+        return value
+
+    return character(("delimiter",), ","), character(("quote_char", "quotechar"), '"')

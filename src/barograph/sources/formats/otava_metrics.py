@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from barograph.series import Direction
-from barograph.sources.formats.nodes import at, direction_in, label, mapping, optional_text, text
-from barograph.sources.formats.numbers import numeric
+from barograph.sources.formats.nodes import Node
 
 
 class Metric(NamedTuple):
@@ -29,41 +27,30 @@ class Metric(NamedTuple):
     unit: str = ""
 
 
-def metrics_of(test: Mapping[str, Any], where: str, key: str) -> list[Metric]:
+def metrics_of(test: Node, key: str) -> list[Metric]:
     """Return the metrics of a test: a list of names, or a mapping of names to settings.
 
     Args:
         test: The test, with its templates.
-        where: Its place.
         key: The setting that holds the source: "column" or "suffix".
 
     Raises:
         FieldError: A setting has a wrong type.
 
     Example:
-        >>> test = {"metrics": {"p99": {"column": "read_p99", "scale": 0.5}}}
-        >>> metric = metrics_of(test, "tests.read", "column")[0]
+        >>> test = Node({"metrics": {"p99": {"column": "read_p99", "scale": 0.5}}}, "tests.read")
+        >>> metric = metrics_of(test, "column")[0]
         >>> metric.name, metric.source, metric.scale
         ('p99', 'read_p99', 0.5)
     """
-    stated = test.get("metrics")
-    place = f"{where}.metrics"
-    if isinstance(stated, list):
-        names = [label(name, at(place, index)) for index, name in enumerate(stated)]
-        return [Metric(name, name) for name in names]
+    stated = test["metrics"]
+    if isinstance(stated.value, list):
+        return [Metric(name.label(), name.label()) for name in stated.entries()]
     metrics = []
-    for key_of, value in mapping(stated, place).items():
-        here = at(place, str(key_of))
-        name = label(key_of, here)
-        settings = {} if value is None else mapping(value, here)
-        source = settings.get(key)
-        metrics.append(
-            Metric(
-                name,
-                name if source is None else text(source, f"{here}.{key}"),
-                direction_in(settings, ("direction",), here),
-                numeric(settings.get("scale", 1.0), f"{here}.scale"),
-                optional_text(settings.get("unit"), f"{here}.unit"),
-            )
-        )
+    for name, about in stated.items():
+        settings = Node({}, about.where) if about.value is None else about
+        source = settings[key].optional_text() or name
+        scale = settings["scale"].numeric() if "scale" in settings else 1.0
+        unit, direction = settings["unit"].optional_text(), settings.direction(("direction",))
+        metrics.append(Metric(name, source, direction, scale, unit))
     return metrics

@@ -13,7 +13,6 @@ from typing import Any
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     Format,
@@ -22,8 +21,9 @@ from barograph.sources.formats.base import (
     Result,
     Sample,
 )
-from barograph.sources.formats.nodes import Node, label, optional_text
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.report import Skip
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}
 DEPTH = 6  # levels below which nothing is looked for
@@ -143,7 +143,7 @@ class _Export:
                 if push is not None:
                     pushes[push] = known
             run = "" if fields.get("job_id") is None else point["job_id"].label()
-            yield Result(series, value, point.where, unit, direction, None, *known, run)
+            yield Result(series, value, unit, direction, None, *known, run)
 
     def _each_point(self) -> Iterator[tuple[str, Node]]:
         for signature, node in self.points:
@@ -200,24 +200,21 @@ def _described(
     signature: str, about: Mapping[str, Any], point: Mapping[str, Any]
 ) -> tuple[SeriesId, Direction, str]:
     """Return the identity, the direction and the unit that a description says."""
-    where = f"signature {signature}"
+    described = Node(about, f"signature {signature}: ")
     if "suite" not in about:
-        name = optional_text(point.get("signature_hash"), f"{where}: signature_hash") or signature
+        name = Node(point, described.where)["signature_hash"].optional_text() or signature
         return SeriesId("", "", "", name, ""), Direction.UNKNOWN, ""
-    keys = ("repository_name", "suite", "test")
-    project, suite, test = (optional_text(about.get(key), f"{where}: {key}") for key in keys)
-    platform = about.get("machine_platform", about.get("platform"))
-    variant = optional_text(platform, f"{where}: platform")
+    keys = ("repository_name", "suite", "test", "application", "measurement_unit")
+    project, suite, test, application, unit = (described[key].optional_text() for key in keys)
+    variant = described.first(("machine_platform", "platform")).optional_text()
     args = []
-    options = about.get("extra_options")
-    if options is not None:
-        words = options if isinstance(options, list) else [options]
-        args.append(("options", " ".join(label(word, f"{where}: extra_options") for word in words)))
-    application = optional_text(about.get("application"), f"{where}: application")
+    options = described["extra_options"]
+    if options.value is not None:
+        words = options.entries() if isinstance(options.value, list) else [options]
+        args.append(("options", " ".join(word.label() for word in words)))
     args += [("application", application)] if application else []
     lower = about.get("lower_is_better", True)  # left out where true
     direction = Direction.LOWER_IS_BETTER if lower else Direction.HIGHER_IS_BETTER
-    unit = optional_text(about.get("measurement_unit"), f"{where}: measurement_unit")
     return SeriesId(project, variant, suite, test, "", tuple(args)), direction, unit
 
 

@@ -13,7 +13,6 @@ from statistics import median
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import (
     HEAD,
     Format,
@@ -25,6 +24,7 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 MARKER = b"PERFHERDER_DATA:"
 LINE = re.compile(r"PERFHERDER_DATA:\s*(\{.*\})")
@@ -94,7 +94,7 @@ def _result(item: Node, series: SeriesId, suite: Node) -> Result:
     unit = (item if "unit" in item else suite)["unit"].optional_text()
     lower = item.value.get("lowerIsBetter", suite.value.get("lowerIsBetter", True))  # as defined
     direction = Direction.LOWER_IS_BETTER if lower else Direction.HIGHER_IS_BETTER
-    return Result(series, value.number(), item.where, unit, direction)
+    return Result(series, value.number(), unit, direction)
 
 
 TITLE = "Perfherder: a log with PERFHERDER_DATA lines, or perfherder-data.json"

@@ -11,11 +11,10 @@ from functools import partial
 from typing import NamedTuple
 
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import LOWER, each, has_places
 from barograph.sources.formats.nodes import Node
+from barograph.sources.report import Skip
 
 matches = has_places("/machine_info", "/benchmarks")  # which the plugin writes first
 
@@ -36,8 +35,8 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     commit = document.get("commit_info", {})
     variant = _environment(document.get("machine_info", {}))
     project, revision, branch = (_known(commit[key]) for key in ("project", "id", "branch"))
-    written = commit["time"].value or document["datetime"].value
-    run = _Run(project, variant, revision, branch, time_ms(written, "commit_info.time"))
+    written = commit["time"] if commit["time"].value else document["datetime"]
+    run = _Run(project, variant, revision, branch, written.time())
     yield from each(file, document["benchmarks"].entries(), partial(_results, run))
 
 
@@ -60,8 +59,7 @@ def _results(run: _Run, benchmark: Node) -> Iterator[Result]:
     params = benchmark.get("params", {})
     task, test = _identity(benchmark, params)
     series = SeriesId(run.project, run.variant, task, test, "median", _arguments(benchmark, params))
-    value, where = median.measured()
-    yield Result(series, value, where, "s", LOWER, None, run.commit, run.time, "", run.branch)
+    yield Result(series, median.number(), "s", LOWER, None, run.commit, run.time, "", run.branch)
 
 
 def _identity(benchmark: Node, params: Node) -> tuple[str, str]:

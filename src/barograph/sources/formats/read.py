@@ -13,7 +13,6 @@ from barograph.git import Repository
 from barograph.history import History
 from barograph.repeats import OTHER_COMMIT, Results, combine
 from barograph.series import Direction, Ints
-from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
@@ -25,7 +24,7 @@ from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.formats.units import direction_of_name
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Place, Skip
 from barograph.texts import Texts
 from barograph.wording import plural
 

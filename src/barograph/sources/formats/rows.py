@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from barograph.errors import DataError
 from barograph.extras import needed
-from barograph.sources.base import Place, Skip
-from barograph.sources.formats.base import CUT_OFF, InputFile, decode_json
+from barograph.sources.formats.base import CUT_OFF, UTF_16, InputFile, decode_json
+from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
+from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CHUNK = 20_000  # rows
 PARQUET = b"PAR1"
 
 
-class Chunk(NamedTuple):
-    """Some rows of a table.
-
-    Attributes:
-        cells: The cells of each column.
-        rows: The number of each row, counted from 0.
-        lines: How a message finds a row: its number plus this, or 0 if rows are not lines.
-        skips: Rows that cannot be read.
-    """
-
-    cells: Mapping[str, Sequence[Any]]
-    rows: range | Sequence[int]
-    lines: int
-    skips: Sequence[Skip] = ()
-
-    def place(self, file: InputFile, row: int) -> Place:
-        """Return where messages find a row of this chunk."""
-        unit = "line" if self.lines else "row"
-        return Place(file.name, self.rows[row] + (self.lines or 1), unit)
-
-
-Table = Iterator[Chunk]
-
-
-def read_rows(file: InputFile) -> Table:
+def read_rows(file: InputFile) -> Iterator[Chunk]:
     """Yield the rows of a file of any of these kinds.
 
     Raises:
@@ -56,15 +32,14 @@ def read_rows(file: InputFile) -> Table:
     if content[:4] == PARQUET:
         return _parquet(file, content)
     start = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
-    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-    if not is_wide and start[:1] in (b"{", b"["):
+    if content[:2] not in UTF_16 and start[:1] in (b"{", b"["):
         return _json(file, content)
     from barograph.sources.formats.delimited import read_delimited
 
     return read_delimited(file)
 
 
-def _json(file: InputFile, content: bytes) -> Table:
+def _json(file: InputFile, content: bytes) -> Iterator[Chunk]:
     """Yield the objects of an array, of `points` in an object, or of lines."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -104,7 +79,7 @@ def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def _objects(file: InputFile, values: Sequence[msgspec.Raw]) -> Table:
+def _objects(file: InputFile, values: Sequence[msgspec.Raw]) -> Iterator[Chunk]:
     decode = msgspec.json.Decoder().decode
     for start in range(0, len(values), CHUNK):
         part = values[start : start + CHUNK]
@@ -112,7 +87,7 @@ def _objects(file: InputFile, values: Sequence[msgspec.Raw]) -> Table:
         yield _chunk(file, rows, start, 0)
 
 
-def _lines(file: InputFile, content: bytes) -> Table:
+def _lines(file: InputFile, content: bytes) -> Iterator[Chunk]:
     """Yield the objects of lines."""
     decoder = msgspec.json.Decoder()
     stream, start = io.BytesIO(content), 0
@@ -180,20 +155,6 @@ def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 columns[name] = value
         flat.append(columns)
     return flat
-
-
-def check_keys(file: InputFile, count: int) -> None:
-    """Refuse a table with too many columns.
-
-    Raises:
-        DataError: There are more than allowed.
-    """
-    if count > file.options.max_keys:
-        raise DataError(
-            f"{file.name}: {count:,} columns; at most {file.options.max_keys:,} are allowed: "
-            "write a row for each value, with its test and measurement, or allow more with "
-            "--max-columns N"
-        )
 
 
 def _parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:

@@ -12,12 +12,11 @@ import numpy as np
 
 from barograph.git import Repository
 from barograph.series import UNKNOWN_TIME, Direction, Ints
-from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.units import conversion, direction_of_unit
-from barograph.sources.report import LoadReport
+from barograph.sources.report import LoadReport, Place, Skip
 from barograph.texts import Texts
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")

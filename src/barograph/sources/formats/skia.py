@@ -15,7 +15,6 @@ from math import isfinite
 from typing import Any
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
@@ -23,6 +22,7 @@ from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.formats.records import records
+from barograph.sources.report import Skip
 
 VERSION = 1
 DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}

@@ -17,7 +17,6 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
@@ -29,9 +28,9 @@ from barograph.sources.formats.base import (
     Sample,
 )
 from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
+from barograph.sources.formats.chunks import Chunk
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, decoded
-from barograph.sources.formats.nodes import direction
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, is_number
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.roles import (
@@ -44,8 +43,10 @@ from barograph.sources.formats.roles import (
     checked_roles,
     mixed_note,
 )
-from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
+from barograph.sources.formats.rows import PARQUET, read_rows
+from barograph.sources.formats.units import stated_direction
 from barograph.sources.formats.wide import WideCells
+from barograph.sources.report import Skip
 from barograph.texts import Texts
 
 SAMPLED = 100  # cells of each column of a wide table
@@ -331,7 +332,7 @@ class TableReader:
             if not any(labels.values()) and not self._is_wide:
                 raise FieldError("test", "", "no identity")
             column = self.roles.fields.get("direction", "direction")
-            return SeriesId(**labels, args=args), direction(row.get("direction", ""), column)
+            return SeriesId(**labels, args=args), stated_direction(row.get("direction", ""), column)
         except FieldError as fault:
             return fault
 

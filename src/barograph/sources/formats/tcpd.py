@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
-from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import (
     Format,
@@ -27,6 +26,7 @@ from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.report import Skip
 
 ANNOTATIONS = "annotations.json"
 ABOVE = 3  # folders above a data set where annotations may lie

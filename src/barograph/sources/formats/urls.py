@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 
@@ -49,3 +50,14 @@ def with_json_format(url: str) -> str:
     query = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k != "format"]
     encoded = urlencode([*query, ("format", "json")], safe="*{},()", quote_via=quote)
     return urlunsplit((parts.scheme, parts.netloc, parts.path, encoded, ""))
+
+
+def project_of_url(url: str) -> str:
+    """Return the project that the address of a repository names, without the host.
+
+    Example:
+        >>> project_of_url("https://github.com/acme/parser.git")
+        'acme/parser'
+    """
+    path = re.sub(r"^(?:[a-z+]+://)?(?:[^/@]*@)?[^/:]+[:/](?:\d+/)?", "", url.strip())
+    return path.removesuffix("/").removesuffix(".git") or url.strip()

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from barograph.series import SeriesId
-from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import LOWER, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
+from barograph.sources.report import Skip
 
 MARKS = {
     *("/files/*/groups", "/*/result/latency", "/*/latency/p75", "/*/result/hz", "/*/p75"),
@@ -75,17 +75,17 @@ def _task(task: Node) -> Iterator[Result]:
     yield _result("", name, *_statistic(result["latency"] if is_new else result))
 
 
-def _statistic(stats: Node) -> tuple[str, float, str]:
-    """Return the name, the value and the place of the median, else of the mean."""
+def _statistic(stats: Node) -> tuple[str, float]:
+    """Return the name and the value of the median, else of the mean."""
     for name, keys in STATISTICS.items():
         for key in keys:
             if stats[key].value is not None:
-                return name, *stats[key].measured()
+                return name, stats[key].number()
     reason = "has neither a median nor a mean; the benchmark may have failed"
     raise FieldError(stats.where, None, reason)
 
 
-def _cell(row: Node) -> tuple[str, float, str, str]:
+def _cell(row: Node) -> tuple[str, float, str]:
     """Return what a row of the table says of the median if it has one, else of the mean."""
     headers = {column: COLUMN.fullmatch(column[:100]) for column in row.mapping()}
     columns = {
@@ -99,13 +99,11 @@ def _cell(row: Node) -> tuple[str, float, str, str]:
     cell, unit = columns["med" if "med" in columns else "avg"]
     if isinstance(cell.value, str):
         cell.value = numeric(cell.value.partition("\u00b1")[0], cell.where)
-    return measurement, *cell.measured(), unit
+    return measurement, cell.number(), unit
 
 
-def _result(
-    task: str, test: str, measurement: str, value: float, where: str, unit: str = "ms"
-) -> Result:
-    return Result(SeriesId("", "", task, test, measurement), value, where, unit, LOWER)
+def _result(task: str, test: str, measurement: str, value: float, unit: str = "ms") -> Result:
+    return Result(SeriesId("", "", task, test, measurement), value, unit, LOWER)
 
 
 TITLE = "vitest bench --outputJson FILE, or the tasks of tinybench as JSON"

@@ -1,0 +1,107 @@
+"""The bytes of a file or of the standard input: decompressed, and limited in size."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from barograph.errors import DataError
+from barograph.sources.formats.base import UTF_16, ReadOptions
+
+GZIP = b"\x1f\x8b"
+MEBIBYTE = 1 << 20
+BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one
+PACKED = 1 << 16  # compressed bytes read at once; each member copies the rest of them
+LINE_ENDS = (b"\n", b"\r")
+JSON_LINES = (".ndjson", ".jsonl")
+JSON_SPACE = b"\xef\xbb\xbf \t\r\n"
+
+
+def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
+    """Return the bytes of a file, decompressed.
+
+    Raises:
+        DataError: The file is missing or damaged, or it or one of its lines is too large.
+    """
+    try:
+        if path is None:
+            return _bounded(sys.stdin.buffer, name, options)
+        with path.open("rb") as stream:
+            return _bounded(stream, name, options)
+    except FileNotFoundError:
+        raise DataError(f"{name}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def _bounded(stream: IO[bytes], name: str, options: ReadOptions) -> bytes:
+    """Return the decompressed bytes of a stream; the limits are checked block by block."""
+    content = io.BytesIO()  # it grows in place: joined blocks would need the memory twice
+    open_line = 0  # bytes since the last line end
+    has_lines = False
+    for block in _blocks(stream, name, options.max_bytes):
+        if not content.tell():
+            has_lines = _has_lines(name, block)
+        content.write(block)
+        if content.tell() > options.max_bytes:
+            raise _too_large(name, options.max_bytes)
+        if not has_lines:
+            continue
+        ends = [end for end in map(block.find, LINE_ENDS) if end >= 0]
+        if open_line + min(ends, default=len(block)) > options.max_line:
+            raise DataError(
+                f"{name}: a line is longer than {options.max_line // MEBIBYTE:,} MiB; "
+                "--max-line MIB allows more"
+            )
+        last = max(map(block.rfind, LINE_ENDS))
+        open_line = len(block) - last - 1 if ends else open_line + len(block)
+    return content.getvalue()
+
+
+def _has_lines(name: str, head: bytes) -> bool:
+    """Whether a file has lines of limited length: text that is not one JSON document."""
+    is_json = head.lstrip(JSON_SPACE)[:1] in (b"{", b"[")
+    is_text = b"\0" not in head or head[:2] in UTF_16
+    return is_text and (not is_json or name.lower().removesuffix(".gz").endswith(JSON_LINES))
+
+
+def _blocks(stream: IO[bytes], name: str, limit: int) -> Iterator[bytes]:
+    """Yield the blocks of a file, decompressed.
+
+    Raises:
+        DataError: The compressed file is damaged or too large.
+    """
+    head = stream.read(PACKED)
+    if head[:2] != GZIP:
+        yield head
+        yield from iter(lambda: stream.read(BLOCK), b"")
+        return
+    read, data = len(head), head
+    member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        while data:
+            if block := member.decompress(data, BLOCK):
+                yield block
+            data = member.unconsumed_tail
+            if member.eof:
+                data = member.unused_data.lstrip(b"\0")
+            if not data:
+                data = stream.read(PACKED)
+                read += len(data)
+                data = data.lstrip(b"\0") if member.eof else data
+            if read > limit:
+                raise _too_large(name, limit)
+            if member.eof and data:
+                member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        if not member.eof:
+            raise DataError(f"{name}: the gzip file ends early")
+    except zlib.error as error:
+        raise DataError(f"{name}: damaged gzip file: {error}") from None
+
+
+def _too_large(name: str, limit: int) -> DataError:
+    return DataError(f"{name}: larger than {limit // MEBIBYTE:,} MiB; --max-size MIB allows more")
