@@ -122,6 +122,42 @@ def test_import_keeps_the_verdict_on_a_change_that_a_refresh_found_before_the_ca
         ]
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("dates", [(77_000, 88_000), (88_000, 77_000)])
+def test_two_rows_of_one_candidate_give_one_entry_with_the_later_verdict(
+    store: Store,
+    new_url: Callable[[], str],
+    tmp_path: Path,
+    dates: tuple[int, int],
+    *,
+    stored: bool,
+) -> None:
+    store.ingest(history("ab", 30), "ci")
+    CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
+    given = zip((1, 2), (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE), dates, strict=True)
+    for number, verdict, timestamp in given:
+        item = [(number, None)]
+        store.write(
+            lambda c, i=item, v=verdict, t=timestamp: verdicts.record_batch(
+                c, i, v, "ann", timestamp=t
+            )
+        )
+    exported(store, tmp_path)
+    with Store(new_url(), Rule()) as other:
+        other.ingest(history("ab", 30), "ci")
+        other.merge(2, 1, "ann")  # both rows are of its candidate
+        if stored:
+            CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(other)
+        filled = exchange.import_history(other, History.read(tmp_path), "bob")
+        assert (filled.candidates, filled.already) == (1, 1)
+        later = Verdict.TRUE_POSITIVE if dates[0] > dates[1] else Verdict.FALSE_POSITIVE
+        with other.read() as connection:
+            [candidate] = find_candidates(connection)
+            [entry] = verdicts.history(connection)
+        assert (candidate.verdict, candidate.triaged_on, candidate.version) == (later, 88_000, 1)
+        assert (entry.verdict, entry.given) == (later, 88_000)
+
+
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:
     assert exported(store, tmp_path) == {"series": 0, "points": 0, "runs": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

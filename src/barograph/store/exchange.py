@@ -29,7 +29,12 @@ DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, *DATES))
 JUDGED = BulkUpdate(candidates, ("id",), ("verdict", "version", *DATES))
 VERDICT, TRIAGED_ON = CANDIDATE.index("verdict"), -1  # places in a row of NEW
-GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version"))
+IMPORTED = Insertion(
+    verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version")
+)
+
+# Number and version of a candidate, by its series and each order that it had.
+KnownCandidates = dict[tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -121,51 +126,60 @@ def _write_candidates(
 ) -> tuple[int, int]:
     """Write the candidates that the store lacks; return how many, and how many it had.
 
-    A candidate that moved after an earlier import is found under the order that it came with. One
-    that a refresh found while the points were imported gets the imported verdict.
+    A candidate that moved after an earlier import is known under the order that it came with. One
+    that a refresh detected while the points were imported gets the imported verdict.
     """
     known = _known_candidates(connection)
     new: list[Row] = []
     judged: list[Row] = []
-    decided: list[Row] = []
+    entries: list[Row] = []
     table, timestamp = history.candidates, now()
-    dates = (_known(column) for column in (table.calculated_on, table.triaged_on))
-    owners = numbers[table.series].tolist()
-    columns = table.orders.tolist(), table.commits, table.algorithms, table.verdict.tolist()
-    places = zip(table.series.tolist(), table.index.tolist(), strict=True)
-    for owner, place, fields, searched, *found in zip(
-        *(owners, places, zip(*columns, strict=True), _searched(table), *dates), strict=True
-    ):
-        order, commit, algorithm, verdict = fields
-        if not owner:
-            continue
-        number, version = known.get((owner, order), (None, 0))
+    owners = numbers[table.series]
+    dates = list(zip(_known(table.calculated_on), _known(table.triaged_on), strict=True))
+    searched = _searched(table)
+    for row in _chosen_rows(table, owners, known):
+        place, verdict = (int(owners[row]), int(table.orders[row])), str(table.verdict[row])
+        number, version = known.get(place, (None, 0))
         is_judged = verdict != Verdict.NOT_TRIAGED.value
         if number is None:
-            nearby = json.dumps(history[place[0]].orders_around(place[1], NEARBY))
-            facts = owner, order, commit, algorithm or None, nearby, verdict, int(is_judged)
-            new.append((*facts, *searched, *found))
-            known[owner, order] = (0, 1)
+            series = history[int(table.series[row])]
+            nearby = json.dumps(series.orders_around(int(table.index[row]), NEARBY))
+            facts = table.commits[row], table.algorithms[row] or None, nearby, verdict
+            new.append((*place, *facts, int(is_judged), *searched[row], *dates[row]))
         elif is_judged and not version:
-            judged.append((number, verdict, 1, *found))
-            decided.append(_entry(number, verdict, who, found[-1], timestamp))
+            judged.append((number, verdict, 1, *dates[row]))
+            entries.append(_entry(number, verdict, who, dates[row][-1], timestamp))
     NEW.into(connection, new)
     JUDGED.into(connection, judged)
     with_verdict = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
-    for (owner, order), (number, _) in _known_candidates(connection).items():
-        row = with_verdict.pop((owner, order), None)
-        if row is not None:
-            decided.append(_entry(number, row[VERDICT], who, row[TRIAGED_ON], timestamp))
-    GIVEN.into(connection, decided)
+    for place, (number, _) in _known_candidates(connection).items() if with_verdict else ():
+        if (written_row := with_verdict.pop(place, None)) is not None:
+            verdict, triaged_on = written_row[VERDICT], written_row[TRIAGED_ON]
+            entries.append(_entry(number, verdict, who, triaged_on, timestamp))
+    IMPORTED.into(connection, entries)
     # A refresh that ran meanwhile has not matched its change points with these candidates.
-    stale.mark(connection, {owner for owner in owners if owner} if new else ())
+    stale.mark(connection, set(filter(None, owners.tolist())) if new else ())
     written = len(new) + len(judged)
     if written:
         audit.note(connection, timestamp, who, "import", "candidates", written=written)
     return written, len(table) - written
 
 
-def _known_candidates(connection: sa.Connection) -> dict[tuple[int, int], tuple[int, int]]:
+def _chosen_rows(table: Candidates, owners: Ints, known: KnownCandidates) -> list[int]:
+    """Return a row for each candidate; of several the one with the latest verdict.
+
+    Several rows are of one candidate if it moved, or if their series were merged in the store.
+    """
+    chosen: dict[object, int] = {}
+    is_judged = table.verdict != Verdict.NOT_TRIAGED.value
+    for row in np.lexsort((table.triaged_on, is_judged)).tolist():
+        place = int(owners[row]), int(table.orders[row])
+        if place[0]:  # else its series was rejected
+            chosen[known[place][0] if place in known else place] = row
+    return sorted(chosen.values())
+
+
+def _known_candidates(connection: sa.Connection) -> KnownCandidates:
     """Return number and version of each candidate, by its series and each order that it had."""
     c, m = candidates.c, moves.c
     former = sa.select(c.series, m.from_order, c.id, c.version).join(moves, m.candidate == c.id)
