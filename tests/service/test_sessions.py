@@ -173,6 +173,24 @@ def test_allowed_hosts_are_served_but_never_trusted_without_a_token(start: Start
     assert client.get("/api/v1/series", headers=proxied | bearer).status_code == 200
 
 
+@pytest.mark.parametrize(("scheme", "status"), [("http", 403), ("https", 200)])
+@pytest.mark.parametrize("page", ["127.0.0.1", "bench.example"])
+def test_page_of_plain_http_is_another_site_for_a_service_with_tls(
+    start: Start, page: str, scheme: str, status: int
+) -> None:
+    proxied = frozenset(["127.0.0.1"])
+    client = start(Settings(allowed_hosts=frozenset(["bench.example"]), trusted_proxies=proxied))
+    headers = {"X-Forwarded-Proto": "https", "Origin": f"{scheme}://{page}"}
+    answer = client.get("/sign-in", headers=headers, follow_redirects=False)
+    assert answer.status_code != 403  # a link leads here
+    bearer = make_token(client, Scope.READ)
+    secret = bearer["Authorization"].partition(" ")[2]
+    answer = client.post("/sign-in", data={"token": secret}, headers=headers)
+    assert answer.status_code == status
+    answer = client.get("/api/v1/series", headers=bearer | headers)
+    assert answer.status_code == status
+
+
 @pytest.mark.parametrize(("host", "status"), [("10.1.2.3:8000", 200), ("evil.example", 421)])
 def test_service_for_other_machines_answers_for_its_addresses(
     start: Start, host: str, status: int

@@ -291,7 +291,7 @@ def check_host(request: Request, settings: Settings) -> None:
         message = f"Host: {host!r:.60} is not this service; --allowed-host adds a name"
         raise ApiError(421, message)
     origin = request.headers.get("origin")
-    if origin is not None and not _is_own(origin, host, settings):
+    if origin is not None and not _is_own(origin, request, settings):
         raise ApiError(403, "pages of another site may not use this service")
 
 
@@ -306,15 +306,18 @@ def _is_known(name: str, settings: Settings) -> bool:
     return not settings.local and _is_address(name)
 
 
-def _is_own(origin: str, host: str, settings: Settings) -> bool:
+def _is_own(origin: str, request: Request, settings: Settings) -> bool:
     """Return whether an Origin is that of a page of this service.
 
-    A proxy may replace the Host header, so the names of `allowed_hosts` count too.
+    A proxy may replace the Host header, so the names of `allowed_hosts` count too. A proxy that is
+    not trusted may have ended TLS: a page of https is always accepted. Anyone on the way to a
+    browser can forge a page of http, so it is another site for a service with TLS.
     """
     try:
         parts = urlsplit(origin)
-        same = parts.netloc.lower() == host.lower() and parts.scheme in ("http", "https")
-        return same or (parts.hostname or "") in settings.allowed_hosts
+        same = parts.netloc.lower() == request.headers.get("host", "").lower()
+        is_known = same or (parts.hostname or "") in settings.allowed_hosts
+        return is_known and parts.scheme in ("https", request.url.scheme)
     except ValueError:
         return False
 
