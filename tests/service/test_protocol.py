@@ -30,14 +30,15 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     content = bytes(LARGE) if scope["path"] == "/large" else str(size).encode()
     if scope["path"] == "/headers":
         content = b"; ".join(b"%s=%s" % header for header in scope["headers"])
-    if scope["path"] == "/wait":
-        await asyncio.sleep(0.02)
+    if scope["path"] in ("/wait", "/late"):
+        await asyncio.sleep(0.02 if scope["path"] == "/wait" else 0.3)
     headers = [(b"content-length", str(len(content)).encode())]
     try:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        if scope["path"] == "/unfinished":
+        if scope["path"] == "/slow":
             await send({"type": "http.response.body", "body": b"", "more_body": True})
-            await receive()  # the end of the connection
+            await asyncio.sleep(0.3)
+        if scope["path"] == "/broken":
             return
         await send({"type": "http.response.body", "body": content})
     except RuntimeError as error:
@@ -197,12 +198,51 @@ def test_bytes_that_are_not_http_are_refused() -> None:
         assert answer(b"\x16\x03\x01\x02\x00\r\n\r\n", port).startswith(b"HTTP/1.1 400")
 
 
-def test_errors_are_not_written_into_an_earlier_answer() -> None:
+FAULTY_REQUESTS = [
+    b"\x16\x03\x01\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+]
+
+
+@pytest.mark.parametrize("earlier", [b"late", b"slow"])
+@pytest.mark.parametrize("faulty", FAULTY_REQUESTS)
+def test_error_comes_after_the_answers_to_earlier_requests(earlier: bytes, faulty: bytes) -> None:
     with running(ConnectionLimits()) as port, connect(port) as stream:
-        stream.sendall(ASK % b"unfinished")
-        assert stream.recv(65_536).startswith(b"HTTP/1.1 200")
-        stream.sendall(ASK % b"" + b"\x16\x03\x01\r\n\r\n")
-        assert stream.recv(65_536) == b""
+        stream.sendall(ASK % earlier + ASK % b"" + faulty + ASK % b"")
+        received = b"".join(iter(lambda: stream.recv(65_536), b""))
+    head, *others = received.split(b"HTTP/1.1 ")[1:]
+    assert head.startswith(b"200 ")
+    assert head.endswith(b"\r\n\r\n0")
+    assert [other[:4] for other in others] == [b"200 ", b"400 "]
+
+
+def test_error_ends_the_connection_when_an_earlier_answer_is_never_complete() -> None:
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        stream.sendall(ASK % b"broken" + b"\x16\x03\x01\r\n\r\n")
+        received = b"".join(iter(lambda: stream.recv(65_536), b""))
+        assert received.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ],
+)
+def test_faults_of_clients_leave_no_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    caplog.set_level("INFO", "uvicorn.error")
+    config = uvicorn.Config(
+        app, port=0, http=protocol_with(ConnectionLimits()), lifespan="off", log_config=None
+    )
+    with in_thread(uvicorn.Server(config)) as port:
+        caplog.clear()
+        for _ in range(3):
+            assert answer(sent, port).startswith(b"HTTP/1.1 ")
+        assert [line.getMessage() for line in caplog.records if line.module != "server"] == []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ alone could keep everyone else out, the health check included.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections import Counter, deque
 from http import HTTPStatus
@@ -21,7 +22,21 @@ from barograph.service.settings import ConnectionLimits
 
 PROBES = ("/health", "/ready", "/ping")
 HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^][\s/?#@:\\]*)(:[0-9]{0,5})?")
+LOG = logging.getLogger("uvicorn.error")
 CHUNKED = 8  # bytes that may arrive for one of a body: in a chunk of its own, that takes six
+
+
+class _ClientLog(logging.LoggerAdapter[logging.Logger]):
+    """Uvicorn's log, where a fault of a client is no warning: clients could fill the disk."""
+
+    @property
+    def level(self) -> int:
+        """The level of the log."""
+        return self.logger.level
+
+    def warning(self, msg: object, *values: object, **more: Any) -> None:
+        """Log a fault of a client."""
+        self.debug(msg, *values, **more)
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -37,10 +52,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self.logger = _ClientLog(LOG)  # type: ignore[assignment]
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._running: deque[RequestResponseCycle] = deque()  # pipelined requests wait in it
         self._is_refused = self._is_in_head = self._began_now = False
+        self._last_words = b""  # the error that ends a refused connection
         self._received = 0  # bytes of a head that is not complete, or of a body as sent
         self._content = 0  # bytes of a body so far
         self._size = 0  # bytes of the headers so far
@@ -193,22 +210,43 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse_head(self) -> None:
         self.refuse(431, f"the headers are larger than {self.limits.max_head} bytes")
 
-    def refuse(self, status: int, message: str) -> None:
-        """Answer with an error unless an answer is being sent, and close the connection."""
+    def on_response_complete(self) -> None:
+        """Start the next request, or end the connection if it was refused meanwhile."""
+        super().on_response_complete()
         if self._is_refused:
-            return
-        self._is_refused = True
-        self._expect_nothing()
-        self.surplus.pop(self, None)
-        if any(cycle.response_started and not cycle.response_complete for cycle in self._running):
-            self.transport.close()
+            self._close_after_answers()
+
+    def refuse(self, status: int, message: str) -> None:
+        """Answer with an error after the earlier requests, and close the connection.
+
+        If the answer to the faulty request itself was begun, only closing can signal the error.
+        """
+        if self._is_refused:
             return
         more = RETRY if status == 503 else {}
         answer = error_response(status, message, headers={"Connection": "close", **more})
         headers = b"".join(b"%s: %s\r\n" % h for h in with_security_headers(answer.raw_headers))
         line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
-        self.transport.write(b"%s%s\r\n%s" % (line, headers, answer.body))
-        self.transport.close()
+        self._end_with(b"%s%s\r\n%s" % (line, headers, answer.body))
+
+    def _end_with(self, last_words: bytes) -> None:
+        """Take no more requests; drop the one that is not complete, and answer those before it."""
+        self._is_refused = True
+        self._expect_nothing()
+        self.surplus.pop(self, None)
+        faulty: RequestResponseCycle | None = self.cycle  # None before the first request
+        if faulty is not None and faulty.more_body and not faulty.response_complete:
+            self._running.remove(faulty)
+            self.pipeline = deque(waiting for waiting in self.pipeline if waiting[0] is not faulty)
+            if faulty.response_started:
+                last_words = b""
+        self._last_words = last_words
+        self._close_after_answers()
+
+    def _close_after_answers(self) -> None:
+        if all(cycle.response_complete for cycle in self._running):
+            self.transport.write(self._last_words)
+            self.transport.close()
 
     def pause_writing(self) -> None:
         """Stop writing until the other side has read what was written."""
@@ -257,9 +295,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_within(self.limits.head_seconds)  # an earlier request is being answered
         elif self._is_in_head:
             self.refuse(408, "the headers did not arrive in time")
-        else:  # an idle connection, or a body: the answer to it may have begun
-            self._is_refused = True
-            self.transport.close()
+        else:  # an idle connection, or a body
+            self._end_with(b"")
 
 
 def protocol_with(limits: ConnectionLimits) -> type[GuardedProtocol]:
