@@ -309,3 +309,26 @@ def test_results_of_a_branch_are_judged_after_the_base_history(
     assert gate_json(capsys, str(path), "--branch", "fix", "--since", "c50")[1] == report
     left, report = gate_json(capsys, str(path), "--branch", "main")
     assert (left, report["suspects"], len(report["series"])) == (0, [], 2)
+
+
+def test_a_regression_of_a_branch_is_reported_until_the_branch_takes_it_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noise = np.random.default_rng(3).standard_normal(60).tolist()
+    path = tmp_path / "branches.csv"
+    rows = ["test,order,commit,branch,direction,value"]
+    rows += [f"q,{k},c{k},main,lower,{100 + value}" for k, value in enumerate(noise[:40])]
+
+    def pushed(values: list[float]) -> tuple[int, list[str], list[str]]:
+        first = len(rows) - 1
+        for k, value in enumerate(values, first):
+            rows.append(f"q,{k},f{k},fix,lower,{value + noise[k]}")
+        path.write_text("\n".join([*rows, ""]))
+        left, report = gate_json(capsys, str(path), "--branch", "fix")
+        found = (report["regressions"], report["improvements"])
+        return left, *([answer["begins_commit"] for answer in kind] for kind in found)
+
+    assert pushed([140.0] * 3) == (2, ["f40"], [])
+    assert pushed([140.0] * 3) == (2, ["f40"], [])
+    assert pushed([100.0] * 5) == (0, [], ["f46"])
+    assert pushed([100.0] * 2) == (0, [], ["f46"])

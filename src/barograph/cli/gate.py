@@ -136,13 +136,17 @@ def judged(
     from barograph.detection.online.latest import JudgedHistory, judge_latest
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]
-    chosen = [(k, count) for k, count in zip(filled, selection.counts, strict=True) if count]
-    runs = [_runs(history, number, count, aggregate) for number, count in chosen]
+    chosen = [
+        (number, count, branch)
+        for number, count, branch in zip(filled, selection.counts, selection.branch, strict=True)
+        if count
+    ]
+    runs = [_runs(history, number, count, aggregate) for number, count, _ in chosen]
     values = [
         JudgedHistory(history.values_of(number), runs_of_series)
-        for (number, _), runs_of_series in zip(chosen, runs, strict=True)
+        for (number, _, _), runs_of_series in zip(chosen, runs, strict=True)
     ]
-    decisions = judge_latest(judge, values, [count for _, count in chosen])
+    decisions = judge_latest(judge, values, [max(count, branch) for _, count, branch in chosen])
     return [
         JudgedSeries(
             name=str(series.id),
@@ -161,8 +165,11 @@ def judged(
             changes=changes_of(decision.steps),
             runs=runs_of_series,
             is_new=count == len(series),
+            branch=branch,
         )
-        for (number, count), runs_of_series, decision in zip(chosen, runs, decisions, strict=True)
+        for (number, count, branch), runs_of_series, decision in zip(
+            chosen, runs, decisions, strict=True
+        )
         for series in [history[number]]
     ]
 

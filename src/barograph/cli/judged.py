@@ -52,6 +52,7 @@ class JudgedSeries:
         changes: The changes that recent steps are about.
         runs: The results of the commits that have several runs.
         is_new: Whether there is no result before those that are asked about.
+        branch: Number of newest commits that are of the judged branch; 0 without one.
     """
 
     name: str
@@ -70,6 +71,7 @@ class JudgedSeries:
     changes: Sequence[StandingChange] = ()
     runs: Mapping[int, Floats] = field(default_factory=lambda: MappingProxyType({}))
     is_new: bool = False
+    branch: int = 0
 
     @property
     def newest(self) -> int:
@@ -97,7 +99,7 @@ class JudgedSeries:
         score = -np.inf
         for step in change.steps:
             is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
-            if is_news and step.at > self.newest - self.selected - RECENT:
+            if is_news and step.at > self.newest - max(self.selected, self.branch) - RECENT:
                 yield step.at, self._rate(step.index, step.at, step.score, step.probability, budget)
             score = max(score, step.score)
 
@@ -133,7 +135,8 @@ class JudgedSeries:
                 place for place, rate in news if rate <= job.get(self.commit_key(place), -1.0)
             ]
             place = counted[0] if counted else news[-1][0] if news else -1
-            if place <= self.newest - self.selected or (change.is_older and counted):
+            asked = self._asked_about(change.index, end)
+            if place <= self.newest - asked or (change.is_older and counted):
                 continue
             is_fresh = True
             # The second look may have moved the change beyond the result of its first alarm.
@@ -150,6 +153,15 @@ class JudgedSeries:
                 quiet = replace(quiet, known=True)
                 quiet = self._with_change(quiet, self.known_since, self.values.size, feature_set)
             yield quiet
+
+    def _asked_about(self, begin: int, end: int) -> int:
+        """Return how many newest commits are asked about a change between two positions.
+
+        A change that begins on the judged branch and still holds is reported at all its commits:
+        the branch would bring it into the base branch.
+        """
+        holds = end == self.values.size and begin >= self.values.size - self.branch
+        return max(self.selected, self.branch) if holds else self.selected
 
     def _answer(self, answer: Answer, place: int) -> SeriesAnswer:
         """Return an answer on the result at a position, without a change."""

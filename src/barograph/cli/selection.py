@@ -24,11 +24,13 @@ class Selection:
         counts: Number of newest results of each series.
         new: The names of the series that have no earlier result.
         missing: The names of the series that have no such result.
+        branch: Number of results of each series that are of the judged branch.
     """
 
     counts: list[int]
     new: list[str]
     missing: list[str]
+    branch: list[int]
 
     @classmethod
     def of(
@@ -36,7 +38,7 @@ class Selection:
         series: Sequence[Series],
         newest: int = 1,
         since: str | None = None,
-        most: Sequence[int] | None = None,
+        branch: Sequence[int] | None = None,
     ) -> Selection:
         """Return what a job judges.
 
@@ -44,19 +46,21 @@ class Selection:
             series: All series.
             newest: Number of newest commits of each project.
             since: The commit, or order, after which all results are asked about, instead.
-            most: The largest number of results of each series: those of the judged branch.
+            branch: Number of results of each series that are of the judged branch, the only ones
+                that are judged; None without one.
 
         Raises:
             DataError: There is no such commit.
         """
         counts = _since(series, since) if since is not None else _newest(series, newest)
-        if most is not None:
-            counts = [min(pair) for pair in zip(counts, most, strict=True)]
+        if branch is not None:
+            counts = [min(pair) for pair in zip(counts, branch, strict=True)]
         named = [*zip(series, counts, strict=True)]
         return cls(
             counts,
             [str(entry.id) for entry, count in named if count and count == len(entry)],
             [str(entry.id) for entry, count in named if not count],
+            [0] * len(series) if branch is None else [*branch],
         )
 
 
