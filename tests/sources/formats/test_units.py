@@ -11,6 +11,7 @@ from barograph.sources.formats.units import (
     SIZES,
     TIMES,
     conversion,
+    direction_of_name,
     direction_of_unit,
     unit_of,
 )
@@ -95,3 +96,18 @@ def test_conversion_there_and_back_changes_nothing(unit: str, into: str) -> None
 def test_any_text_is_a_unit_or_none(text: str) -> None:
     unit = unit_of(text)
     assert unit is None or unit.factor > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("throughput_rps", 1),
+        ("bandwidth_mbps", 1),
+        ("failed_rps", 0),
+        ("throughput_ms", 0),
+        ("Durchsatz (1/s)", 0),
+        ("Latency (s)", -1),
+    ],
+)
+def test_name_of_a_measurement_contradicts_its_unit_or_does_not(name: str, expected: int) -> None:
+    assert int(direction_of_name(name)) == expected

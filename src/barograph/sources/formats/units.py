@@ -65,8 +65,9 @@ NO_ENDINGS = frozenset(("b", "h", "min", "mins", "ps", *DATES, *HIGHER_NAMES))
 # Words of a name that turn the direction of its unit around: errors per second, free bytes.
 COUNTER_WORDS = re.compile(
     r"err|fail|fault|miss|drop|lost|loss|timeout|retr|alloc|stall|pause|conflict|evict|abort|reject"
-    r"|cycle|instruction|throughput|bandwidth|rate$|free|avail|uptime|saved|processed|hits?$"
+    r"|cycle|instruction|free|avail|uptime|saved|processed|hits?$"
 )
+RATE_WORDS = re.compile(r"throughput|bandwidth|rate$")  # these contradict only a cost
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 MULTIPLE = re.compile(r"^[kmgt](?=hz|flops|bps)")
@@ -165,11 +166,12 @@ def direction_of_name(name: str) -> Direction:
         is_rate = last in TIMES and bool(above)
         way = HIGHER if direction == NEITHER and is_rate else direction
         return NEITHER if any(map(COUNTER_WORDS.search, counter)) else way
-    # `ops_s` and `mb_s` may be rates, or seconds.
-    may_be_rate = last in ("s", "sec") and not {*before[-1:]}.isdisjoint((*SIZES, *COUNTED))
+    # `ops_s`, `mb_s` and `1/s` may be rates, or seconds.
+    may_be_rate = last in ("s", "sec") and not {*before[-1:]}.isdisjoint((*SIZES, *COUNTED, "1"))
     if last in NO_ENDINGS or may_be_rate or any(map(COUNTER_WORDS.search, before)):
         return NEITHER
-    return direction_of_unit(last)
+    direction = direction_of_unit(last)
+    return NEITHER if direction == LOWER and any(map(RATE_WORDS.search, before)) else direction
 
 
 def stated_direction(text: str, field: str) -> Direction:
