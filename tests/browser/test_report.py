@@ -1,0 +1,41 @@
+"""The report of `barograph report` in a browser, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from barograph.plotting.changes import Findings, ReportedChange
+from barograph.plotting.page import Report
+from barograph.series import ChangePoint, Direction, Region, Series, SeriesId
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SIZE, MIDDLE = 60, 30
+OVERLAPS = """() => [...document.querySelectorAll("tbody td:not(.name)")]
+    .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"""
+
+
+def stepped(number: int, before: float, after: float) -> tuple[Series, list[ReportedChange]]:
+    """Return a series with a step, and the step."""
+    values = np.repeat([before, after], MIDDLE)
+    name, way = SeriesId("", "", "", f"test{number}", "time"), Direction.LOWER_IS_BETTER
+    series = Series(name, np.arange(SIZE), values, direction=way)
+    regions = Region.of(values[:MIDDLE]), Region.of(values[MIDDLE:])
+    point = ChangePoint(MIDDLE, 1.0, None, *regions, probability=0.94)
+    return series, [ReportedChange(number, point, way, MIDDLE)]
+
+
+@pytest.mark.parametrize("width", [1280, 400, 360])
+def test_long_numbers_stay_in_their_columns(page: Page, width: int) -> None:
+    levels = [(10.0, 373.6), (1e-9, 1e6), (5.0, 2400.0), (0.0, 7.0), (100.0, 90.0)]
+    stepped_series = [stepped(k, *pair) for k, pair in enumerate(levels)]
+    series, changes = zip(*stepped_series, strict=True)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.set_content(Report(Findings([*series], [*changes])).html())
+    assert page.locator("tbody tr").count() == len(levels)
+    assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
