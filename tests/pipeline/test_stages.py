@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from barograph import parallel
 from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURES_VERSION
+from barograph.models import UNSURE
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import (
     classify,
@@ -113,6 +115,18 @@ def test_classify_lists_most_likely_candidates_first() -> None:
     assert table["name"].str.contains("/test").all()
     assert len(set(table["model"])) == 1
     assert sum(metrics("classify")["answers"].values()) == 20
+
+
+@pytest.mark.usefixtures("trained")
+def test_classify_leaves_to_people_what_its_two_answers_contradict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    all_real = np.ones(20, dtype=np.int64)
+    monkeypatch.setattr(TriageModel, "predict_set", lambda *_: all_real.copy())
+    classify.main()
+    table = pd.read_csv(REPORTS / "classify/classified.csv")
+    assert set(table["answer"]) == {"real", classify.ANSWERS[UNSURE]}
+    assert table["answer"].eq("real").equals(table["real"])
 
 
 @pytest.mark.usefixtures("described")

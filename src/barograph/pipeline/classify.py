@@ -44,10 +44,12 @@ def classify(
     untriaged = tables.untriaged(frame)
     rows = tables.judged_by(model, untriaged)
     probability = model.predict_proba(rows)[:, 1]
+    real = probability >= model.threshold
     sets = model.predict_set(rows, params.coverage)
+    sets[sets != real] = UNSURE  # the sets do not use the threshold
     table = untriaged[KEYS].assign(
         probability=probability,
-        real=probability >= model.threshold,
+        real=real,
         answer=[ANSWERS[int(index)] for index in sets],
         reasons=[paragraph(reasons) for reasons in explain(model, rows, limit=params.reasons)],
         model=version,
