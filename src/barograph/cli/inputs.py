@@ -37,6 +37,7 @@ FIELDS = (
     "project", "variant", "task", "test", "measurement", "args", "ignore",
 )  # fmt: skip
 MEBIBYTE = 1 << 20
+PLURAL = re.compile(r"s\b")
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,12 @@ def notes_of(files: FilesRead) -> Iterator[str]:
     """Yield what people should know about files that were read, one line each."""
     yield from files.notes
     report = files.report
-    counts = [f"{count:,} {text}" for text, count in sorted(report.corrected.items()) if count]
+    # The first plural of each text is what was counted.
+    counts = [
+        f"{count:,} {PLURAL.sub('', text, count=1) if count == 1 else text}"
+        for text, count in sorted(report.corrected.items())
+        if count
+    ]
     if counts:
         yield f"{report.source}: {'; '.join(counts)}"
     for kind in report.skipped:
