@@ -19,7 +19,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.extras import needed
 from barograph.files import whole
 from barograph.series import LABELS
-from barograph.sources.formats.base import decode_json
+from barograph.sources.formats.json_text import decode_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

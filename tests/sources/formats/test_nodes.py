@@ -13,7 +13,7 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
 from barograph.sources.formats import dates, numbers
-from barograph.sources.formats.base import decode_json
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 
 MOMENT = 1_706_220_908_000

@@ -22,8 +22,9 @@ from barograph.sources.formats import (
     pytest_benchmark,
     vitest,
 )
-from barograph.sources.formats.base import Format, InputFile, Result, decode_json
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.read import read_files
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES

@@ -17,14 +17,9 @@ import msgspec
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.formats.base import (
-    Format,
-    InputFile,
-    ResultBatch,
-    Sample,
-    decode_json,
-)
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.report import Skip

@@ -6,27 +6,26 @@ collector fills what is missing from options, CI variables and git, and assigns 
 
 from __future__ import annotations
 
-import gc
-import json
+import codecs
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-import msgspec
 import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
+from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.report import Skip
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MEBIBYTE = 1 << 20
 MAX_BYTES = 1 << 30
 MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
-CUT_OFF = "Input data was truncated"  # what msgspec says
 NO_ORDER = int(np.iinfo(np.int64).min)
 
 
@@ -239,73 +238,46 @@ class InputFile:
             DataError: The file is not UTF-8 or UTF-16 with a byte order mark.
         """
         content = self.content or b""
-        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         try:
-            return content.decode(encoding)
+            return content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig")
         except UnicodeDecodeError as error:
             raise DataError(f"{self.name}: not valid UTF-8 at byte {error.start}") from None
+
+    def utf8(self) -> bytes:
+        """Return the bytes of the text without a byte order mark, which need not be valid UTF-8.
+
+        Raises:
+            DataError: The file has the mark of UTF-16, and is not valid UTF-16.
+        """
+        content = self.content or b""
+        is_wide = content[:2] in UTF_16
+        return self.text().encode() if is_wide else content.removeprefix(codecs.BOM_UTF8)
 
     def json(self) -> Any:
         """Return the decoded JSON of the whole file.
 
         Raises:
+            DataError: The file is not valid JSON, nested too deeply, or larger than a quarter of
+                what may be read: decoded, it takes many times its size.
+        """
+        content, limit = self.utf8(), self.options.max_bytes // 4
+        if len(content) > limit:
+            raise DataError(
+                f"{self.name}: one JSON document of {len(content) / MEBIBYTE:,.0f} MiB; at most "
+                f"{limit / MEBIBYTE:,g} MiB are allowed, a quarter of --max-size MIB"
+            )
+        return decode_json(content, self.name)
+
+    def json_parts(self) -> Any:
+        """Return the JSON of the file with only its outermost array or object decoded.
+
+        A `Node` decodes the entries of an array one after the other, so that a large file never is
+        in memory as objects.
+
+        Raises:
             DataError: The file is not valid JSON, or nested too deeply.
         """
-        return decode_json(self.text(), self.name)
-
-
-class EndsEarlyError(DataError):
-    """JSON that is cut off."""
-
-
-def decode_json(text: str | bytes, name: str) -> Any:
-    """Decode JSON; NaN and Infinity, which many tools write, become None.
-
-    Args:
-        text: The JSON.
-        name: What the error calls it: a file, or a file with a line.
-
-    Raises:
-        DataError: The text is not valid JSON, or nested too deeply.
-        EndsEarlyError: The text is only the beginning of valid JSON.
-    """
-    is_collecting = gc.isenabled()
-    gc.disable()  # a search for cycles among millions of fresh lists takes as long as the decoding
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        message = str(error)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name}: not valid UTF-8 at byte {error.start}") from None
-    except RecursionError:
-        raise DataError(f"{name}: nested too deeply") from None
-    finally:
-        if is_collecting:
-            gc.enable()
-    try:
-        decoded = json.loads(text, parse_constant=lambda _name: None)
-        escaped = text if isinstance(text, str) else text.decode("utf-8", "replace")
-        return _valid_texts(decoded) if "\\ud" in escaped.lower() else decoded
-    except RecursionError:
-        raise DataError(f"{name}: nested too deeply") from None
-    except ValueError:
-        if message == CUT_OFF:
-            content = text.encode() if isinstance(text, str) else text
-            lines = content.count(b"\n") + 1
-            place = f"byte {len(content):,}" + (f" in line {lines:,}" if lines > 1 else "")
-            raise EndsEarlyError(f"{name}: not valid JSON: it ends early, at {place}") from None
-        raise DataError(f"{name}: not valid JSON: {message}") from None
-
-
-def _valid_texts(value: Any) -> Any:
-    """Return a decoded value with replacement characters for lone surrogates, which JSON allows."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_valid_texts(entry) for entry in value]
-    if isinstance(value, dict):
-        return {_valid_texts(name): _valid_texts(entry) for name, entry in value.items()}
-    return value
+        return split_json(self.utf8(), self.name)
 
 
 @dataclass(frozen=True)

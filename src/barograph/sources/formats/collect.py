@@ -107,11 +107,13 @@ class Collector:
         return number
 
     def finish(self) -> Collected:
-        """Return all results."""
-        numbers: dict[str, Any] = {name: _joined(self._chunks[name]) for name in NUMBERS}
+        """Return all results; the collector takes no others after it."""
+        # Chunks go as they are joined, else all results would be in memory twice.
+        numbers: dict[str, Any] = {name: _joined(self._chunks.pop(name)) for name in NUMBERS}
         texts: dict[str, Any] = {
             name: Texts(
-                _joined(self._chunks[name]).astype(np.int32, copy=False), list(self._known[name])
+                _joined(self._chunks.pop(name)).astype(np.int32, copy=False),
+                list(self._known[name]),
             )
             for name in TEXTS
         }

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import IO
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import UTF_16, ReadOptions
+from barograph.sources.formats.base import MEBIBYTE, UTF_16, ReadOptions
 
 GZIP = b"\x1f\x8b"
-MEBIBYTE = 1 << 20
 BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one
 PACKED = 1 << 16  # compressed bytes read at once; each member copies the rest of them
 LINE_ENDS = (b"\n", b"\r")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from barograph.errors import DataError
 from barograph.series import SeriesId
-from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
+from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline

@@ -27,7 +27,7 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the value of each entry."""
-    yield from each(file, Node(file.json()).entries(), _results)
+    yield from each(file, Node(file.json_parts()).entries(), _results)
 
 
 def _results(entry: Node) -> Iterator[Result]:

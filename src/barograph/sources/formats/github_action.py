@@ -7,23 +7,18 @@ unit.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.formats.base import (
-    Format,
-    InputFile,
-    Judgement,
-    Result,
-    Sample,
-    decode_json,
-)
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.json_text import split_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
-ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
+ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 # What the action itself compares by, for each value of `tool`.
 TOOLS = {
@@ -45,7 +40,7 @@ RATE = re.compile(r".*/\s*s(ec(onds?)?)?|hz|fps|[otqr]ps|ops|[kmgt]?flops", re.I
 
 def matches(sample: Sample) -> bool:
     """Whether a file is `data.js`, or the same data as JSON."""
-    if ASSIGNMENT.match(sample.head[:200].decode("utf-8-sig", "replace")):
+    if ASSIGNMENT.match(sample.head.removeprefix(BOM_UTF8)):
         return True
     places = outline(sample)
     return "/entries" in places and ("/lastUpdate" in places or "/repoUrl" in places)
@@ -53,11 +48,11 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the benchmarks of all entries of all suites."""
-    source = file.text()
+    source = file.utf8()
     match = ASSIGNMENT.match(source)
     if match:
-        source = source[match.end() :].rstrip().removesuffix(";")
-    data = Node(decode_json(source, file.name))
+        source = source[match.end() :].rstrip().removesuffix(b";")
+    data = Node(split_json(source, file.name))
     project = project_of_url(data["repoUrl"].optional_text())
     for suite, entries in data["entries"].items():
         ids: dict[str, SeriesId] = {}

@@ -55,7 +55,7 @@ def read(file: InputFile) -> Iterator[ResultBatch]:
 
 
 def _targets(file: InputFile) -> Iterator[Target]:
-    for target in Node(file.json()).entries():
+    for target in Node(file.json_parts()).entries():
         yield Target(SeriesId("", "", "", target["target"].text(), ""), target["datapoints"])
 
 

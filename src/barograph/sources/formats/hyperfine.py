@@ -17,7 +17,7 @@ matches = has_places("/results/*/command", "/results/*/mean")
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each command, and its memory if it was measured."""
-    yield from each(file, Node(file.json())["results"].entries(), _results)
+    yield from each(file, Node(file.json_parts())["results"].entries(), _results)
 
 
 def _results(entry: Node) -> Iterator[Result]:

@@ -25,7 +25,7 @@ matches = has_places("/*/benchmark", "/*/mode")
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the score of each fork, percentiles of sampled times, and secondary metrics."""
-    yield from each(file, Node(file.json()).entries(), _results)
+    yield from each(file, Node(file.json_parts()).entries(), _results)
 
 
 def _results(benchmark: Node) -> Iterator[Result]:

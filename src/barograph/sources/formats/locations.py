@@ -7,15 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import (
-    HEAD,
-    EndsEarlyError,
-    Format,
-    InputFile,
-    ReadOptions,
-    Sample,
-)
+from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
 from barograph.sources.formats.content import content_of
+from barograph.sources.formats.json_text import EndsEarlyError
 from barograph.sources.formats.registry import named, recognise, recognised
 from barograph.sources.formats.urls import is_url, shown_url, with_json_format
 

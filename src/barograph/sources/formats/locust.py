@@ -34,7 +34,7 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield response times, requests and failures per second of each request and of all."""
     if file.text().lstrip().startswith("["):
-        yield from each(file, Node(file.json()).entries(), _entry)
+        yield from each(file, Node(file.json_parts()).entries(), _entry)
     else:
         yield from each(file, csv_rows(file), _row)
 

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
 
+from msgspec import Raw
+
 from barograph.series import Direction, canonical_text
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.formats.numbers import number, numeric
 from barograph.sources.formats.units import stated_direction
 from barograph.sources.report import Place, Skip
@@ -24,7 +27,8 @@ class Node:
     that names the place.
 
     Args:
-        value: The value; None if it is missing.
+        value: The value; None if it is missing. A part of `split_json` that is not yet decoded is
+            decoded when a method reads it.
         where: Its place, such as "benchmarks[2].stats"; empty for the whole document. A place that
             ends with a blank, such as "steps.json: ", is a file or a line. Or the node that holds
             the value: then the place is made when an error or a result needs it.
@@ -86,24 +90,28 @@ class Node:
             yield key if type(key) is str and key.isascii() else Node(key, node.where).label(), node
 
     def entries(self) -> Iterator[Node]:
-        """Return the entries of an array."""
-        return (Node(value, self, index) for index, value in enumerate(self.array()))
+        """Return the entries of an array; those that are not yet decoded, each in its turn."""
+        for index, value in enumerate(self.array()):
+            node = Node(value, self, index)
+            if type(value) is Raw:
+                node.value = decode_json(value, node.where)
+            yield node
 
     def array(self) -> list[Any]:
         """Return an array."""
-        if isinstance(self.value, list):
+        if isinstance(self._split(), list):
             return self.value
         raise self._error("is not an array")
 
     def mapping(self) -> dict[str, Any]:
         """Return an object."""
-        if isinstance(self.value, dict):
+        if isinstance(self._split(), dict):
             return self.value
         raise self._error("is not an object")
 
     def text(self) -> str:
         """Return a text."""
-        value = self.value
+        value = self._split()
         if not isinstance(value, str):
             raise self._error("is not text")
         if not value.isascii():
@@ -166,6 +174,11 @@ class Node:
             reason: Why: one of a few short texts, as skips are counted by reason.
         """
         return Skip(Place(file.name, 0), self.where, self.value, reason, "points")
+
+    def _split(self) -> Any:
+        if type(self.value) is Raw:
+            self.value = split_json(self.value, self.where)
+        return self.value
 
     def _error(self, reason: str) -> FieldError:
         where = self.where.removesuffix(": ") or "(file)"

@@ -13,8 +13,9 @@ from barograph.errors import DataError, SourceError
 from barograph.series import SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import graphite
-from barograph.sources.formats.base import InputFile, ResultBatch, decode_json
+from barograph.sources.formats.base import InputFile, ResultBatch
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.urls import is_url, shown_url

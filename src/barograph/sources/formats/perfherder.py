@@ -14,13 +14,7 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import (
-    Format,
-    InputFile,
-    Judgement,
-    Result,
-    Sample,
-)
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.report import Skip

@@ -13,15 +13,8 @@ from statistics import median
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.formats.base import (
-    HEAD,
-    Format,
-    InputFile,
-    Judgement,
-    Result,
-    Sample,
-    decode_json,
-)
+from barograph.sources.formats.base import HEAD, Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.report import Skip

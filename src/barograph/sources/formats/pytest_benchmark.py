@@ -31,7 +31,7 @@ class _Run(NamedTuple):
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark."""
-    document = Node(file.json())
+    document = Node(file.json_parts())
     commit = document.get("commit_info", {})
     variant = _environment(document.get("machine_info", {}))
     project, revision, branch = (_known(commit[key]) for key in ("project", "id", "branch"))

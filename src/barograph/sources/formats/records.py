@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import InputFile, decode_json
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.base import InputFile
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
@@ -26,36 +29,43 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
         >>> [(record.where, record.value) for record in found]
         [('line 1', {'a': 1}), ('line 2', {'a': 2})]
     """
-    text = file.text()
-    if _is_lines(text, file.name):
-        yield from _lines(text, file.name)
+    content = file.utf8()
+    if _is_lines(content, file.name):
+        yield from _lines(content, file.name)
         return
-    data = decode_json(text, file.name)
-    place = ""
-    if isinstance(data, dict):
-        place = next((key for key in keys if isinstance(data.get(key), list)), "")
-        if not place:
-            yield Node(data)
+    data = Node(file.json_parts())
+    if isinstance(data.value, dict):
+        place = next((key for key in keys if _is_array(data[key])), None)
+        if place is None:
+            yield Node(file.json())
             return
         data = data[place]
-    yield from Node(data if isinstance(data, list) else [data], place).entries()
+    yield from (data if _is_array(data) else Node([data.value])).entries()
 
 
-def _is_lines(text: str, name: str) -> bool:
+def _is_array(node: Node) -> bool:
+    try:
+        node.array()
+    except FieldError:
+        return False
+    return True
+
+
+def _is_lines(content: bytes, name: str) -> bool:
     """Whether the first line is a whole JSON value and others follow."""
-    start = len(text) - len(text.lstrip())
-    end = text.find("\n", start)
-    if end < 0 or not text[start:].startswith(("{", "[")) or not text[end:].strip():
+    start = len(content) - len(content.lstrip())
+    end = content.find(b"\n", start)
+    if end < 0 or content[start : start + 1] not in (b"{", b"[") or not content[end:].strip():
         return False
     try:
-        decode_json(text[start:end], name)
+        decode_json(content[start:end], name)
     except DataError:
         return False
     return True
 
 
-def _lines(text: str, name: str) -> Iterator[Node]:
+def _lines(content: bytes, name: str) -> Iterator[Node]:
     """Yield the value of each line that is not blank."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line and not line.isspace():
+    for number, line in enumerate(io.BytesIO(content), 1):
+        if not line.isspace():
             yield Node(decode_json(line, f"{name} line {number}"), f"line {number}")

@@ -12,8 +12,9 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.extras import needed
-from barograph.sources.formats.base import CUT_OFF, UTF_16, InputFile, decode_json
+from barograph.sources.formats.base import UTF_16, InputFile
 from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
+from barograph.sources.formats.json_text import CUT_OFF, PARTS, decode_json, split_json
 from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
@@ -33,57 +34,38 @@ def read_rows(file: InputFile) -> Iterator[Chunk]:
         return _parquet(file, content)
     start = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
     if content[:2] not in UTF_16 and start[:1] in (b"{", b"["):
-        return _json(file, content)
+        return _json(file)
     from barograph.sources.formats.delimited import read_delimited
 
     return read_delimited(file)
 
 
-def _json(file: InputFile, content: bytes) -> Iterator[Chunk]:
+def _json(file: InputFile) -> Iterator[Chunk]:
     """Yield the objects of an array, of `points` in an object, or of lines."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    content = file.utf8()
     try:
-        values = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+        parts = PARTS.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if str(error) == CUT_OFF:
-            file.json()  # raises an error that says where the file ends
-        values = None
-    if isinstance(values, dict):
-        points = values.get("points")
-        values = [msgspec.Raw(content)] if points is None else _array(points, file)
-    if values is None:
         first = content.lstrip()
-        if first[:1] == b"[" or b"\n" not in first.strip():
-            values = [_raw(line) for line in _lenient(file)]
-        else:
+        if str(error) != CUT_OFF and first[:1] == b"{" and b"\n" in first.strip():
             return _lines(file, content)
-    return _objects(file, values)
+        parts = split_json(content, file.name)  # with NaN and Infinity, or an error
+    if isinstance(parts, dict):
+        parts = parts["points"] if "points" in parts else [msgspec.Raw(content)]
+        parts = split_json(parts, file.name) if isinstance(parts, msgspec.Raw) else parts
+        if not isinstance(parts, list):
+            raise DataError(f"{file.name}: points is not an array")
+    return _objects(file, parts)
 
 
-def _array(raw: msgspec.Raw, file: InputFile) -> list[msgspec.Raw]:
-    try:
-        return msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except msgspec.DecodeError:
-        raise DataError(f"{file.name}: points is not an array") from None
-
-
-def _lenient(file: InputFile) -> list[Any]:
-    """Decode JSON with NaN and Infinity, which msgspec refuses."""
-    document = file.json()
-    if isinstance(document, dict):
-        document = document.get("points", [document])
-    return document if isinstance(document, list) else [document]
-
-
-def _raw(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(value))
-
-
-def _objects(file: InputFile, values: Sequence[msgspec.Raw]) -> Iterator[Chunk]:
+def _objects(file: InputFile, values: Sequence[Any]) -> Iterator[Chunk]:
     decode = msgspec.json.Decoder().decode
     for start in range(0, len(values), CHUNK):
         part = values[start : start + CHUNK]
-        rows = [_one(raw, decode, f"[{start + k}]") for k, raw in enumerate(part)]
+        rows = [
+            _row(raw, decode, f"[{start + k}]") if type(raw) is msgspec.Raw else raw
+            for k, raw in enumerate(part)
+        ]
         yield _chunk(file, rows, start, 0)
 
 
@@ -98,7 +80,7 @@ def _lines(file: InputFile, content: bytes) -> Iterator[Chunk]:
                 raise msgspec.DecodeError
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             rows = [
-                _one(line, decoder.decode, f"line {start + k + 1}") for k, line in enumerate(lines)
+                _row(line, decoder.decode, f"line {start + k + 1}") for k, line in enumerate(lines)
             ]
         yield _chunk(file, rows, start, 1)
         start += len(lines)
@@ -108,7 +90,7 @@ class _Blank:
     """Stands for an empty line."""
 
 
-def _one(raw: Any, decode: Callable[[Any], Any], where: str) -> Any:
+def _row(raw: Any, decode: Callable[[Any], Any], where: str) -> Any:
     """Return a decoded row, or text that is not JSON."""
     if isinstance(raw, bytes) and not raw.strip():
         return _Blank

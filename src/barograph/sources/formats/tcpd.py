@@ -14,16 +14,10 @@ import numpy as np
 
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
-from barograph.sources.formats.base import (
-    Format,
-    InputFile,
-    Judgement,
-    ResultBatch,
-    Sample,
-    decode_json,
-)
+from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.report import Skip

@@ -1,0 +1,103 @@
+"""Decode JSON of strangers: as a whole, or an array entry by entry, which bounds the memory."""
+
+from __future__ import annotations
+
+import gc
+import json
+from typing import Any
+
+import msgspec
+
+from barograph.errors import DataError
+
+CUT_OFF = "Input data was truncated"  # what msgspec says
+SMALL = 1024  # bytes of a value of an object that is decoded with it
+PARTS = msgspec.json.Decoder(list[msgspec.Raw] | dict[str, msgspec.Raw])
+
+
+class EndsEarlyError(DataError):
+    """JSON that is cut off."""
+
+
+def decode_json(text: str | bytes | msgspec.Raw, name: str) -> Any:
+    """Decode JSON; NaN and Infinity, which many tools write, become None.
+
+    Args:
+        text: The JSON.
+        name: What the error calls it: a file, or a file with a line.
+
+    Raises:
+        DataError: The text is not valid JSON, or nested too deeply.
+        EndsEarlyError: The text is only the beginning of valid JSON.
+    """
+    is_collecting = gc.isenabled()
+    gc.disable()  # a search for cycles among millions of fresh lists takes as long as the decoding
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        message = str(error)
+    except UnicodeDecodeError:  # which says where in its string the byte is
+        message = ""
+    except RecursionError:
+        raise DataError(f"{name}: nested too deeply") from None
+    finally:
+        if is_collecting:
+            gc.enable()
+    content = text if isinstance(text, str) else bytes(text)
+    try:
+        decoded = json.loads(content, parse_constant=lambda _name: None)
+        escaped = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        return _valid_texts(decoded) if "\\ud" in escaped.lower() else decoded
+    except RecursionError:
+        raise DataError(f"{name}: nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}: not valid UTF-8 at byte {error.start}") from None
+    except ValueError:
+        if message != CUT_OFF:
+            raise DataError(f"{name}: not valid JSON: {message}") from None
+        content = content.encode() if isinstance(content, str) else content
+        lines = content.count(b"\n") + 1
+        place = f"byte {len(content):,}" + (f" in line {lines:,}" if lines > 1 else "")
+        raise EndsEarlyError(f"{name}: not valid JSON: it ends early, at {place}") from None
+
+
+def split_json(text: bytes | msgspec.Raw, name: str) -> Any:
+    """Decode the outermost array or object only.
+
+    Args:
+        text: The JSON.
+        name: What the error calls it.
+
+    Returns:
+        A list or a dictionary whose values are `msgspec.Raw`, for `decode_json` or this function.
+        Small values of an object are decoded, and so is all that only the lenient decoder reads.
+
+    Raises:
+        DataError: The text is not valid JSON, or nested too deeply.
+
+    Example:
+        >>> parts = split_json(b'[{"p50": 1}, 2]', "runs.json")
+        >>> [decode_json(part, "runs.json") for part in parts]
+        [{'p50': 1}, 2]
+    """
+    try:
+        parts = PARTS.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(text, name)
+    if isinstance(parts, list):
+        return parts
+    return {
+        key: part if memoryview(part).nbytes > SMALL else decode_json(part, name)
+        for key, part in parts.items()
+    }
+
+
+def _valid_texts(value: Any) -> Any:
+    """Return a decoded value with replacement characters for lone surrogates, which JSON allows."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_valid_texts(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_valid_texts(name): _valid_texts(entry) for name, entry in value.items()}
+    return value
