@@ -259,7 +259,10 @@ def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
             "misses the columns order, value; `barograph append NEW",
         ),
         ("order,commit,value\n1,a1,4\n", "has none of the columns project"),
-        ("order,commit,test,value\nfirst,a1,b0,4\n", "row 1: order is 'first'"),
+        (
+            "order,commit,test,value\nfirst,a1,b0,4\n",
+            "row 1: order is not a whole number .got 'first'",
+        ),
         ("order,commit,test,value\n1,a1\n", "line 2: 2 cells, but there are 4 columns"),
         ("order,commit,test,value,value\n", "two columns have the same name"),
     ],
@@ -339,3 +342,30 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(rows(history)) == 60
     assert set(column(history, "commit")) == {f"{who}{n}" for who in "ab" for n in range(15)}
     assert sorted(set(map(int, column(history, "order")))) == list(range(1, 31))
+
+
+@pytest.mark.parametrize(
+    ("limit", "zeros", "message"),
+    [
+        ({"max_bytes": 1 << 20}, 2 << 20, "larger than"),
+        ({"max_line": 1 << 20}, 2 << 20, "a line is longer than"),
+        ({"max_keys": 3}, 1, "4 columns; at most 3"),
+    ],
+)
+def test_limits_are_those_of_the_history_too(
+    tmp_path: Path, limit: dict[str, int], zeros: int, message: str
+) -> None:
+    output, history = tmp_path / "out.json", tmp_path / "history.csv"
+    output.write_text('[{"name": "sort", "unit": "ms", "value": 4.5}]')
+    content = "order,commit,test,value\n1,a1,sort," + "0" * zeros + "4\n"
+    history.write_text(content)
+    with pytest.raises(DataError, match=message):
+        append(history, [output], ReadOptions(commit="b2", **limit))  # type: ignore[arg-type]
+    assert history.read_text() == content
+
+
+def test_builds_written_with_a_sign_are_continued(tmp_path: Path) -> None:
+    output, history = tmp_path / "out.json", tmp_path / "history.csv"
+    output.write_text('[{"name": "sort", "unit": "ms", "value": 4.5}]')
+    history.write_text("order,commit,test,value\n#11,a1,sort,4\n#12,b2,sort,4\n")
+    assert append(history, [output], ReadOptions(commit="c3")).commits == {"c3": 13}

@@ -28,13 +28,12 @@ from barograph.series import (
     normalize_args,
 )
 from barograph.sources.fields import EPOCH
+from barograph.sources.formats import cells
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.collected import Collected
 from barograph.sources.formats.context import RunContext, ci_context
-from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
-from barograph.sources.formats.read import TABULAR
+from barograph.sources.formats.read import TABULAR, collect
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.history_file import HistoryFile
 
@@ -113,17 +112,14 @@ def append(
     """
     options, repository = options or ReadOptions(), repository or Repository()
     context = ci_context() if context is None else context
-    name = str(outputs[0]) if len(outputs) == 1 else f"{outputs[0]} and {len(outputs) - 1} more"
-    collector = Collector(options, name)
-    for file, form in opened(outputs, options):
-        collector.add(file, form)
+    collector = collect(outputs, options)
     report = collector.report
     collected, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
     collected = in_one_unit(collected, report)
     skipped = sum(entry.count for entry in report.skipped["points"].values())
     if not len(collected):
         first = f": {report.first_skip('points')}" if skipped else ""
-        raise DataError(f"{name}: no results{first}")
+        raise DataError(f"{report.source}: no results{first}")
     ordered = order_results(collected, repository)
     branch = options.branch or context.branch
     results = _results(collected, ordered.orders.tolist(), branch, run)
@@ -131,10 +127,10 @@ def append(
     if path.is_symlink():
         path = path.resolve()  # the link stays one
     with locked(path):
-        table = HistoryFile.read(path)
+        table = HistoryFile.read(path, options)
         replaced, commits = _merge(table, results, run)
         table.write()
-    more = (f"{name}: {note}" for note in (*notes_of_runs, *ordered.notes))
+    more = (f"{report.source}: {note}" for note in (*notes_of_runs, *ordered.notes))
     refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
     unusable = tuple(report.skips("points"))
     notes = (*collector.notes, *more)
@@ -212,17 +208,12 @@ def _series(results: list[_Result]) -> list[SeriesId]:
 
 
 def _orders(history: HistoryFile) -> list[int]:
-    orders = []
-    for number, text in enumerate(history.texts("order"), 1):
-        try:
-            orders.append(int(text))
-        except ValueError:
-            shown = f"order is {text!r:.40}; it must be a whole number"
-            raise DataError(f"{history.path}: row {number}: {shown}") from None
-        if abs(orders[-1]) >= LARGEST_ORDER:
-            raise DataError(
-                f"{history.path}: row {number}: order {orders[-1]} is too large; {ORDER_HINT}"[:300]
-            )
+    places, faults = cells.orders(list(history.texts("order")), "order")
+    for row, fault in faults.items():
+        raise DataError(f"{history.path}: row {row + 1}: {fault.reason} (got {fault.value!r:.40})")
+    orders: list[int] = places.tolist()
+    if max(orders, default=0) >= LARGEST_ORDER:  # the next order would be
+        raise DataError(f"{history.path}: order {max(orders)} is too large; {ORDER_HINT}")
     return orders
 
 

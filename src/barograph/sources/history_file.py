@@ -19,7 +19,10 @@ from barograph.errors import ConfigError, DataError
 from barograph.extras import needed
 from barograph.files import whole
 from barograph.series import LABELS
-from barograph.sources.formats.json_text import decode_json
+from barograph.sources.formats.base import InputFile, ReadOptions
+from barograph.sources.formats.chunks import check_keys
+from barograph.sources.formats.content import content_of
+from barograph.sources.formats.records import records
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,32 +52,30 @@ class HistoryFile:
     schema: pa.Schema | None = None
 
     @classmethod
-    def read(cls, path: Path) -> HistoryFile:
+    def read(cls, path: Path, options: ReadOptions) -> HistoryFile:
         """Read a history file; a file that does not exist is an empty history.
 
+        Args:
+            path: The file.
+            options: The limits.
+
         Raises:
-            DataError: The file is not a long table with orders and values.
+            DataError: The file is not a long table with orders and values, or beyond a limit.
             ConfigError: The name of the file does not end like that of a format.
         """
         kind = path.suffix.lower()
         if kind not in (known := (*CSV, *LINES, *ARRAY, *PARQUET)):
             allowed = ", ".join(known)
             raise ConfigError(f"{path}: a history file must end with one of {allowed}")
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            content = b""
+        content = content_of(path, str(path), options) if path.exists() else b""
         if not content.strip():
             return cls(path)
-        schema = None
+        schema, file = None, InputFile(str(path), path, content, options)
         if kind in PARQUET:
             schema, columns, rows = _parquet(content, path)
         else:
-            try:
-                text = content.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise DataError(f"{path}: not valid UTF-8 at byte {error.start}") from None
-            columns, rows = _csv(text, path) if kind in CSV else _objects(text, path)
+            columns, rows = _csv(file.text(), path) if kind in CSV else _objects(file, path)
+        check_keys(file, len(columns))
         missing = [name for name in NEEDED if name not in columns]
         if missing:
             raise DataError(f"{path}: misses the columns {', '.join(missing)}; {_hint(path)}")
@@ -198,14 +199,9 @@ def _csv(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
     return columns, rows
 
 
-def _objects(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
-    entries: Any
-    if path.suffix.lower() in LINES:
-        lines = enumerate(text.split("\n"), 1)
-        entries = [decode_json(line, f"{path}: line {n}") for n, line in lines if line.strip()]
-    else:
-        entries = decode_json(text, str(path))
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+def _objects(file: InputFile, path: Path) -> tuple[list[str], list[list[Any]]]:
+    entries = [record.value for record in records(file)]
+    if not all(isinstance(entry, dict) for entry in entries):
         raise DataError(f"{path}: must hold objects with order and value; {_hint(path)}")
     columns = list(dict.fromkeys(name for entry in entries for name in entry))
     return columns, [[entry.get(name) for name in columns] for entry in entries]

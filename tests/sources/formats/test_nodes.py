@@ -2,9 +2,12 @@
 
 import contextlib
 import gc
+import json
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +15,9 @@ from hypothesis import strategies as st
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats import dates, numbers
-from barograph.sources.formats.json_text import decode_json
+from barograph.sources.formats import codespeed, dates, jmh, numbers
+from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
+from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.formats.nodes import Node
 
 MOMENT = 1_706_220_908_000
@@ -128,3 +132,41 @@ def test_decoding_leaves_the_garbage_collector_as_it_was(text: str, is_enabled: 
         assert gc.isenabled() == is_enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_entries_of_a_split_array_are_decoded_one_after_the_other() -> None:
+    large = {"values": list(range(1000))}
+    root = Node(split_json(json.dumps({"id": 8, "runs": [large, 7, "x"]}).encode(), "f.json"))
+    assert type(root.value["runs"]) is msgspec.Raw
+    assert root["id"].value == 8
+    entries = root["runs"].entries()
+    assert next(entries).value == large
+    assert [(entry.value, entry.where) for entry in entries] == [(7, "runs[1]"), ("x", "runs[2]")]
+
+
+@pytest.mark.parametrize("text", ["[NaN, 1]", '{"a": [NaN]}', "7", '["\\ud800"]'])
+def test_what_only_the_lenient_decoder_reads_is_split_into_decoded_values(text: str) -> None:
+    assert split_json(text.encode(), "f.json") == decode_json(text, "f.json")
+
+
+def test_a_document_that_is_decoded_as_a_whole_has_a_smaller_limit() -> None:
+    options = ReadOptions(max_bytes=1 << 20)
+    assert InputFile("f.json", None, b"[" + b" " * 200_000 + b"]", options).json() == []
+    with pytest.raises(DataError, match=r"f\.json: one JSON document of 1 MiB; at most 0\.25 MiB"):
+        InputFile("f.json", None, b"[" + b" " * 800_000 + b"]", options).json()
+
+
+@pytest.mark.parametrize("form", [codespeed.FORMAT, jmh.FORMAT], ids=lambda form: form.name)
+def test_many_records_of_one_document_are_never_in_memory_together(form: Format) -> None:
+    record = {"commitid": "a", "benchmark": "a.b", "result_value": 1.5} | {
+        "mode": "avgt",
+        "primaryMetric": {"score": 1.5, "scoreUnit": "s/op"},
+        "padding": [[number] for number in range(1000)],
+    }
+    content = json.dumps([record] * 300).encode()
+    tracemalloc.start()
+    results = sum(isinstance(item, Result) for item in form.read(InputFile("f", None, content)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert results == 300
+    assert peak < len(content)

@@ -119,8 +119,30 @@ def test_few_dates_do_not_order_a_history() -> None:
     sent = [result(commit="a", time=99), result(commit="b"), result(commit="c"), result(commit="d")]
     assert sorted_rows(sent) == (
         [0, 1, 2, 3],
-        "ordered as listed, the oldest first: commits are without order and time",
+        "ordered as listed, the oldest first: commits are without order and time; "
+        "if the newest comes first, add a column `order` or `time`",
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "is_reversed"),
+    [
+        (["r120", "r119", "r101"], True),
+        (["1.10.0", "1.9.2", "1.9.1"], True),
+        (["build #12", "build #11", "build #9"], True),
+        (["r101", "r119", "r120"], False),
+        (["r120", "r101", "r119"], False),
+        (["c3", "b2", "a1"], False),
+        (["12", "11"], False),
+        (["120", "", "101"], False),
+    ],
+)
+def test_commits_whose_numbers_fall_are_listed_newest_first(
+    names: list[str], is_reversed: bool
+) -> None:
+    places, note = sorted_rows([result(commit=name) for name in names])
+    assert places == sorted(range(len(names)), reverse=is_reversed)
+    assert ("newest first: " in note) == is_reversed
 
 
 def test_commits_are_ordered_by_git_and_not_by_their_dates(tree: Tree) -> None:
@@ -183,7 +205,7 @@ def test_commit_measured_again_after_another_is_noted() -> None:
 def test_rows_of_a_wide_table_are_ordered_as_listed() -> None:
     rows, note = sorted_rows([result(1.0), result(2.0), result(3.0)])
     assert rows == [0, 1, 2]
-    assert note == "ordered as listed, the oldest first: rows are without order and time"
+    assert note.startswith("ordered as listed, the oldest first: rows are without order and time")
 
 
 def test_rows_of_a_long_table_are_counted_in_each_series() -> None:

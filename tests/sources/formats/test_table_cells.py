@@ -239,3 +239,11 @@ def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
     rows = "".join(f"{2**53 - k},1\n" for k in range(3))
     loaded = read(tmp_path / "v.csv", f"order,value\n{rows}")
     assert loaded.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]
+
+
+@pytest.mark.parametrize("column", ["build", "Build #", "order"])
+def test_builds_written_with_a_sign_are_numbers(tmp_path: Path, column: str) -> None:
+    found = read(tmp_path / "t.csv", f"{column},value\n#12,2\n#9,1\n # 13,0\n")
+    [series] = found.history
+    assert series.orders.tolist() == [9, 12]
+    assert series.values.tolist() == [1, 2]

@@ -23,7 +23,7 @@ from barograph.texts import Texts
 Faults = dict[int, FieldError]
 NO_ORDER_GIVEN = "order is missing"
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
-WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+WHOLE = re.compile(r"#?([+-]?\d{1,30})", re.ASCII)  # builds are written "#12", too
 CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
 
@@ -113,8 +113,8 @@ def _order(cell: Any, field: str) -> int:
         raise FieldError(field, cell, NO_ORDER_GIVEN)
     if isinstance(cell, str):
         text = cell.strip()
-        if WHOLE.fullmatch(text):
-            cell = int(text)
+        if whole := WHOLE.fullmatch(text):
+            cell = int(whole[1])
         elif NUMBER.fullmatch(text):
             cell = float(text)
     order = order_of(cell, field)

@@ -99,14 +99,16 @@ class Node:
 
     def array(self) -> list[Any]:
         """Return an array."""
-        if isinstance(self._split(), list):
-            return self.value
+        value = self._split()
+        if isinstance(value, list):
+            return value
         raise self._error("is not an array")
 
     def mapping(self) -> dict[str, Any]:
         """Return an object."""
-        if isinstance(self._split(), dict):
-            return self.value
+        value = self._split()
+        if isinstance(value, dict):
+            return value
         raise self._error("is not an object")
 
     def text(self) -> str:

@@ -6,6 +6,8 @@ or at one time have the same order, too. Such a group of results is called a mom
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,9 @@ from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.collected import Collected, Mask, are_small, first_rows
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
+# Commits that are numbers: revisions, builds and versions, such as 1200, r1200, #12 and v1.10.2.
+NUMBERED = re.compile(r"(?P<prefix>[A-Za-z]{0,10}[-_ ]?#?)(?P<number>\d{1,18}(?:\.\d{1,18}){0,4})")
+FEWEST = 3  # numbers that fall by design, not by chance
 ENOUGH = 0.5  # share of the moments that must be known to sort by time or by git
 
 
@@ -148,8 +153,8 @@ def _placed(
                 return _filled(places, -1, ranks), _git_notes(lost)
         times = np.where(unknown, np.array(committed, dtype=np.int64), times)
         unknown = times == UNKNOWN_TIME
-    if unknown.mean() > ENOUGH or unknown.all():
-        return ranks.astype(np.int64), [_row_note(moments)]
+    if unknown.mean() > ENOUGH:
+        return _as_listed(ranks.astype(np.int64), moments)
     ties = _tie_breakers(moments, repository, {n: c.hash for n, c in known.items()}, ranks, times)
     lost = int(unknown.sum())
     notes = ["ordered by time"]
@@ -159,9 +164,24 @@ def _placed(
     return _spread(times, ties), notes + _again(results, moments)
 
 
-def _row_note(moments: _Moments) -> str:
-    what = "commits are" if any(moments.commits) else "rows are"
-    return f"ordered as listed, the oldest first: {what} without order and time"
+def _as_listed(ranks: Ints, moments: _Moments) -> tuple[Ints, list[str]]:
+    """Return the order of the rows, backwards if the numbers of the commits fall, and a note."""
+    listed = [moments.commits[place] for place in np.argsort(ranks).tolist()]
+    if _falls(listed):
+        shown = f"{listed[0]} is listed before {listed[1]}"
+        return ranks.max() - ranks, [f"ordered as listed, the newest first: {shown}"]
+    what = "commits" if any(listed) else "rows"
+    reason = f"{what} are without order and time"
+    hint = "if the newest comes first, add a column `order` or `time`"
+    return ranks, [f"ordered as listed, the oldest first: {reason}; {hint}"]
+
+
+def _falls(commits: list[str]) -> bool:
+    """Return whether commits are numbers with one prefix, each smaller than the one before it."""
+    matches = [match for match in map(NUMBERED.fullmatch, commits) if match]
+    numbers = [tuple(map(int, match["number"].split("."))) for match in matches]
+    is_numbered = len(matches) == len(commits) and len({match["prefix"] for match in matches}) == 1
+    return is_numbered and len(commits) >= FEWEST and all(a > b for a, b in pairwise(numbers))
 
 
 def _git_notes(lost: int) -> list[str]:

