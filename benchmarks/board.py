@@ -80,7 +80,7 @@ CANDIDATE = Insertion(
     candidates,
     (
         *("series", "order", "commit", "last_before", "detector", "before", "after", "hazard"),
-        *("probability", "model", "verdict", "present", "found", "calculated_on"),
+        *("probability", "model", "verdict", "present", "detected_on", "calculated_on"),
     ),
 )
 

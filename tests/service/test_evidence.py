@@ -47,7 +47,7 @@ def test_the_evidence_about_a_change_point_agrees(changed: TestClient) -> None:
     assert "1 of 1 sibling series rose at the same commit." in reasons["facts"]
     assert reasons["reasons"]
     history = answer(changed, "/change-points/1/history")
-    assert [event["kind"] for event in history["events"]] == ["found", "scored"]
+    assert [event["kind"] for event in history["events"]] == ["detected", "scored"]
 
 
 def test_cases_alike_appear_after_a_verdict(changed: TestClient) -> None:

@@ -64,10 +64,10 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ),
         (
             "verdicts",
-            sa.select(identity, *(verdicts.c[name] for name in ("verdict", "who", "given", "note")))
+            sa.select(identity, *(verdicts.c[name] for name in ("verdict", "who", "time", "note")))
             .join(candidates, candidates.c.id == verdicts.c.candidate)
             .join(series, series.c.id == candidates.c.series)
-            .order_by(identity, candidates.c.order, verdicts.c.given, verdicts.c.id),
+            .order_by(identity, candidates.c.order, verdicts.c.time, verdicts.c.id),
         ),
     ]
 

@@ -65,7 +65,7 @@ def test_import_of_an_export_gives_the_same_store(
         with other.read() as connection:
             [judged] = find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
             [verdict] = verdicts.history(connection, candidate=judged.id)
-            assert (verdict.who, verdict.given, verdict.note) == ("ann", 77_000, "imported")
+            assert (verdict.who, verdict.time, verdict.note) == ("ann", 77_000, "imported")
             [unsure] = find_candidates(connection, verdict=Verdict.UNSURE)
             assert (unsure.version, unsure.triaged_on is None) == (1, False)
             once = digest(connection)
@@ -134,8 +134,10 @@ def test_two_rows_of_one_candidate_give_one_entry_with_the_later_verdict(
 ) -> None:
     store.ingest(history("ab", 30), "ci")
     CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
-    given = zip((1, 2), (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE), dates, strict=True)
-    for number, verdict, timestamp in given:
+    verdicts_given = zip(
+        (1, 2), (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE), dates, strict=True
+    )
+    for number, verdict, timestamp in verdicts_given:
         item = [(number, None)]
         store.write(
             lambda c, i=item, v=verdict, t=timestamp: verdicts.record_batch(
@@ -155,7 +157,7 @@ def test_two_rows_of_one_candidate_give_one_entry_with_the_later_verdict(
             [candidate] = find_candidates(connection)
             [entry] = verdicts.history(connection)
         assert (candidate.verdict, candidate.triaged_on, candidate.version) == (later, 88_000, 1)
-        assert (entry.verdict, entry.given) == (later, 88_000)
+        assert (entry.verdict, entry.time) == (later, 88_000)
 
 
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
         assert get_candidate(connection, 1).order == 21
     kinds = [event.kind for event in events]
     assert kinds[-2:] == ["verdict", "verdict"]
-    assert kinds[0] == "found"
+    assert kinds[0] == "detected"
     assert "moved" in kinds
     assert [event.who for event in events[-2:]] == ["ann", "bob"]
     assert events[-2].text == "why"

@@ -22,7 +22,7 @@ def entry(number: int, order: int, last_before: int | None = None, **more: Any) 
         "effect": "worse",
         "hazard": 0.1,
         "probability": 0.5,
-        "found": None,
+        "detected_on": None,
         "verdict": "not_triaged",
         "present": True,
     }
@@ -99,9 +99,9 @@ def test_regressions_come_first_and_the_groups_of_a_commit_stay_together() -> No
 def test_each_column_sorts(sort: str, expected: list[int]) -> None:
     groups = by_cause(
         [
-            entry(1, 5, hazard=0.1, probability=0.9, found=1),
-            entry(2, 7, hazard=-0.9, probability=0.5, found=3, effect="better"),
-            entry(3, 9, hazard=0.4, probability=0.1, found=2),
+            entry(1, 5, hazard=0.1, probability=0.9, detected_on=1),
+            entry(2, 7, hazard=-0.9, probability=0.5, detected_on=3, effect="better"),
+            entry(3, 9, hazard=0.4, probability=0.1, detected_on=2),
         ]
     )
     assert [group.worst.id for group in sorted_groups(groups, sort)] == expected

@@ -52,7 +52,7 @@ class Filled:
             "probability": 0.9,
             "verdict": "not_triaged",
             "present": True,
-            "found": NOW,
+            "detected_on": NOW,
             **more,
         }
 
@@ -75,7 +75,7 @@ def filled(store: Store) -> Filled:
     for variant in ("linux", "arm"):
         for test, more in (
             ("insert", {}),
-            ("find", {"order": 3, "hazard": -0.2, "found": NOW - 9 * DAY}),
+            ("find", {"order": 3, "hazard": -0.2, "detected_on": NOW - 9 * DAY}),
         ):
             name = SeriesId("db", variant, "nightly", test, "p99", (("threads", "16"),))
             made.ids[f"{variant} {test}"] = made.add(name, **more)  # type: ignore[arg-type]
@@ -237,7 +237,7 @@ def test_current_clusters_group_their_series(filled: Filled) -> None:
         "regression": 200.0,
         "status": "new",
         "current": True,
-        "found": NOW,
+        "detected_on": NOW,
     }
     filled.store.write(lambda connection: connection.execute(sa.insert(clusters), row))
     assert sorted(numbers(groups_of(filled, test="insert").groups)) == [

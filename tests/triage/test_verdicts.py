@@ -66,7 +66,7 @@ def test_batch_is_recorded_with_the_score_of_each_candidate(waiting: Store, give
     assert current(waiting, 2) == (REAL, 1, 5)
     with waiting.read() as connection:
         second, first = verdicts.history(connection)
-        assert (first.candidate, first.who, first.given, first.batch) == (1, "ann", 5, 1)
+        assert (first.candidate, first.who, first.time, first.batch) == (1, "ann", 5, 1)
         assert (first.note, first.reason, first.undoes) == ("two\nlines", "known host", None)
         assert (first.probability, second.probability) == (0.1, 0.2)
         assert first.model == connection.scalar(sa.select(models.c.version))

@@ -134,21 +134,14 @@ def create_app(
         redirect_slashes=False,  # a redirect could send tokens over http, or to any Host
         lifespan=_lifespan,
     )
-    auth = Auth(store, settings)
     app.state.on_failure = on_failure
     scorer = CandidateModel(None if worker is None else worker.config.path)
     app.state.context = AppContext(
-        *(store, watch, metrics, settings, auth, RejectionCounter(store)),
+        *(store, watch, metrics, settings, Auth(store, settings), RejectionCounter(store)),
         *(worker, scorer),
         retraining=retraining,
     )
-    handle_errors(app)
-    for router in ROUTERS:
-        # Not include_router: it nests the routes, and metrics need their paths.
-        app.router.routes.extend(router.routes)
-    app.add_middleware(ServiceMiddleware, metrics=metrics)
-    if settings.trusted_proxies:
-        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
+    _add_parts(app, metrics, settings)
 
     def use(loaded: LoadedModel) -> None:
         # The next transaction uses it; the running one ends with the former judge.
@@ -157,6 +150,17 @@ def create_app(
 
     watch.subscribe(use, metrics.count_refused_model)
     return app
+
+
+def _add_parts(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
+    """Add routes, the answers to errors, and middleware."""
+    handle_errors(app)
+    for router in ROUTERS:
+        # Not include_router: it nests the routes, and metrics need their paths.
+        app.router.routes.extend(router.routes)
+    app.add_middleware(ServiceMiddleware, metrics=metrics)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
 
 
 @asynccontextmanager

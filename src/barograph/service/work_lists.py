@@ -100,7 +100,7 @@ def judged_verdicts(
 ) -> JudgedVerdicts:
     """Return verdicts as the weekly record takes them."""
     return JudgedVerdicts(
-        np.array([judged.given for judged in verdicts], dtype=np.int64),
+        np.array([judged.time for judged in verdicts], dtype=np.int64),
         np.array([judged.verdict is Verdict.TRUE_POSITIVE for judged in verdicts], dtype=np.bool_),
         np.array([judged.probability for judged in verdicts], dtype=np.float64),
         np.array([judged.threshold for judged in verdicts], dtype=np.float64),

@@ -10,14 +10,14 @@ from barograph.store.database import Insertion
 from barograph.store.schema import audit
 
 DETAIL = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-ENTRY = Insertion(audit, ("at", "who", "action", "subject", "detail"))
+ENTRY = Insertion(audit, ("time", "who", "action", "subject", "detail"))
 
 
 class AuditEntry(NamedTuple):
     """One entry of the trail."""
 
     id: int
-    at: int
+    time: int
     who: str
     action: str
     subject: str
@@ -50,6 +50,6 @@ def trail(
     if before is not None:
         query = query.where(audit.c.id < before)
     return [
-        AuditEntry(number, at, who, action, subject, json.loads(detail))
-        for number, at, who, action, subject, detail in connection.execute(query)
+        AuditEntry(**{**row._asdict(), "detail": json.loads(row.detail)})
+        for row in connection.execute(query)
     ]

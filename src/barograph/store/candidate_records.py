@@ -39,7 +39,7 @@ class CandidateRecord:
         verdict: The verdict that holds.
         version: Number of verdicts that were ever given on it.
         present: Whether the latest detection found it.
-        found: When it was found first.
+        detected_on: When it was first detected.
         calculated_on: When it was last found before it got a verdict.
         triaged_on: When it got its verdict.
     """
@@ -62,7 +62,7 @@ class CandidateRecord:
     verdict: Verdict
     version: int
     present: bool
-    found: int | None
+    detected_on: int | None
     calculated_on: int | None
     triaged_on: int | None
 
@@ -133,7 +133,7 @@ def date_candidates(connection: sa.Connection, dates: Mapping[int, int]) -> None
     if rows:
         timestamp: sa.BindParameter[int] = sa.bindparam("timestamp")
         query = sa.update(candidates).where(c.id == sa.bindparam("number"))
-        connection.execute(query.values(found=timestamp, calculated_on=timestamp), rows)
+        connection.execute(query.values(detected_on=timestamp, calculated_on=timestamp), rows)
 
 
 def is_listed() -> sa.ColumnElement[bool]:

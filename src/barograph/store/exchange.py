@@ -28,10 +28,7 @@ SEARCH = ("present", "discovery", "q")
 DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, *DATES))
 JUDGED = BulkUpdate(candidates, ("id",), ("verdict", "version", *DATES))
-VERDICT, TRIAGED_ON = CANDIDATE.index("verdict"), -1  # places in a row of NEW
-IMPORTED = Insertion(
-    verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version")
-)
+IMPORTED = Insertion(verdicts, ("candidate", "verdict", "who", "time", "note", "reason", "version"))
 
 # Number and version of a candidate, by its series and each order that it had.
 KnownCandidates = dict[tuple[int, int], tuple[int, int]]
@@ -133,10 +130,10 @@ def _write_candidates(
     new: list[Row] = []
     judged: list[Row] = []
     entries: list[Row] = []
+    imported: dict[tuple[int, int], tuple[str, int | None]] = {}  # verdicts on new candidates
     table, timestamp = history.candidates, now()
-    owners = numbers[table.series]
+    owners, searched = numbers[table.series], _searched(table)
     dates = list(zip(_known(table.calculated_on), _known(table.triaged_on), strict=True))
-    searched = _searched(table)
     for row in _chosen_rows(table, owners, known):
         place, verdict = (int(owners[row]), int(table.orders[row])), str(table.verdict[row])
         number, version = known.get(place, (None, 0))
@@ -146,16 +143,18 @@ def _write_candidates(
             nearby = json.dumps(series.orders_around(int(table.index[row]), NEARBY))
             facts = table.commits[row], table.algorithms[row] or None, nearby, verdict
             new.append((*place, *facts, int(is_judged), *searched[row], *dates[row]))
+            if is_judged:
+                imported[place] = verdict, dates[row][-1]
         elif is_judged and not version:
             judged.append((number, verdict, 1, *dates[row]))
             entries.append(_entry(number, verdict, who, dates[row][-1], timestamp))
     NEW.into(connection, new)
     JUDGED.into(connection, judged)
-    with_verdict = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
-    for place, (number, _) in _known_candidates(connection).items() if with_verdict else ():
-        if (written_row := with_verdict.pop(place, None)) is not None:
-            verdict, triaged_on = written_row[VERDICT], written_row[TRIAGED_ON]
-            entries.append(_entry(number, verdict, who, triaged_on, timestamp))
+    numbered = _known_candidates(connection) if imported else {}
+    entries += [
+        _entry(numbered[place][0], verdict, who, triaged_on, timestamp)
+        for place, (verdict, triaged_on) in imported.items()
+    ]
     IMPORTED.into(connection, entries)
     # A refresh that ran meanwhile has not matched its change points with these candidates.
     stale.mark(connection, set(filter(None, owners.tolist())) if new else ())

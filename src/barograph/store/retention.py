@@ -80,19 +80,16 @@ def prune(
     if not 0 < older_than < LONGEST:
         raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
     limit = (audit.now() if timestamp is None else timestamp) - int(older_than * DAY)
-    p = points.c
-    with store.read() as connection:
-        old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()
-        numbers = sorted(connection.scalars(old))
+    numbers = _old_series(store, limit)
     total = PruneResult(0, 0, 0, 0)
     for first in range(0, len(numbers), CHUNK):
         part = numbers[first : first + CHUNK]
+        work = partial(_prune, numbers=part, limit=limit, dry_run=dry_run)
         if dry_run:
             with store.read() as connection:
-                result = _prune(connection, part, limit, dry_run=True)
+                total += work(connection)
         else:
-            result = store.change(partial(_prune, numbers=part, limit=limit, dry_run=False))
-        total += result
+            total += store.change(work)
     if total.series and not dry_run:
         about = f"older than {older_than:g} days"
         store.write(
@@ -101,6 +98,14 @@ def prune(
             )
         )
     return total
+
+
+def _old_series(store: Store, limit: int) -> list[int]:
+    """Return the numbers of the series with results from before a time."""
+    p = points.c
+    old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()
+    with store.read() as connection:
+        return sorted(connection.scalars(old))
 
 
 def _prune(

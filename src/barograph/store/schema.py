@@ -217,7 +217,7 @@ candidates = sa.Table(
     # The number of verdicts so far: a new one names the version that the person saw.
     sa.Column("version", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
-    _time("found", nullable=True),  # for the first time
+    _time("detected_on", nullable=True),  # for the first time
     _time("calculated_on", nullable=True),
     _time("triaged_on", nullable=True),
     sa.Index(None, "series", "order"),
@@ -245,7 +245,7 @@ verdict_batches = sa.Table(
     metadata,
     _serial(),
     _text("who"),
-    _time("given"),
+    _time("time"),
     sa.Column("request", sa.Text, nullable=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
     _text("refused"),  # JSON
@@ -259,7 +259,7 @@ verdicts = sa.Table(
     _serial(),
     sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
     *map(_text, ("verdict", "who")),
-    _time("given"),
+    _time("time"),
     *map(_text, ("note", "reason")),
     sa.Column("version", sa.BigInteger, nullable=False),  # of the candidate, with this verdict
     sa.Column("batch", sa.BigInteger, sa.ForeignKey("verdict_batches.id"), nullable=True),
@@ -298,7 +298,7 @@ clusters = sa.Table(
     *(sa.Column(name, sa.Double, nullable=False) for name in ("step", "fit", "regression")),
     _text("status"),
     sa.Column("current", sa.Boolean, nullable=False),
-    _time("found"),
+    _time("detected_on"),
     sa.Index(None, "project", "current"),
 )
 
@@ -388,10 +388,9 @@ audit = sa.Table(
     "audit",
     metadata,
     _serial(),
-    _time("at"),
+    _time("time"),
     *map(_text, ("who", "action", "subject")),
     _text("detail"),  # JSON
-    sa.Index(None, "at"),
 )
 
 

@@ -226,15 +226,7 @@ class Store:
         if judge is None:
             raise ConfigError("this store was opened without a model, so it merges no series")
 
-        with self.read() as connection:
-            early = life.results_to_move(connection, source, target, self.limits)
-        moved: set[Measurement] = set()
-        if len(early) > TOGETHER:
-            # In parts, so that others need not wait. After a crash the series that ends still has
-            # its results, and a merge that is repeated finds those that were moved already.
-            for first in range(0, len(early), self.limits.batch):
-                _check_fit(self.ingest(early[first : first + self.limits.batch], who).points)
-            moved.update(early)
+        moved = self._move_early(source, target, who)
 
         def work(connection: sa.Connection) -> int:
             results = life.take_out(connection, source, target, who)
@@ -247,6 +239,18 @@ class Store:
             return len(results)
 
         return self.change(work)
+
+    def _move_early(self, source: int, target: int, who: str) -> set[Measurement]:
+        """Move many results before their series is deleted; return those that were moved."""
+        with self.read() as connection:
+            results = life.results_to_move(connection, source, target, self.limits)
+        if len(results) <= TOGETHER:
+            return set()
+        # In parts, so that others need not wait. After a crash the series that ends still has its
+        # results, and a merge that is repeated recognises those that were moved already.
+        for first in range(0, len(results), self.limits.batch):
+            _check_fit(self.ingest(results[first : first + self.limits.batch], who).points)
+        return set(results)
 
     def model(self, connection: sa.Connection, version: str, threshold: float) -> int:
         """Return the number of a model; a new model gets one."""

@@ -178,7 +178,7 @@ def _write(connection: sa.Connection, project: str, cluster: StepCluster, timest
         "fit": cluster.fit,
         "regression": cluster.regression,
         "current": True,
-        "found": timestamp,
+        "detected_on": timestamp,
     }
     if cluster.key is None:
         connection.execute(sa.insert(clusters), {**row, "status": cluster.status.value})

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -137,6 +138,20 @@ def commits_with_changes(
         before: Only commits of lower orders.
         limit: Maximum number of commits.
     """
+    query = _summary_query().where(series.c.project == project).limit(limit)
+    if before is not None:
+        query = query.where(candidates.c.order < before)
+    summaries = [CommitSummary(*row) for row in connection.execute(query)]
+    details = commit_details.find(connection, project, [summary.commit for summary in summaries])
+    return [
+        replace(summary, subject=known.subject, author=known.author)
+        for summary in summaries
+        for known in [details[summary.commit]]
+    ]
+
+
+def _summary_query() -> sa.Select[Any]:
+    """Return the query for what `CommitSummary` counts of the candidates of each commit."""
     c, s = candidates.c, series.c
 
     def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
@@ -144,7 +159,7 @@ def commits_with_changes(
 
     has_direction = s.direction != 0
     final = c.verdict.in_([Verdict.TRUE_POSITIVE.value, Verdict.FALSE_POSITIVE.value])
-    query = (
+    return (
         sa.select(
             s.project,
             c.order,
@@ -156,20 +171,10 @@ def commits_with_changes(
             sa.func.max(sa.func.abs(c.hazard)),
         )
         .join(series, s.id == c.series)
-        .where(s.project == project, is_listed())
+        .where(is_listed())
         .group_by(s.project, c.order)
         .order_by(c.order.desc())
-        .limit(limit)
     )
-    if before is not None:
-        query = query.where(c.order < before)
-    summaries = [CommitSummary(*row) for row in connection.execute(query)]
-    details = commit_details.find(connection, project, [summary.commit for summary in summaries])
-    return [
-        replace(summary, subject=known.subject, author=known.author)
-        for summary in summaries
-        for known in [details[summary.commit]]
-    ]
 
 
 def changes_at(connection: sa.Connection, project: str, order: int) -> CommitChanges:
@@ -196,23 +201,12 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
         key=lambda entry: (-abs(entry.change.hazard or 0.0), entry.series.id),
     )
     moved = {entry.series.id for entry in changed}
-    quiet, too_few, silent = [], 0, []
-    for number, values in results.items():
-        if number in moved:
-            continue
-        effect = effect_between(values, order - 1, order)
-        if effect.after is None:
-            silent.append((every[number].name.variant, values[-1][0]))
-        elif effect.before is None:
-            too_few += 1
-        else:
-            word = word_of(effect.before, effect.after, every[number].direction)
-            quiet.append(UnmovedSeries(number, effect, word))
+    others = {number: values for number, values in results.items() if number not in moved}
     suspects = _suspects(connection, project, order, changed)
     described = commit_details.find(connection, project, names)
     return CommitChanges(
         *(project, order, names, _time(connection, sorted(moved), order)),
-        *(tuple(changed), tuple(quiet), too_few, _by_variant(silent)),
+        *(tuple(changed), *_unmoved(every, others, order)),
         *(count_rows(connection, series, series.c.project == project), len(every), suspects),
         *_neighbours(connection, project, order),
         tuple(about_candidates(connection, [change.id for change in known])),
@@ -272,6 +266,23 @@ def _changed(
     last = max((order for order, _ in values if order < change.order), default=None)
     word = word_of(effect.before, effect.after, target.direction)
     return ChangedSeries(target, change, effect, word, last, values)
+
+
+def _unmoved(
+    every: Mapping[int, StoredSeries], results: Mapping[int, Results], order: int
+) -> tuple[tuple[UnmovedSeries, ...], int, tuple[SilentSeries, ...]]:
+    """Return the series that did not move, the number with too few results, and the silent ones."""
+    quiet, too_few, silent = [], 0, []
+    for number, values in results.items():
+        effect = effect_between(values, order - 1, order)
+        if effect.after is None:
+            silent.append((every[number].name.variant, values[-1][0]))
+        elif effect.before is None:
+            too_few += 1
+        else:
+            word = word_of(effect.before, effect.after, every[number].direction)
+            quiet.append(UnmovedSeries(number, effect, word))
+    return tuple(quiet), too_few, _by_variant(silent)
 
 
 def _by_variant(silent: list[tuple[str, int]]) -> tuple[SilentSeries, ...]:

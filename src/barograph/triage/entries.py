@@ -25,7 +25,7 @@ KNOWN = 200_000  # series whose labels are kept in memory
 _C, _S = candidates.c, series.c
 COLUMNS = (
     *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
-    *(_C.probability, sa.func.coalesce(_C.found, _C.calculated_on), _C.verdict, _C.present),
+    *(_C.probability, sa.func.coalesce(_C.detected_on, _C.calculated_on), _C.verdict, _C.present),
     *(_S.direction, _S.digest),
 )
 HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
@@ -70,12 +70,12 @@ def _entry(
 ) -> QueueEntry:
     """Return a candidate; most are the same as at the last look."""
     number, version, owner, order, last_before, commit, hazard, *rest = row
-    probability, found, verdict, present, direction, _ = rest
+    probability, detected_on, verdict, present, direction, _ = rest
     identity, name = labels.identity, labels.name
     return QueueEntry(
         *(number, version, owner, identity, name, patterns.kind_of(name), order),
         *(order - 1 if last_before is None else last_before, commit),
-        *(_effect(hazard, direction, known), hazard, probability, found, verdict, present),
+        *(_effect(hazard, direction, known), hazard, probability, detected_on, verdict, present),
     )
 
 

@@ -119,7 +119,9 @@ class QueueFilter:
         last = moment("until", self.until, timestamp)
         end = timestamp + DAY if last is None else last + DAY
         return [
-            entry for entry in entries if entry.found is not None and first <= entry.found < end
+            entry
+            for entry in entries
+            if entry.detected_on is not None and first <= entry.detected_on < end
         ]
 
     def is_hidden(self, kind: str) -> bool:

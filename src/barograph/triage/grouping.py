@@ -37,7 +37,7 @@ class QueueEntry(NamedTuple):
         effect: "worse", "better", or "rose", "fell", "changed" if the better direction is unknown.
         hazard: The size of the change; None if it has none.
         probability: The probability that people call it real; None without a model.
-        found: When it was found first, in milliseconds; None if unknown.
+        detected_on: When it was first detected, in milliseconds; None if unknown.
         verdict: The current verdict.
         present: Whether the latest run of the detector found it.
     """
@@ -54,7 +54,7 @@ class QueueEntry(NamedTuple):
     effect: str
     hazard: float | None
     probability: float | None
-    found: int | None
+    detected_on: int | None
     verdict: str
     present: bool
 
@@ -105,9 +105,12 @@ class CauseGroup:
         return self.members[0]
 
     @cached_property
-    def found(self) -> int | None:
-        """When the first of the members was found."""
-        return min((entry.found for entry in self.members if entry.found is not None), default=None)
+    def detected_on(self) -> int | None:
+        """When the first of the members was detected."""
+        return min(
+            (entry.detected_on for entry in self.members if entry.detected_on is not None),
+            default=None,
+        )
 
 
 Steps = Mapping[tuple[str, int], Iterable[tuple[int, int]]]  # (order, cluster) by project, series
@@ -176,7 +179,7 @@ SORTS: dict[str, Callable[[CauseGroup], tuple[object, ...]]] = {
     "hazard": lambda group: (-(group.worst.hazard or 0.0),),
     "probability": lambda group: (-(group.worst.probability or 0.0),),
     "series": lambda group: (-len(group.members), -group.worst.expected),
-    "age": lambda group: (-(group.found or 0), -group.worst.expected),
+    "age": lambda group: (-(group.detected_on or 0), -group.worst.expected),
 }
 SECTIONED = ("expected", "commit")  # sorts that keep the groups of a commit together
 

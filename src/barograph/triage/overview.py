@@ -60,7 +60,7 @@ def seconds_left(
 ) -> float | None:
     """Return how long groups take at the pace of a person's latest verdicts; None if unknown."""
     v, timestamp = verdict_batches.c, now() if timestamp is None else timestamp
-    latest = sa.select(v.given).where(v.who == who, v.given >= timestamp - SINCE)
+    latest = sa.select(v.time).where(v.who == who, v.time >= timestamp - SINCE)
     times = list(connection.scalars(latest.order_by(v.id.desc()).limit(BATCHES)))
     gaps = [later - earlier for later, earlier in pairwise(times) if later - earlier <= BREAK]
     return groups * fmean(gaps) / 1000 if len(gaps) >= LEAST else None

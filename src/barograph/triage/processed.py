@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -64,20 +64,7 @@ def processed(
         offset: The number of candidates on the pages before.
         limit: The maximum number of candidates.
     """
-    queue_filter, c, v = queue_filter or QueueFilter(), candidates.c, verdicts.alias().c
-    latest = sa.select(sa.func.max(verdicts.c.id)).where(verdicts.c.candidate == c.id)
-    query = (
-        sa.select(*COLUMNS, v.who, sa.func.coalesce(v.given, c.triaged_on), v.reason, v.note)
-        .add_columns(v.probability)
-        .join(series, series.c.id == c.series)
-        .outerjoin(v.id.table, v.id == latest.correlate(candidates).scalar_subquery())
-        .where(c.verdict != Verdict.NOT_TRIAGED.value)
-        .order_by(sa.func.coalesce(c.triaged_on, 0).desc(), c.id.desc())
-    )
-    if verdict is not None:
-        query = query.where(c.verdict == verdict.value)
-    if who:
-        query = query.where(v.who == who)
+    queue_filter, query = queue_filter or QueueFilter(), _query(verdict, who)
     shown: list[ProcessedEntry] = []
     skipped = 0
     # Rows are read until the page is full: a text filter needs the printed names.
@@ -91,11 +78,26 @@ def processed(
             if len(shown) == limit:
                 return ProcessedPage(shown, _counts(connection), more=True)
             person, time, reason, note, scored = row[len(COLUMNS) :]
-            given = Verdict(entry.verdict)
-            shown.append(
-                ProcessedEntry(entry, given, person or "", time, reason or "", note or "", scored)
-            )
+            facts = Verdict(entry.verdict), person or "", time, reason or "", note or "", scored
+            shown.append(ProcessedEntry(entry, *facts))
     return ProcessedPage(shown, _counts(connection), more=False)
+
+
+def _query(verdict: Verdict | None, who: str) -> sa.Select[Any]:
+    """Return the query for candidates with a verdict, each with its latest entry."""
+    c, v = candidates.c, verdicts.alias().c
+    latest = sa.select(sa.func.max(verdicts.c.id)).where(verdicts.c.candidate == c.id)
+    query = (
+        sa.select(*COLUMNS, v.who, sa.func.coalesce(v.time, c.triaged_on), v.reason, v.note)
+        .add_columns(v.probability)
+        .join(series, series.c.id == c.series)
+        .outerjoin(v.id.table, v.id == latest.correlate(candidates).scalar_subquery())
+        .where(c.verdict != Verdict.NOT_TRIAGED.value)
+        .order_by(sa.func.coalesce(c.triaged_on, 0).desc(), c.id.desc())
+    )
+    if verdict is not None:
+        query = query.where(c.verdict == verdict.value)
+    return query.where(v.who == who) if who else query
 
 
 def _counts(connection: sa.Connection) -> dict[str, int]:

@@ -101,21 +101,31 @@ def open_groups(
         commits=len({(group.project, group.order) for group in ordered}),
         effects={name: effects[name] for name in EFFECTS},
         hidden={kind: hidden[kind] for kind in KINDS if hidden[kind]},
-        newest=max((entry.found or 0 for group in ordered for entry in group.members), default=0),
-        newer=sum(
-            newer_than is not None
-            and all((entry.found or 0) > newer_than for entry in group.members)
-            for group in ordered
+        newest=max(
+            (entry.detected_on or 0 for group in ordered for entry in group.members), default=0
         ),
+        newer=0 if newer_than is None else sum(_is_newer(group, newer_than) for group in ordered),
         firsts=first_suspects(connection, page),
-        details={
-            (project, name): details
-            for project in {group.project for group in page}
-            for name, details in commit_details.find(
-                connection, project, (group.commit for group in page if group.project == project)
-            ).items()
-        },
+        details=_details(connection, page),
     )
+
+
+def _is_newer(group: CauseGroup, time: int) -> bool:
+    return all((entry.detected_on or 0) > time for entry in group.members)
+
+
+def _details(
+    connection: sa.Connection, page: Sequence[CauseGroup]
+) -> dict[tuple[str, str], CommitDetails]:
+    """Return what is known about the last commit of each group, by project and name."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for group in page:
+        names[group.project].add(group.commit)
+    return {
+        (project, name): details
+        for project, of_project in names.items()
+        for name, details in commit_details.find(connection, project, of_project).items()
+    }
 
 
 def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:

@@ -27,7 +27,7 @@ class GivenVerdict(NamedTuple):
 
     Attributes:
         candidate: Number of the candidate.
-        given: When it got its first final verdict, in milliseconds since 1970.
+        time: When it got its first final verdict, in milliseconds since 1970.
         verdict: The verdict that holds now.
         probability: Of the candidate before its first verdict.
         threshold: Of the model that gave the probability.
@@ -36,7 +36,7 @@ class GivenVerdict(NamedTuple):
     """
 
     candidate: int
-    given: int
+    time: int
     verdict: Verdict
     probability: float
     threshold: float
@@ -97,19 +97,7 @@ def effectiveness(
         since: Only those that were first found at or after this time, in milliseconds since 1970.
         project: Only those of this project.
     """
-    c = candidates.c
-    conditions = [is_listed()]
-    if since is not None:
-        conditions.append(sa.func.coalesce(c.found, c.calculated_on, 0) >= since)
-    if project is not None:
-        conditions.append(series.c.project == project)
-    has_ticket = sa.exists().where(ticketed.c.candidate == c.id)
-    listed = (
-        sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket.label("ticket"))
-        .join(series, series.c.id == c.series)
-        .where(*conditions)
-        .cte("listed")
-    )
+    listed = _listed(since, project)
     row = listed.c
     real, noise = (
         row.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
@@ -135,6 +123,22 @@ def effectiveness(
     return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
 
 
+def _listed(since: int | None, project: str | None) -> sa.CTE:
+    """Return the candidates that `effectiveness` counts."""
+    c = candidates.c
+    has_ticket = sa.exists().where(ticketed.c.candidate == c.id).label("ticket")
+    query = (
+        sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket)
+        .join(series, series.c.id == c.series)
+        .where(is_listed())
+    )
+    if since is not None:
+        query = query.where(sa.func.coalesce(c.detected_on, c.calculated_on, 0) >= since)
+    if project is not None:
+        query = query.where(series.c.project == project)
+    return query.cte("listed")
+
+
 def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.max(sa.case((condition, 1), else_=0))
 
@@ -152,13 +156,13 @@ def given_verdicts(connection: sa.Connection, since: int) -> list[GivenVerdict]:
     )
     query = (
         sa.select(
-            *(v.candidate, v.given, c.verdict, v.probability, models.c.threshold),
+            *(v.candidate, v.time, c.verdict, v.probability, models.c.threshold),
             *(series.c.project, c.order),
         )
         .join(candidates, c.id == v.candidate)
         .join(series, series.c.id == c.series)
         .join(models, models.c.id == v.model)
-        .where(v.given >= since, v.verdict.in_(FINAL), c.verdict.in_(FINAL), ~had_one)
+        .where(v.time >= since, v.verdict.in_(FINAL), c.verdict.in_(FINAL), ~had_one)
         .where(v.probability.is_not(None))
         .order_by(v.id)
     )

@@ -55,7 +55,7 @@ COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
     *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
 )
-STATE = ("verdict", "triaged_on", "found")
+STATE = ("verdict", "triaged_on", "detected_on")
 NEW = Insertion(candidates, ("series", *COLUMNS, *STATE))
 KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, *STATE), replace=COLUMNS)
 MOVE = Insertion(moves, ("candidate", "kind", "from_order", "to_order", "moved"))
@@ -181,9 +181,7 @@ class CandidateRefresher:
             timestamp: The time of the search.
         """
         model = self.model
-        key = None
-        if model is not None:
-            key = store.model(connection, model.version, model.threshold)
+        key = None if model is None else store.model(connection, model.version, model.threshold)
         added: list[Row] = []
         known: list[Row] = []
         for plan in plans:
@@ -197,8 +195,7 @@ class CandidateRefresher:
                     known.append((stored.id, plan.number, *row))
         NEW.into(connection, added)
         KNOWN.into(connection, known)
-        gone = [stored.id for plan in plans for stored in plan.gone]
-        withdraw(connection, gone)
+        withdraw(connection, [stored.id for plan in plans for stored in plan.gone])
         events = [event for plan in plans for event in _events(plan)]
         noted: list[Row] = [
             (candidate.id, kind, candidate.order, new, timestamp) for candidate, kind, new in events

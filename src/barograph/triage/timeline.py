@@ -1,4 +1,4 @@
-"""The history of a candidate: found, scored, moved, decided, in the order of time."""
+"""The history of a candidate: detected, scored, moved, decided, in the order of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from barograph.triage.verdicts import VerdictEntry
 class EventKind(StrEnum):
     """What happened to a candidate."""
 
-    FOUND = "found"
+    DETECTED = "detected"
     SCORED = "scored"
     MOVED = "moved"
     WITHDRAWN = "withdrawn"  # the latest detection did not find it
@@ -70,7 +70,7 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         for move in moves_of(connection, candidate)
     ]
     events += [
-        CandidateEvent(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=_text(entry))
+        CandidateEvent(EventKind.VERDICT, entry.time, entry.who, entry.verdict, text=_text(entry))
         for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None))
     ]
     t, link = tickets.c, ticketed.c
@@ -79,8 +79,10 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         CandidateEvent(EventKind.TICKET, opened, text=key)
         for key, opened in connection.execute(filed.where(link.candidate == candidate))
     ]
-    if change.found is not None:
-        events.append(CandidateEvent(EventKind.FOUND, change.found, text=change.detector or ""))
+    if change.detected_on is not None:
+        events.append(
+            CandidateEvent(EventKind.DETECTED, change.detected_on, text=change.detector or "")
+        )
     if change.probability is not None:
         scored = CandidateEvent(
             EventKind.SCORED, change.calculated_on, probability=change.probability

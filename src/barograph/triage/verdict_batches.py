@@ -19,7 +19,7 @@ REQUEST = 100  # characters
 ENTRY = Insertion(
     verdicts,
     (
-        *("candidate", "verdict", "who", "given", "note", "reason"),
+        *("candidate", "verdict", "who", "time", "note", "reason"),
         *("version", "batch", "undoes", "probability", "model"),
     ),
 )
@@ -125,7 +125,7 @@ def judged_candidates(connection: sa.Connection, numbers: Sequence[int]) -> dict
 def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
     """Return all entries of candidates, the latest last."""
     v = verdicts.c
-    query = sa.select(v.id, v.candidate, v.verdict, v.who, v.given, v.undoes).order_by(v.id)
+    query = sa.select(v.id, v.candidate, v.verdict, v.who, v.time, v.undoes).order_by(v.id)
     result: dict[int, list[Any]] = {number: [] for number in numbers}
     for row in rows_in(connection, query, v.candidate, numbers):
         result[row.candidate].append(row)
@@ -141,7 +141,7 @@ def write_batch(
 ) -> BatchResult:
     """Write a batch: its entries, the candidates, and what was refused."""
     refusals = _refusals(connection, refused, known)
-    row = {"who": common.who, "given": common.timestamp, "request": common.request}
+    row = {"who": common.who, "time": common.timestamp, "request": common.request}
     row |= {"content": common.content, "refused": json.dumps(refusals)}
     insertion = sa.insert(verdict_batches).returning(verdict_batches.c.id)
     batch = int(connection.execute(insertion, row).scalar_one())
@@ -181,6 +181,6 @@ def _refusals(
             result.append(RefusedVerdict(number, why))
         else:
             last = entries[number][-1] if entries[number] else None
-            decided = (None, None) if last is None else (last.who, last.given)
+            decided = (None, None) if last is None else (last.who, last.time)
             result.append(RefusedVerdict(number, why, row.version, Verdict(row.verdict), *decided))
     return result

@@ -42,7 +42,7 @@ class VerdictEntry(NamedTuple):
         candidate: The number of the candidate.
         verdict: The verdict that the entry gave, or restored.
         who: Who gave it.
-        given: When.
+        time: When.
         note: A comment.
         reason: The reason in a word or two.
         batch: The batch that the entry belongs to; None if it was imported.
@@ -55,7 +55,7 @@ class VerdictEntry(NamedTuple):
     candidate: int
     verdict: Verdict
     who: str
-    given: int
+    time: int
     note: str
     reason: str
     batch: int | None
@@ -99,11 +99,7 @@ def record_batch(
     seen = list(items)
     numbers = [number for number, _ in seen]
     _check_texts(who, note, reason)
-    if not 0 < len(seen) <= ITEMS:
-        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(seen)}")
-    if len(set(numbers)) < len(seen):
-        [(twice, _)] = Counter(numbers).most_common(1)
-        raise DataError(f"change point {twice} is in the batch more than once")
+    _check_numbers(numbers)
     content = _digest(["give", verdict.value, note, reason, seen])
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
@@ -149,6 +145,15 @@ def undo(
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
     timestamp = now() if timestamp is None else timestamp
+    changes, refused = _undone(connection, batch)
+    numbers = [*(change.candidate for change in changes), *refused]
+    common = GivenBatch(who, timestamp, "", "", request, content)
+    known = judged_candidates(connection, numbers)
+    return write_batch(connection, common, changes, refused, known)
+
+
+def _undone(connection: sa.Connection, batch: int) -> tuple[list[VerdictChange], dict[int, Why]]:
+    """Return the changes that undo a batch, and why some candidates keep their verdicts."""
     v = verdicts.c
     batch_entries = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
     entries = entries_of(connection, [candidate for _, candidate in batch_entries])
@@ -160,12 +165,9 @@ def undo(
         if number == history[-1].id or (in_force and number == in_force[-1].id):
             changes.append(_restored(history, number))
         else:
-            undone = any(entry.undoes == number for entry in history)
-            refused[candidate] = Why.UNDONE if undone else Why.DECIDED
-    common = GivenBatch(who, timestamp, "", "", request, content)
-    return write_batch(
-        connection, common, changes, refused, judged_candidates(connection, list(entries))
-    )
+            is_undone = any(entry.undoes == number for entry in history)
+            refused[candidate] = Why.UNDONE if is_undone else Why.DECIDED
+    return changes, refused
 
 
 def check_batch(connection: sa.Connection, batch: int) -> None:
@@ -211,6 +213,14 @@ def history(
     ]
 
 
+def _check_numbers(numbers: Sequence[int]) -> None:
+    if not 0 < len(numbers) <= ITEMS:
+        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(numbers)}")
+    number, count = Counter(numbers).most_common(1)[0]
+    if count > 1:
+        raise DataError(f"change point {number} is in the batch more than once")
+
+
 def _check_texts(who: str, note: str, reason: str) -> None:
     if not who or CONTROL.search(who):
         raise DataError(f"a verdict needs the name of the person, got {who!r:.60}")
@@ -241,7 +251,7 @@ def _restored(entries: Sequence[Any], number: int) -> VerdictChange:
     if not before or before[-1].verdict == Verdict.NOT_TRIAGED.value:
         return VerdictChange(owner, Verdict.NOT_TRIAGED, None, number)
     # A verdict that is restored has the date on which it was first given.
-    return VerdictChange(owner, Verdict(before[-1].verdict), before[-1].given, number)
+    return VerdictChange(owner, Verdict(before[-1].verdict), before[-1].time, number)
 
 
 def _in_force(entries: Sequence[Any], undone: int | None = None) -> list[Any]:

@@ -66,7 +66,7 @@ class ChangePointResponse(Schema):
     verdict: Verdict = field("true_positive")
     version: int = field(1, "Number of verdicts so far.")
     present: bool = field(True, "Whether the latest refresh found it.")
-    found: int | None = field(1706220999000, "When it was found first.")
+    detected_on: int | None = field(1706220999000, "When it was first detected.")
     calculated_on: int | None = field(1706220999000)
     triaged_on: int | None = field(1706307399000)
 

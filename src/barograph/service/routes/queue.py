@@ -29,6 +29,54 @@ Kind = Literal["canary", "low_priority", "informational"]
 FilterName = Annotated[
     Text, Path(min_length=1, max_length=saved_filters.LONGEST_NAME, examples=["Morning triage"])
 ]
+Argument = Annotated[
+    Text,
+    Query(max_length=2000, description="An argument or its value.", examples=["thread_level=8"]),
+]
+Words = Annotated[
+    Text, Query(max_length=2000, description="Words in names or commits.", examples=["insert"])
+]
+Effect = Annotated[
+    Literal["", "worse", "better", "unknown"],
+    Query(description="The direction of the change.", examples=["worse"]),
+]
+SmallestHazard = Annotated[
+    float, Query(ge=0, allow_inf_nan=False, description="Minimum magnitude.", examples=[0.05])
+]
+SmallestProbability = Annotated[float, Query(ge=0, le=1, description="Minimum.", examples=[0.1])]
+Since = Annotated[
+    Text,
+    Query(max_length=20, description="Found since a day, or within days.", examples=["7d"]),
+]
+Until = Annotated[
+    Text, Query(max_length=20, description="Found up to a day.", examples=["2026-03-12"])
+]
+State = Annotated[
+    Literal["open", "investigation", "unsure", "withdrawn", "any"],
+    Query(description="`withdrawn`: no longer found.", examples=["open"]),
+]
+Shown = Annotated[
+    list[Kind] | None,
+    Query(description="Kinds that are hidden otherwise.", examples=[["canary"]]),
+]
+Ids = Annotated[
+    Text,
+    Query(
+        max_length=20_000,
+        pattern=r"^(\d{1,18}(,\d{1,18})*)?$",
+        description="Numbers of change points, separated by commas.",
+        examples=["3,4"],
+    ),
+]
+Sort = Annotated[
+    Text,
+    Query(
+        max_length=20,
+        description="`expected`, `commit`, `name`, `change`, `hazard`, `probability`, `series` "
+        "or `age`, with `-` in front for the reverse.",
+        examples=["expected"],
+    ),
+]
 
 
 def _filter(
@@ -37,56 +85,17 @@ def _filter(
     task: Task = None,
     test: Test = None,
     measurement: Measurement = None,
-    args: Annotated[
-        Text,
-        Query(
-            max_length=2000, description="An argument or its value.", examples=["thread_level=8"]
-        ),
-    ] = "",
-    q: Annotated[
-        Text, Query(max_length=2000, description="Words in names or commits.", examples=["insert"])
-    ] = "",
-    effect: Annotated[
-        Literal["", "worse", "better", "unknown"],
-        Query(description="The direction of the change.", examples=["worse"]),
-    ] = "",
-    hazard: Annotated[
-        float, Query(ge=0, allow_inf_nan=False, description="Minimum magnitude.", examples=[0.05])
-    ] = 0.0,
-    probability: Annotated[float, Query(ge=0, le=1, description="Minimum.", examples=[0.1])] = 0.0,
-    since: Annotated[
-        Text,
-        Query(max_length=20, description="Found since a day, or within days.", examples=["7d"]),
-    ] = "",
-    until: Annotated[
-        Text, Query(max_length=20, description="Found up to a day.", examples=["2026-03-12"])
-    ] = "",
-    state: Annotated[
-        Literal["open", "investigation", "unsure", "withdrawn", "any"],
-        Query(description="`withdrawn`: no longer found.", examples=["open"]),
-    ] = "open",
-    show: Annotated[
-        list[Kind] | None,
-        Query(description="Kinds that are hidden otherwise.", examples=[["canary"]]),
-    ] = None,
-    ids: Annotated[
-        Text,
-        Query(
-            max_length=20_000,
-            pattern=r"^(\d{1,18}(,\d{1,18})*)?$",
-            description="Numbers of change points, separated by commas.",
-            examples=["3,4"],
-        ),
-    ] = "",
-    sort: Annotated[
-        Text,
-        Query(
-            max_length=20,
-            description="`expected`, `commit`, `name`, `change`, `hazard`, `probability`, `series` "
-            "or `age`, with `-` in front for the reverse.",
-            examples=["expected"],
-        ),
-    ] = "expected",
+    args: Argument = "",
+    q: Words = "",
+    effect: Effect = "",
+    hazard: SmallestHazard = 0.0,
+    probability: SmallestProbability = 0.0,
+    since: Since = "",
+    until: Until = "",
+    state: State = "open",
+    show: Shown = None,
+    ids: Ids = "",
+    sort: Sort = "expected",
 ) -> QueueFilter:
     parameters = {name: value for name, value in locals().items() if value is not None}
     numbers = tuple(int(number) for number in ids.split(",") if number)
@@ -126,7 +135,7 @@ class QueueMember(Schema):
     probability: float | None = field(0.93)
     verdict: Verdict = field("not_triaged")
     present: bool = field(True, "Whether the latest refresh found it.")
-    found: int | None = field(1706220999000, "When it was found first.")
+    detected_on: int | None = field(1706220999000, "When it was first detected.")
 
 
 class QueueGroup(Schema):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.service.auth import Caller
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, nested, next_cursor
+from barograph.service.responses import Schema, field, next_cursor
 from barograph.service.routes.series import Limit
 from barograph.store import audit, tokens
 from barograph.store.measurement import INTEGER
@@ -65,7 +65,7 @@ class AuditEntryResponse(Schema):
     """One entry of the audit trail."""
 
     id: int = field(9)
-    time: int = nested("at", 1706220999000)
+    time: int = field(1706220999000)
     who: str = field("ci")
     action: str = field("ingest")
     subject: str = field("points")

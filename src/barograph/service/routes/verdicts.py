@@ -113,7 +113,7 @@ class VerdictEntryResponse(Schema):
     change_point: int = nested("candidate", 3)
     verdict: Verdict = field("true_positive")
     who: str = field("ada")
-    time: int = nested("given", 1706307399000)
+    time: int = field(1706307399000)
     note: str = field("fixed by SERVER-12345")
     reason: str = field("known host problem")
     batch: int | None = field(12, "Null if it was imported.")

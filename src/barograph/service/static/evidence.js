@@ -126,7 +126,7 @@ function fillHistory(panel, { events }) {
 }
 
 function eventText({ kind, who, verdict, from_order: from, to_order: to, probability, text }) {
-  if (kind === "found") return `Found${text ? ` by ${text}` : ""}.`;
+  if (kind === "detected") return `Found${text ? ` by ${text}` : ""}.`;
   if (kind === "scored") return `Scored ${probabilityText(probability)}${text ? ` by model ${text.slice(0, 16)}` : ""}.`;
   if (kind === "moved") return `Moved from order ${from} to ${to} when results arrived.`;
   if (kind === "withdrawn") return "Later results made it disappear.";
