@@ -1,8 +1,8 @@
 """Take a picture of every page of the board, light and dark, wide, narrow and on a phone.
 
 Run it after a change of a page: `make screenshots`. The pictures are in data/screenshots, of the
-pages of `barograph serve --demo`, of a service without results, and of the form to sign in. A
-headless Chromium of the system takes them.
+pages of `barograph serve --demo`, also as a reader sees them, of a service without results, and of
+the form to sign in. A headless Chromium of the system takes them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize
 
@@ -36,6 +33,7 @@ SIZES: dict[str, ViewportSize] = {
     "-narrow": {"width": 1024, "height": 768},
     "-phone": {"width": 390, "height": 844},
 }
+READ = ("processed", "series", "commit", "model")  # pages that look different to who may only read
 SETTLING = 300  # milliseconds until what loads late has its place
 PATIENCE = 300  # seconds until a service answers, or a page has its data
 
@@ -48,17 +46,19 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        closed = str(scratch / "closed.db")
-        with Store(closed) as store:  # without a token, pages need no sign-in
-            store.write(lambda c: tokens.create(c, "reader", [Scope.READ], "screenshots"))
         demo = stack.enter_context(_serving("--demo"))
         empty = stack.enter_context(_serving("--store", str(scratch / "empty.db")))
-        sign_in = stack.enter_context(_serving("--store", closed))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        places = _places(browser, demo) | {"empty": empty, "sign-in": f"{sign_in}/sign-in"}
+        places = _places(browser, demo)
         for theme, size in product(THEMES, SIZES):
-            _take(browser, places, theme, size)
+            _take(browser, places | {"empty": empty}, theme, size)
+        sign_in, secrets = f"{demo}/sign-in", _tokens(browser, demo)
+        reading = {f"reader-{name}": places[name] for name in READ}
+        for theme, size in product(THEMES, SIZES):
+            _take(browser, {"sign-in": sign_in}, theme, size)
+            _take(browser, {"no-scope": sign_in}, theme, size, secrets["ingest"])
+            _take(browser, {"reader-queue": sign_in} | reading, theme, size, secrets["read"])
         browser.close()
 
 
@@ -107,8 +107,25 @@ def _places(browser: Browser, demo: str) -> dict[str, str]:
     return {name: f"{demo}{path}" for name, path in paths.items()}
 
 
-def _take(browser: Browser, places: dict[str, str], theme: str, size: str) -> None:
-    """Take pictures of all places in one theme and one size of the window."""
+def _tokens(browser: Browser, demo: str) -> dict[str, str]:
+    """Create a token for each of some scopes; with the first, pages need a sign-in."""
+    page, secrets = browser.new_page(), {"admin": ""}
+    for scope in ("admin", "read", "ingest"):
+        headers = {"Authorization": f"Bearer {secrets['admin']}"} if secrets["admin"] else {}
+        sent = {"name": scope, "scopes": [scope]}
+        answer = page.request.post(f"{demo}/api/v1/tokens", data=sent, headers=headers)
+        secrets[scope] = answer.json()["token"]
+    page.close()
+    return secrets
+
+
+def _take(
+    browser: Browser, places: dict[str, str], theme: str, size: str, secret: str = ""
+) -> None:
+    """Take pictures of all places in one theme and one size of the window.
+
+    With the secret of a token, the first place is the form to sign in; its picture is what follows.
+    """
     context = browser.new_context(
         viewport=SIZES[size],
         color_scheme="dark" if theme == "dark" else "light",
@@ -121,6 +138,10 @@ def _take(browser: Browser, places: dict[str, str], theme: str, size: str) -> No
     page = context.new_page()
     for name, url in places.items():
         page.goto(url, wait_until="networkidle")
+        if secret and url.endswith("/sign-in"):
+            page.get_by_label("Token").fill(secret)
+            page.keyboard.press("Enter")
+            page.wait_for_load_state("networkidle")
         page.wait_for_timeout(SETTLING)
         path = FOLDER / f"{name}{size}-{theme}.png"
         page.screenshot(path=path, full_page=True)

@@ -73,6 +73,16 @@ def fill_long(store: Store) -> None:
     search(store, [Measurement(LONG, value, k, direction=LOWER) for k, value in enumerate(values)])
 
 
+def fill_three(store: Store) -> None:
+    """Groups at three commits."""
+    fill(store)
+    series = SeriesId("db", "linux", "nightly", "scan", "p99")
+    values = [100.0 + (k * 7919 % 13) / 13 + 5.0 * (k >= 10) for k in range(LENGTH)]
+    search(
+        store, [Measurement(series, value, k, direction=LOWER) for k, value in enumerate(values)]
+    )
+
+
 def search(store: Store, sent: list[Measurement]) -> None:
     """Store results and find their change points."""
     store.ingest(sent, "ci")
@@ -142,6 +152,45 @@ def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:
     press(queue, "u", "u")
     assert groups(queue).evaluate_all("(rows) => rows.map((row) => row.dataset.name)") == names
     assert set(saved_verdicts(queue).values()) == {"not_triaged"}
+
+
+def test_group_opens_although_its_undo_is_not_saved_yet(queue: "Page") -> None:
+    def hold(route: "Route") -> None:
+        queue.wait_for_timeout(500)
+        route.continue_()
+
+    with queue.expect_response("**/api/v1/verdicts"):
+        press(queue, "a")
+    queue.route("**/undo", hold)
+    press(queue, "u", "o")
+    queue.locator("tr.member").nth(2).wait_for()
+    assert queue.get_by_role("alert").is_hidden()
+
+
+def test_way_back_from_a_series_leads_to_the_row_that_was_left(queue: "Page") -> None:
+    press(queue, "j", "Enter")
+    queue.locator("#about code").wait_for()
+    queue.go_back()
+    ready(queue)
+    assert groups(queue).nth(1).get_attribute("aria-current") == "true"
+    queue.get_by_role("link", name="Queue").first.click()
+    queue.wait_for_load_state()
+    ready(queue)
+    assert groups(queue).first.get_attribute("aria-current") == "true"
+
+
+@pytest.mark.parametrize("content", [fill_three])
+def test_way_back_from_a_verdict_leads_to_the_next_row(queue: "Page") -> None:
+    assert groups(queue).count() == 3
+    last = groups(queue).last.get_attribute("data-name")
+    press(queue, "j", "Enter")
+    queue.locator("#about code").wait_for()
+    with queue.expect_response("**/api/v1/verdicts"):
+        press(queue, "h")
+    queue.go_back()
+    ready(queue)
+    assert groups(queue).count() == 2
+    assert queue.locator("[aria-current=true]").get_attribute("data-name") == last
 
 
 def test_undo_leaves_one_cursor_on_the_row_that_came_back(queue: "Page") -> None:
@@ -329,3 +378,44 @@ def test_earlier_answer_about_the_counts_does_not_replace_a_later_one(
     page.evaluate("answer(1, 2)")
     page.evaluate("answer(0, 7)")
     assert page.locator("[data-nav-count=queue]").inner_text() == "2"
+
+
+def test_search_for_a_percent_sign_stays_a_search(queue: "Page") -> None:
+    press(queue, "/")
+    queue.keyboard.type("cpu 50%")
+    press(queue, "Enter")
+    queue.get_by_role("heading", name="Nothing matches").wait_for()
+    assert queue.locator("[name=q]").input_value() == "cpu 50%"
+
+
+def test_filter_that_no_change_can_pass_is_not_added(queue: "Page") -> None:
+    press(queue, "f")
+    queue.get_by_label("Field").select_option("probability")
+    queue.get_by_label("Value").fill("high")
+    press(queue, "Enter")
+    assert queue.get_by_role("dialog").is_visible()
+    queue.get_by_label("Value").fill("1 %")
+    press(queue, "Enter")
+    queue.wait_for_url("**/?probability=0.01")
+
+
+def test_a_saved_filter_is_renamed_and_deleted(queue: "Page") -> None:
+    def menu() -> None:
+        queue.locator("[data-saved] > summary").click()
+
+    queue.goto(queue.url + "?effect=worse")
+    menu()
+    queue.get_by_label("Name of the filter").fill("Mornin")
+    press(queue, "Enter")
+    queue.locator("[data-saved] > summary", has_text="Mornin").wait_for()
+    menu()
+    queue.get_by_role("button", name="Rename Mornin").click()
+    queue.keyboard.type("Morning")
+    press(queue, "Enter")
+    queue.locator("[data-saved] > summary", has_text="Morning").wait_for()
+    menu()
+    queue.once("dialog", lambda dialog: dialog.dismiss())
+    queue.get_by_role("button", name="Delete Morning").click()
+    queue.once("dialog", lambda dialog: dialog.accept())
+    queue.get_by_role("button", name="Delete Morning").click()
+    queue.locator("[data-saved] > summary", has_text="Saved filters").wait_for()

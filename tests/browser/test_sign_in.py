@@ -69,6 +69,18 @@ def test_person_signs_in_once_and_gives_a_verdict(board: Board, page: "Page") ->
     assert "/sign-in" not in page.url
 
 
+def test_reader_signs_in_with_another_token(board: Board, page: "Page") -> None:
+    sign_in(page, board.url, "reader")
+    page.wait_for_url(HARNESS)
+    page.goto(f"{board.url}/?effect=unknown&state=any")
+    page.get_by_role("link", name="Sign in with another token").click()
+    page.get_by_label("Token").fill(SECRETS["ada"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?effect=unknown&state=any")
+    page.locator("bdi.who", has_text="ada").wait_for()
+    assert page.locator("[data-picked] [data-verdict]").first.is_enabled()
+
+
 def test_form_keeps_the_rules_of_wcag(board: Board, page: "Page") -> None:
     page.goto(f"{board.url}/sign-in")
     page.locator("summary").click()

@@ -128,8 +128,13 @@ def test_filters_are_saved_by_name(board: TestClient, name: str) -> None:
     assert board.put(address, json={"query": "effect=worse"}).json()["name"] == name
     page = board.get("/?effect=worse").text
     assert f'href="/?effect=worse" aria-current="true" title="Saved by local">{name}<' in page
-    assert board.delete(address).json() == {"filters": []}
-    assert board.delete(address).status_code == 404
+    renamed = board.patch(address, json={"name": f"{name}2"})
+    assert renamed.json()["name"] == f"{name}2"
+    assert board.patch(address, json={"name": name}).status_code == 404
+    again = f"/api/v1/saved-filters/{quote(name + '2', safe='')}"
+    assert board.patch(again, json={"name": f"{name}2"}).status_code == 422
+    assert board.delete(again).json() == {"filters": []}
+    assert board.delete(again).status_code == 404
 
 
 def test_a_reader_sees_the_queue_and_the_missing_scope(board: TestClient) -> None:

@@ -50,7 +50,13 @@ def test_filters_are_saved_replaced_and_deleted(store: Store) -> None:
     with store.read() as connection:
         [saved] = saved_filters.every_filter(connection)
     assert saved[:3] == ("Morning", "effect=better", "ann")
-    store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
+    renamed = store.write(lambda c: saved_filters.rename_filter(c, "Morning", "Noon", "ben"))
+    assert renamed == saved._replace(name="Noon")
+    with pytest.raises(DataError, match="a saved filter 'Noon' already"):
+        store.write(lambda c: saved_filters.rename_filter(c, "Noon", "Noon", "ben"))
+    with store.read() as connection:
+        assert saved_filters.every_filter(connection) == [renamed]
+    store.write(lambda c: saved_filters.delete_filter(c, "Noon", "ann"))
     with pytest.raises(DataError, match="no saved filter 'Morning'"):
         store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
     with pytest.raises(DataError, match="1 to 100 characters"):

@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-import barograph
 from barograph import wording
 from barograph.errors import DataError
 from barograph.series import Verdict
@@ -67,8 +66,8 @@ def render(
         "active": active,
         "caller": caller,
         "can": _permissions(caller),
+        "here": here(request),
         "navigation": NAVIGATION,
-        "version": barograph.__version__,
     }
     body = environment().get_template(template).render(common | values).encode()
     headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
@@ -122,8 +121,12 @@ def _signed_out(request: Request) -> Response:
         # The cookie is strict: a link from another site comes without it. The page visits itself,
         # and then the cookie is sent, if there is one.
         return render(request, "arriving.html")
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"/sign-in?{urlencode({'next': here})}", 303)
+    return RedirectResponse(f"/sign-in?{urlencode({'next': here(request)})}", 303)
+
+
+def here(request: Request) -> str:
+    """Return the address of a page on this service."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 @cache

@@ -6,6 +6,7 @@ import hmac
 import re
 from urllib.parse import parse_qs
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -30,7 +31,7 @@ routes = APIRouter(include_in_schema=False)
 
 @routes.get("/sign-in")
 async def get_sign_in(request: Request) -> Response:
-    """Show the form, unless the caller needs none."""
+    """Show the form, unless the caller needs none and does not ask for it by `another`."""
     auth = _context(request).auth
     target = safe_path(request.query_params.get("next", "/"))
     try:
@@ -39,7 +40,8 @@ async def get_sign_in(request: Request) -> Response:
         if error.status_code not in (401, 403):
             return _form(request, target, str(error.detail), error.status_code)
     else:
-        return RedirectResponse(target, 303)
+        if "another" not in request.query_params:
+            return RedirectResponse(target, 303)
     has_tokens = await run_in_threadpool(auth.tokens.any)
     return _form(request, target, has_tokens=has_tokens)
 
@@ -99,9 +101,14 @@ async def _begin(request: Request, secret: str, target: str) -> Response:
         scopes = ", ".join(sorted(token.scopes))
         raise ApiError(403, f"this token has the scope {scopes}; pages need the scope read")
     lifetime = round(context.settings.session_hours * HOUR)
-    cookie = await run_in_threadpool(
-        context.store.write, lambda connection: sessions.create(connection, token, lifetime)
-    )
+    former = request.cookies.get(COOKIE, "")
+
+    def replace(connection: sa.Connection) -> str:
+        sessions.end(connection, former)
+        return sessions.create(connection, token, lifetime)
+
+    cookie = await run_in_threadpool(context.store.write, replace)
+    context.auth.forget()
     answer = RedirectResponse(target, 303)
     _set_cookie(request, answer, cookie, lifetime // 1000)
     return answer

@@ -205,6 +205,14 @@ class SavedFilterRequest(Schema):
     query: str = Field(max_length=4000, examples=["effect=worse&probability=0.5"])
 
 
+class FilterNameRequest(Schema):
+    """The new name of a saved filter."""
+
+    name: Text = Field(
+        min_length=1, max_length=saved_filters.LONGEST_NAME, examples=["Regressions"]
+    )
+
+
 class SavedFilterResponse(SavedFilterRequest):
     """A saved filter."""
 
@@ -308,6 +316,24 @@ def put_saved_filter(
     return context.store.write(
         lambda connection: saved_filters.save_filter(connection, name, saved.query, caller)
     )
+
+
+@saving.patch(
+    "/api/v1/saved-filters/{name:path}",
+    response_model=SavedFilterResponse,
+    summary="Rename a filter",
+)
+def rename_saved_filter(
+    context: Context, name: FilterName, caller: CallerName, new: FilterNameRequest
+) -> Any:
+    """Rename a saved filter; a name that another filter has is refused."""
+
+    def work(connection: sa.Connection) -> saved_filters.SavedFilter:
+        with or_404():
+            saved_filters.get_filter(connection, name)
+        return saved_filters.rename_filter(connection, name, new.name, caller)
+
+    return context.store.write(work)
 
 
 @saving.delete(

@@ -38,6 +38,8 @@ onChange(({ type, step, outcome }) => {
   if (type === "given") {
     before.set(step.id, rows.map((row) => row.dataset.verdict));
     for (const row of rows) mark(row, step.verdict);
+  } else if (type === "undone" && outcome.failed) {
+    for (const row of rows) mark(row, step.verdict);
   } else if (type === "undoing" || outcome?.failed) {
     rows.forEach((row, k) => mark(row, before.get(step.id)?.[k] ?? row.dataset.verdict));
   } else if (outcome) {

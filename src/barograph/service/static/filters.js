@@ -11,6 +11,13 @@ const CHOICES = {
   since: ["1d", "7d", "30d"],
 };
 const LABELS = ["project", "variant", "task", "test", "measurement", "args"];
+// What a value must look like; any text is good for the other fields.
+const PATTERNS = {
+  probability: "0|1|0?\\.\\d+|[01]\\.\\d*|\\d+(\\.\\d+)? ?%",
+  hazard: "\\d*\\.?\\d+",
+  since: "\\d{4}-\\d\\d-\\d\\d|\\d+d",
+  until: "\\d{4}-\\d\\d-\\d\\d",
+};
 const HINTS = {
   args: "An argument such as thread_level=8, or its value.",
   probability: "A number from 0 to 1 such as 0.5, or a percentage.",
@@ -27,10 +34,12 @@ export function connectFilters(root) {
 
   const describe = async () => {
     const name = field.value;
+    const choices = CHOICES[name] ?? [];
     value.value = "";
-    dialog.querySelector("[data-filter-hint]").textContent =
-      HINTS[name] ?? (LABELS.includes(name) ? "A value; * stands for any characters." : "");
-    offer(CHOICES[name] ?? []);
+    value.pattern = PATTERNS[name] ?? (choices.join("|") || ".*");
+    value.title = HINTS[name] ?? (LABELS.includes(name) ? "A value; * stands for any characters." : `One of ${choices.join(", ")}.`);
+    dialog.querySelector("[data-filter-hint]").textContent = value.title;
+    offer(choices);
     if (!LABELS.includes(name)) return;
     try {
       const { values } = await get(`/api/v1/queue/values?label=${name}`);
@@ -72,7 +81,7 @@ export function connectFilters(root) {
 
 function visit(query, name, text) {
   const changed = new URLSearchParams(query);
-  const isPercent = text.endsWith("%");
+  const isPercent = name === "probability" && text.endsWith("%");
   if (name === "show") changed.append(name, text);
   else if (text) changed.set(name, isPercent ? Number.parseFloat(text) / 100 : text);
   else changed.delete(name);
@@ -82,20 +91,34 @@ function visit(query, name, text) {
 function connectSaved(root, query) {
   const menu = root.querySelector("[data-saved]");
   const name = menu.querySelector("[data-filter-name]");
-  const save = async () => {
-    if (!name.value.trim()) return name.focus();
-    const address = `/api/v1/saved-filters/${encodeURIComponent(name.value.trim())}`;
-    await change(name, () => request("PUT", address, { body: { query: query.toString() } }));
+  const save = menu.querySelector("[data-save-filter]");
+  let renamed = ""; // the filter that the field renames; without one it saves that of the page
+  const isKnown = (text) => [...menu.querySelectorAll("[data-rename]")].some(({ dataset }) => dataset.rename === text);
+  const submit = () => {
+    const text = name.value.trim();
+    if (!text || text === renamed) return name.focus();
+    if (renamed) return change(name, "PATCH", renamed, { name: text });
+    if (isKnown(text) && !confirm(`Replace the filter \u201c${text}\u201d?`)) return;
+    change(name, "PUT", text, { query: query.toString() });
   };
-  menu.querySelector("[data-save-filter]")?.addEventListener("click", save);
+  save?.addEventListener("click", submit);
   name?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    save();
+    submit();
   });
+  for (const button of menu.querySelectorAll("[data-rename]")) {
+    button.addEventListener("click", () => {
+      renamed = name.value = button.dataset.rename;
+      save.textContent = "Rename";
+      name.select();
+    });
+  }
   for (const button of menu.querySelectorAll("[data-delete-filter]")) {
-    const address = `/api/v1/saved-filters/${encodeURIComponent(button.dataset.deleteFilter)}`;
-    button.addEventListener("click", () => change(name, () => request("DELETE", address)));
+    const { deleteFilter: text } = button.dataset;
+    button.addEventListener("click", () => {
+      if (confirm(`Delete the filter \u201c${text}\u201d for everybody?`)) change(name, "DELETE", text);
+    });
   }
   document.addEventListener("click", (event) => {
     if (menu.open && !menu.contains(event.target)) menu.open = false;
@@ -107,9 +130,9 @@ function connectSaved(root, query) {
   });
 }
 
-async function change(field, work) {
+async function change(field, method, name, body) {
   try {
-    await work();
+    await request(method, `/api/v1/saved-filters/${encodeURIComponent(name)}`, { body });
     location.reload();
   } catch (error) {
     field?.setCustomValidity(error.message);

@@ -35,8 +35,8 @@ export class Grid extends EventTarget {
 
   move(steps) {
     const rows = this.rows;
-    const at = rows.indexOf(this.current);
-    this.go(rows[Math.min(Math.max(at + steps, 0), rows.length - 1)]);
+    const place = rows.indexOf(this.current) + steps;
+    this.go(rows[Math.min(Math.max(place, 0), rows.length - 1)]);
   }
 
   toggle(row = this.current) {

@@ -77,11 +77,11 @@ export class Preview {
     setTimeout(() => { if (this.#shown === candidate) for (const name of left) this.#wait(name, row); }, SLOW);
     const draw = { chart: this.#chart, reasons, suspects, siblings: this.#siblings };
     for (const [name, part] of Object.entries(parts)) {
-      part.then((found) => {
+      part.then((answer) => {
         left.delete(name);
         const place = this.panel.querySelector(`[data-part="${name}"]`);
         if (this.#shown !== candidate || !place) return;
-        if (found) draw[name].call(this, place, found, row);
+        if (answer) draw[name].call(this, place, answer, row);
         else this.#failed(place, name, row);
       });
     }
@@ -107,9 +107,9 @@ export class Preview {
 
   #chart(place, chart, row) {
     const mark = chart.marks.find(({ id }) => id === Number(row.dataset.candidate));
-    const at = mark?.index ?? chart.values.length;
-    const first = Math.max(0, at - BEFORE);
-    const last = Math.min(chart.values.length, at + AFTER);
+    const split = mark?.index ?? chart.values.length;
+    const first = Math.max(0, split - BEFORE);
+    const last = Math.min(chart.values.length, split + AFTER);
     const values = chart.values.slice(first, last);
     const levels = chart.levels
       .map(([start, end, value]) => [Math.max(start, first) - first, Math.min(end, last) - first, value])
@@ -131,14 +131,14 @@ export class Preview {
     if (fact) fact.textContent = `${format(mark.before)} to ${format(mark.after)}`;
   }
 
-  async #siblings(place, found, row) {
+  async #siblings(place, answer, row) {
     const chart = await this.#load(row).chart;
     if (this.#shown !== row.dataset.candidate) return;
-    if (!found.siblings.length) { place.remove(); return; }
-    const shown = found.siblings.filter((sibling) => sibling.values.length > 1).slice(0, 6);
-    const items = shown.map((sibling) => siblingItem(sibling, found.first_after, chart?.series ?? { args: {} }));
+    if (!answer.siblings.length) { place.remove(); return; }
+    const shown = answer.siblings.filter((sibling) => sibling.values.length > 1).slice(0, 6);
+    const items = shown.map((sibling) => siblingItem(sibling, answer.first_after, chart?.series ?? { args: {} }));
     place.replaceChildren(
-      head(titles(row).siblings, `${shown.length} of ${found.siblings.length}`),
+      head(titles(row).siblings, `${shown.length} of ${answer.siblings.length}`),
       element("ul", { class: "multiples pair" }, ...items),
     );
   }
@@ -169,30 +169,30 @@ function frame(row, onVerdict) {
   return [heading, facts, chart, group, ...PARTS.map((part) => element("div", { class: "block", "data-part": part }))];
 }
 
-function reasons(place, found, row) {
-  if (!found.reasons.length && !found.facts.length) return place.remove();
-  const largest = largestPart(found.reasons);
-  const items = found.reasons.map(({ text, part }) => {
+function reasons(place, answer, row) {
+  if (!answer.reasons.length && !answer.facts.length) return place.remove();
+  const largest = largestPart(answer.reasons);
+  const items = answer.reasons.map(({ text, part }) => {
     const item = reasonItem(text, (part ?? 0) / largest);
     if ((part ?? 0) < 0) item.lastChild.prepend(element("span", { class: "muted" }, "Against: "));
     return item;
   });
-  items.push(...found.facts.map((words) => reasonItem(words, 0)));
+  items.push(...answer.facts.map((words) => reasonItem(words, 0)));
   return place.replaceChildren(head(titles(row).reasons), element("ul", { class: "reasons" }, ...items));
 }
 
-function suspects(place, found) {
-  if (!found.count) return place.remove();
-  const shown = found.commits.slice(-6);
+function suspects(place, answer) {
+  if (!answer.count) return place.remove();
+  const shown = answer.commits.slice(-6);
   const items = shown.map((commit) => {
-    const isNext = commit.order === found.next;
+    const isNext = commit.order === answer.next;
     return commitItem(commit, votes(commit), { isNext, end: isNext ? "run next" : "" });
   });
   const only = "The only commit between the last result before and the first after.";
-  const note = found.count === 1 ? only
-    : found.count > shown.length ? `The last ${shown.length} of ${found.count} commits.` : "";
+  const note = answer.count === 1 ? only
+    : answer.count > shown.length ? `The last ${shown.length} of ${answer.count} commits.` : "";
   return place.replaceChildren(
-    head(found.count === 1 ? "Suspect" : `${found.count} suspects`),
+    head(answer.count === 1 ? "Suspect" : `${answer.count} suspects`),
     element("ol", { class: "commits" }, ...items), element("p", { class: "hint" }, note),
   );
 }

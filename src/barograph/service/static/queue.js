@@ -6,7 +6,7 @@ import { Grid, pointsOf, setPoints } from "./grid.js";
 import { get } from "./http.js";
 import { Preview } from "./preview.js";
 import { register } from "./shortcuts.js";
-import { describe, give, onChange, undo, verdictKeys } from "./verdicts.js";
+import { describe, give, onChange, settled, undo, verdictKeys } from "./verdicts.js";
 import { VERDICTS } from "./wording.js";
 
 const root = document.querySelector("[data-queue]");
@@ -17,6 +17,7 @@ const mayJudge = !("readonly" in root.dataset);
 const FRESH_EVERY = 60_000; // milliseconds between two questions for new results
 const CHECK_EVERY = 20_000; // milliseconds between two looks at the selected groups
 const SLOW = 300; // milliseconds before a skeleton shows
+const PLACE = "queue-place"; // in the storage of the tab
 
 const judged = new Set(); // the change points that this page decided
 const gone = new Map(); // what each verdict took off the list, by the number of its step
@@ -27,6 +28,7 @@ let started = null; // the step of the verdict that is being saved
 grid.addEventListener("cursor", ({ detail: row }) => {
   showPreview(row);
   describeSelection();
+  keepPlace(row);
 });
 grid.addEventListener("selection", describeSelection);
 
@@ -49,9 +51,9 @@ $("select-all").addEventListener("change", (event) => grid.selectAll(event.targe
 
 function showPreview(row) {
   const rows = grid.rows;
-  const at = rows.indexOf(row);
+  const next = rows.indexOf(row) + 1;
   preview.show(row, (verdict) => judge(verdict, { rows: [row] }));
-  preview.fetchAhead(rows.slice(at + 1, at + 3));
+  preview.fetchAhead(rows.slice(next, next + 2));
 }
 
 /* Groups */
@@ -73,9 +75,10 @@ async function toggleGroup(row = grid.current) {
 // Returns whether the members were loaded. The group is named by a member that is left in it: the
 // worst one may have its verdict already.
 async function addMembers(group, place, after) {
-  const query = new URLSearchParams(root.dataset.query);
-  query.set("of", pointsOf(group)[0].id);
+  const query = new URLSearchParams(root.dataset.query), points = pointsOf(group);
+  query.set("of", points[0].id);
   if (place) query.set("after", place);
+  if (points.some(({ id }) => judged.has(id))) await settled(); // it may come back just now
   const rows = await fetchRows(`/queue/members?${query}`);
   if (!rows) return false;
   if (group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return true;
@@ -115,9 +118,9 @@ function openSeries() {
 /* Verdicts */
 
 function chosenPoints(rows) {
-  const found = new Map();
-  for (const row of rows) for (const point of pointsOf(row)) found.set(point.id, point);
-  return [...found.values()];
+  const points = new Map();
+  for (const row of rows) for (const point of pointsOf(row)) points.set(point.id, point);
+  return [...points.values()];
 }
 
 async function judge(verdict, { rows, note = "", reason = "" } = {}) {
@@ -144,9 +147,9 @@ async function judge(verdict, { rows, note = "", reason = "" } = {}) {
 function follower(leaving) {
   const set = new Set(leaving.flatMap((row) => (row.matches(".group") ? [row, ...grid.members(row)] : [row])));
   const rows = grid.rows;
-  const at = Math.max(...leaving.map((row) => rows.indexOf(row)));
-  return rows.slice(at + 1).find((row) => !set.has(row))
-    ?? rows.slice(0, Math.max(at, 0)).reverse().find((row) => !set.has(row));
+  const last = Math.max(...leaving.map((row) => rows.indexOf(row)));
+  return rows.slice(last + 1).find((row) => !set.has(row))
+    ?? rows.slice(0, Math.max(last, 0)).reverse().find((row) => !set.has(row));
 }
 
 function takeAway(rows, verdict) {
@@ -245,12 +248,12 @@ async function loadMore() {
   loading = true;
   const query = new URLSearchParams(root.dataset.query);
   query.set("offset", grid.groups.length);
-  const found = await fetchRows(`/queue/rows?${query}`);
-  if (found) {
+  const table = await fetchRows(`/queue/rows?${query}`);
+  if (table) {
     const known = new Set(grid.groups.map((row) => row.dataset.group));
-    const groups = [...found.querySelectorAll("tr.group")];
+    const groups = [...table.querySelectorAll("tr.group")];
     for (const row of groups) if (known.has(row.dataset.group)) row.remove();
-    $("grid").append(...[...found.children].filter((body) => body.querySelector("tr.group")));
+    $("grid").append(...[...table.children].filter((body) => body.querySelector("tr.group")));
     more.hidden = groups.length < 100;
   }
   loading = false;
@@ -261,9 +264,8 @@ $("rows").addEventListener("scroll", loadMore, { passive: true });
 async function fetchRows(address) {
   const slow = setTimeout(() => root.setAttribute("aria-busy", "true"), SLOW);
   try {
-    const found = await get(address, { asText: true });
     const template = document.createElement("template");
-    template.innerHTML = `<table>${found}</table>`;
+    template.innerHTML = `<table>${await get(address, { asText: true })}</table>`;
     $("error").hidden = true;
     const table = template.content.firstElementChild;
     const bare = table.tBodies.length === 1 && !table.querySelector("tr.group");
@@ -369,4 +371,28 @@ for (const close of document.querySelectorAll("dialog [data-close]")) {
   close.addEventListener("click", () => close.closest("dialog").close());
 }
 connectFilters(root);
-if (grid.rows.length) grid.go(grid.rows[0], { focus: false });
+if (grid.rows.length) grid.go(startingRow(), { focus: false });
+
+/* The place in the list, for who comes back from a series or reloads the page */
+
+function keepPlace(row) {
+  const place = { candidate: Number(row.dataset.candidate), index: grid.groups.indexOf(grid.groupOf(row)) };
+  try {
+    sessionStorage.setItem(PLACE, JSON.stringify(place));
+  } catch {
+    // Storage is switched off: the list begins at its top.
+  }
+}
+
+// The group that the cursor left; if it has got its verdict, the one that took its place.
+function startingRow() {
+  const { groups } = grid;
+  if (performance.getEntriesByType("navigation")[0]?.type === "navigate") return groups[0];
+  try {
+    const { candidate, index } = JSON.parse(sessionStorage.getItem(PLACE));
+    const kept = groups.find((group) => pointsOf(group).some(({ id }) => id === candidate));
+    return kept ?? groups[Math.min(index, groups.length - 1)];
+  } catch {
+    return groups[0];
+  }
+}

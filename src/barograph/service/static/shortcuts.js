@@ -36,10 +36,10 @@ function showKeys() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const found = matching(event);
-  if (!found) return;
+  const shortcut = matching(event);
+  if (!shortcut) return;
   event.preventDefault();
-  found.action(event);
+  shortcut.action(event);
 });
 
 for (const button of document.querySelectorAll("[data-keys]")) {

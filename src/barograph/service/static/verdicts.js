@@ -67,6 +67,11 @@ export function onChange(listener) {
 
 export const pendingCount = () => queue.length;
 
+// Resolves once every verdict of this page is saved or refused.
+export async function settled() {
+  while (queue.length) await new Promise((wake) => { document.addEventListener("verdictssaved", wake, { once: true }); });
+}
+
 // The shortcuts of the verdict buttons in a place, for `register`.
 export function verdictKeys(place, when, action) {
   return [...place.querySelectorAll("[data-verdict]")].map((button) => {
@@ -141,7 +146,6 @@ function finish(job, { batch = null, saved, refused }) {
   if (refused.length) showRefused(kind, step, refused);
   notify(kind === "give" ? "saved" : "undone", step, outcome);
   notifyPending();
-  if (!queue.length) document.dispatchEvent(new CustomEvent("verdictssaved"));
   job.resolve(outcome);
 }
 
@@ -257,6 +261,7 @@ let pendingTimer = 0;
 
 function notifyPending(problem = "") {
   notify("pending");
+  if (!queue.length) document.dispatchEvent(new CustomEvent("verdictssaved"));
   clearTimeout(pendingTimer);
   const update = () => showPending(problem);
   if (!queue.length || problem) update();
