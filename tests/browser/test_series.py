@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from barograph.series import Direction, SeriesId
+from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
 from barograph.triage.refresh import CandidateRefresher
+from barograph.wording import number, typeset
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 EVIL = '<script>document.title="x"</script>\u202e' + "n" * 400
 STEP = 30
+# Texts that charts have drawn, the latest last.
+DRAWN_TEXTS = """
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  window.texts = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    texts.push(text);
+    return fillText.call(this, text, ...place);
+  };
+"""
+NUMBERS = (0.0, 1.0, -2.5, 999.94, 1000.0, 12345.6, 0.012341, -0.5, 123.456, 123456789.0)
 
 
 def fill(store: Store) -> None:
@@ -113,6 +124,50 @@ def test_panels_hold_the_evidence_about_the_newest_undecided_change(
     page.locator("#history li").first.wait_for()
 
 
+def test_the_newest_undecided_change_has_its_label_beside_another(
+    page: "Page", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def close(store: Store) -> None:
+        store.ingest([result(order) for order in range(STEP + 2)], "ci")
+        CandidateRefresher(Scripted([STEP - 2, STEP]), "scripted").refresh(store)
+
+    page.add_init_script(DRAWN_TEXTS)
+    with serving(tmp_path_factory.mktemp("close"), close) as board:
+        board.decide(1, Verdict.TRUE_POSITIVE, "wen")
+        focused(page, f"{board.url}/series/1")
+        size = page.locator("#about b").inner_text()
+        page.wait_for_function("(size) => texts.some((text) => text.startsWith(size))", arg=size)
+
+
+def test_numbers_are_written_as_the_command_line_does(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
+    module = page.locator("link[href$='/scales.js']").first.get_attribute("href")
+    written = page.evaluate(
+        "async ([module, numbers]) => numbers.map((await import(module)).format)",
+        [module, list(NUMBERS)],
+    )
+    assert written == [typeset(number(value)) for value in NUMBERS]
+
+
+def test_change_before_the_first_answer_is_announced(page: "Page", board: Board) -> None:
+    page.clock.install()
+    path = "**/series/2/change-points*"
+    page.route(path, lambda route: route.fulfill(status=503, json={}), times=1)
+    focused(page, f"{board.url}/series/2")
+    stale = page.locator("[data-stale]")
+    stale.get_by_text("What you see may be older.").wait_for()
+    page.route(path, lambda route: route.fulfill(json={"change_points": []}))
+    page.clock.fast_forward(31_000)
+    stale.get_by_text("The data has changed.").wait_for()
+
+
+def test_an_unchanged_series_shows_no_notice(page: "Page", board: Board) -> None:
+    with page.expect_response("**/series/1/change-points*"):
+        page.goto(f"{board.url}/series/1")
+    page.locator("#history li").first.wait_for()
+    assert page.locator("[data-stale]").is_hidden()
+
+
 def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: Board) -> None:
     page.route("**/suspects", lambda route: route.fulfill(status=500, body="{}"))
     focused(page, f"{board.url}/series/1")
@@ -157,7 +212,7 @@ def test_result_that_moves_a_change_is_announced_and_keeps_its_verdict(
 
     with serving(tmp_path_factory.mktemp("gapped"), gapped) as board:
         page.clock.install()
-        with page.expect_response("**/series/1/change-points"):  # later states differ from this
+        with page.expect_response("**/series/1/change-points*"):  # later states differ from this
             page.goto(f"{board.url}/series/1")
         page.locator("#about", has_text=f"c{STEP + 1}").wait_for()
         with page.expect_response("**/api/v1/verdicts"):
@@ -193,7 +248,7 @@ def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: Board) -> N
 
 def test_end_of_the_session_does_not_take_the_page_away(board: Board, page: "Page") -> None:
     """What the page asks for by itself never leads to another page."""
-    page.route("**/series/1/change-points", lambda route: route.fulfill(status=401, json={}))
+    page.route("**/series/1/change-points*", lambda route: route.fulfill(status=401, json={}))
     page.goto(f"{board.url}/series/1")
-    page.locator("[data-stale]").get_by_text("What you see is older.").wait_for()
+    page.locator("[data-stale]").get_by_text("What you see may be older.").wait_for()
     assert page.url == f"{board.url}/series/1"

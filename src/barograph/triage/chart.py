@@ -45,7 +45,7 @@ class Mark:
         id: Number of the candidate.
         version: Its version, which verdicts refer to.
         index: Index of its first result among those of the chart.
-        order: Order of that result.
+        order: Its order.
         commit: Commit of that result.
         state: What is drawn.
         verdict: The verdict that holds.
@@ -190,12 +190,12 @@ def _marks(
         .group_by(m.candidate, m.from_order)
     )
     left = [
-        _mark(series, shown[key], _index(orders, order), orders, names, MarkState.MOVED, moved)
+        _mark(series, shown[key], order, orders, names, MarkState.MOVED, moved)
         for key, order, moved in connection.execute(query)
         if key in shown and orders
     ]
     current = [
-        _mark(series, change, _index(orders, change.order), orders, names, _state(change), None)
+        _mark(series, change, change.order, orders, names, _state(change), None)
         for change in shown.values()
         if orders
     ]
@@ -218,7 +218,7 @@ def _state(change: CandidateRecord) -> MarkState:
 def _mark(
     series: StoredSeries,
     change: CandidateRecord,
-    index: int,
+    order: int,
     orders: Sequence[int],
     names: Sequence[str],
     state: MarkState,
@@ -226,11 +226,12 @@ def _mark(
 ) -> Mark:
     before = None if change.before is None else change.before.median
     after = None if change.after is None else change.after.median
+    index = _index(orders, order)
     return Mark(
         id=change.id,
         version=change.version,
         index=index,
-        order=orders[index],
+        order=order,
         commit=names[index],
         state=state,
         verdict=change.verdict,

@@ -36,13 +36,13 @@ function palette({ ownerDocument: page }) {
   if (!palettes.has(theme)) {
     const probe = page.createElement("span");
     page.body.append(probe);
-    const found = { font: getComputedStyle(page.body).fontFamily };
+    const colours = { font: getComputedStyle(page.body).fontFamily };
     for (const name of COLOURS) {
       probe.style.color = `var(--${name})`;
-      found[name] = getComputedStyle(probe).color;
+      colours[name] = getComputedStyle(probe).color;
     }
     probe.remove();
-    palettes.set(theme, found);
+    palettes.set(theme, colours);
   }
   return palettes.get(theme);
 }

@@ -299,6 +299,6 @@ function readout(data, k) {
     level ? `level ${format(level[2])}` : "",
     name,
     date,
-    `result ${(at + 1).toLocaleString("en")} of ${data.count.toLocaleString("en")}`,
+    `result ${format(at + 1)} of ${format(data.count)}`,
   ].filter(Boolean).join(" \u00b7 ");
 }

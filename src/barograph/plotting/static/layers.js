@@ -42,7 +42,7 @@ function ticks(view, data) {
     const drawn = Math.min(firstAt(positions, view.at(x)), positions.length - 1);
     if (drawn < 0) return;
     const date = view.axis === "time" ? day(view.at(x)) : data.label(drawn).date;
-    const text = date || (place(data, drawn) + 1).toLocaleString("en");
+    const text = date || format(place(data, drawn) + 1);
     context.textAlign = k === 0 ? "left" : k === many ? "right" : "center";
     const width = context.measureText(text).width;
     const start = x - (k === 0 ? 0 : k === many ? width : width / 2);
@@ -246,19 +246,34 @@ export function labels(view, data) {
   }
   view.glyphs = shown;
   for (const glyph of shown) {
-    const { change, x, row } = glyph, y = view.lane + row * ROW;
+    const { change, x } = glyph, text = change.text ?? "";
+    const label = text ? labelOf(glyph, context.measureText(text).width, box, taken) : null;
+    const y = view.lane + glyph.row * ROW;
     drawMark(view, change, x, y, change === view.selected);
-    const text = change.text ?? "", width = context.measureText(text).width;
-    const sides = [[x + 10, x + 10 + width], [x - 10 - width, x - 10]];
-    const free = text && sides.find(([a, b]) => a > box.left - 30 && b < box.right
-      && taken[row].every((span) => span === glyph.span || b + 6 < span[0] || a - 6 > span[1]));
-    if (!free) continue;
-    taken[row].push(free);
+    if (!label) continue;
     context.textBaseline = "middle";
     context.textAlign = "left";
     context.fillStyle = labelColour(colour, change);
-    context.fillText(text, free[0], y + 0.5);
+    context.fillText(text, label[0], y + 0.5);
   }
+}
+
+// Where the label of a mark has room, on one of its sides; null if nowhere. Its mark goes to another
+// row if there is room for both.
+function labelOf(glyph, width, box, taken) {
+  const { x, span } = glyph;
+  const sides = [[x + 10, x + 10 + width], [x - 10 - width, x - 10]]
+    .filter(([a, b]) => a > box.left - 30 && b < box.right);
+  const isFree = (row, [a, b]) => taken[row].every((other) => other === span || b < other[0] || a > other[1]);
+  for (const row of [glyph.row, ...taken.keys()]) {
+    const label = isFree(row, span) && sides.find(([a, b]) => isFree(row, [a - 6, b + 6]));
+    if (!label) continue;
+    taken[glyph.row].splice(taken[glyph.row].indexOf(span), 1);
+    taken[row].push(span, label);
+    glyph.row = row;
+    return label;
+  }
+  return null;
 }
 
 function labelColour(colour, { state, effect }) {

@@ -2,14 +2,12 @@
 
 const FAR = 2, REST = 0.02, MARGIN = 0.1; // as `plotting/panel.py` decides what lies far out
 
-// Numbers as the command line prints them.
+// Numbers as the command line prints them. Intl would take longer to load than a chart to draw.
 export function format(value) {
   const size = Math.abs(value);
-  const digits = size >= 1000 && size < 1e9
-    ? { maximumFractionDigits: 0 }
-    : { maximumSignificantDigits: 4 };
-  if (size && (size >= 1e9 || size < 1e-4)) return value.toPrecision(4).replace("-", "\u2212");
-  return value.toLocaleString("en", digits).replace("-", "\u2212");
+  const text = size && (size >= 1e9 || size < 1e-4) ? value.toPrecision(4)
+    : size >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
+  return text.replace(/^-?\d+$/, (whole) => whole.replace(/\d(?=(\d{3})+$)/g, "$&,")).replace("-", "\u2212");
 }
 
 // Numbers beside an axis: short, because they are round.
@@ -29,26 +27,26 @@ export function steps(low, high, count) {
   const rough = (high - low) / count;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((m) => m * unit).find((s) => s >= rough * 0.999);
-  const found = [];
+  const values = [];
   for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
-    found.push(Math.abs(value) < step * 1e-9 ? 0 : value);
+    values.push(Math.abs(value) < step * 1e-9 ? 0 : value);
   }
-  return found;
+  return values;
 }
 
 function logSteps(low, high, count) {
   if (high / low < 8) return steps(low, high, count).filter((value) => value > 0);
   const decades = Math.log10(high / low);
   const multiples = decades > count ? [1] : decades > count / 2 ? [1, 3] : [1, 2, 5];
-  const found = [];
+  const values = [];
   const every = Math.max(1, Math.ceil(decades / (2 * count)));
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += every) {
     for (const multiple of multiples) {
       const value = multiple * 10 ** power;
-      if (value >= low && value <= high) found.push(value);
+      if (value >= low && value <= high) values.push(value);
     }
   }
-  return found;
+  return values;
 }
 
 // The k-th drawn result is result number place(data, k) of the series.

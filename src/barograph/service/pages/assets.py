@@ -69,15 +69,22 @@ def address(name: str) -> str:
 
 
 @cache
-def module(name: str) -> Markup:
-    """Return the elements that load a script, and ask for all that it imports at the same time."""
-    modules = [name]
-    for path in modules:
-        names = (other.decode() for other in IMPORTED.findall(assets()[path].content))
-        modules += [other for other in dict.fromkeys(names) if other not in modules]
-    preload = Markup('<link rel="modulepreload" href="{}">\n')
-    script = Markup('<script type="module" src="{}"></script>').format(address(name))
-    return Markup("").join(preload.format(address(path)) for path in modules[1:]) + script
+def module(*scripts: str) -> Markup:
+    """Return the elements that load scripts, and ask for all that they import at the same time.
+
+    What the first script imports is asked for first.
+    """
+    modules: list[str] = []
+    for script in scripts:
+        needed = [script]
+        for path in needed:
+            names = (other.decode() for other in IMPORTED.findall(assets()[path].content))
+            needed += [name for name in dict.fromkeys(names) if name not in needed]
+        modules += [name for name in needed if name not in modules]
+    load = Markup('<script type="module" src="{}"></script>')
+    preload = Markup('<link rel="modulepreload" href="{}">')
+    elements = ((load if name in scripts else preload).format(address(name)) for name in modules)
+    return Markup("\n").join(elements)
 
 
 @routes.get("/static/{digest}/{name}")

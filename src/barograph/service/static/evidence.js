@@ -97,7 +97,7 @@ function fillAlike(panel, { cases }) {
       element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(decided.before, decided.after)}`,
       element("span", { class: "case-name hint" }, [decided.who, dated(decided.time)].filter(Boolean).join(", ")));
     list.append(element("li", {}, element("a", { href: `/series/${decided.series}?change_point=${decided.change_point}` }, canvas, text)));
-    sketch(canvas, { ...decided, effect: word === "noise" ? "noise" : "ink", at: decided.split });
+    sketch(canvas, { ...decided, effect: word === "noise" ? "noise" : "ink" });
   }
 }
 

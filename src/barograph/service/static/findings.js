@@ -47,9 +47,9 @@ export function siblingItem(sibling, first, reference) {
   const item = element("li", {}, element("a", { href: `/series/${series.id}${target}`, title: series.name }, canvas,
     element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, name),
       rest.length ? element("bdi", { class: "hint" }, rest.join(", ")) : null, element("span", { class: kind }, size))));
-  const found = sibling.orders.findIndex((order) => order >= first);
-  const split = found < 0 ? values.length : found;
-  sketch(canvas, { values, split, before, after, effect: state === "moved" ? effect : "ink", at: split });
+  const index = sibling.orders.findIndex((order) => order >= first);
+  const split = index < 0 ? values.length : index;
+  sketch(canvas, { values, split, before, after, effect: state === "moved" ? effect : "ink" });
   return item;
 }
 
@@ -61,6 +61,6 @@ function differences({ variant, task, args, test, measurement }, reference) {
   const pairs = Object.entries(args)
     .filter(([name, value]) => reference.args[name] !== value)
     .map(([name, value]) => `${name} ${value}`);
-  const found = [...labels, ...pairs];
-  return found.length ? found : [test];
+  const differing = [...labels, ...pairs];
+  return differing.length ? differing : [test];
 }

@@ -1,105 +1,40 @@
-// The page of a series: its chart, what the page is about, the address of the view, downloads.
-import { drawSeries } from "./chart.js";
+// What the page of a series is about: one change point, verdicts on it, evidence, and downloads.
 import { copy } from "./copy.js";
 import { element } from "./elements.js";
 import { showEvidence } from "./evidence.js";
 import { get } from "./http.js";
-import { day, format } from "./scales.js";
+import { format } from "./scales.js";
+import { change, chart, content, levelAt, onView, page } from "./series_chart.js";
 import { register } from "./shortcuts.js";
 import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo, verdictKeys } from "./verdicts.js";
-import { VERDICTS, commitText, dated, middleCut, percentText, probabilityText, shortCommit } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
 const MORE = 500; // rows of the table
 
-const content = JSON.parse(document.getElementById("series-data").textContent);
-const page = JSON.parse(document.getElementById("page-data").textContent);
-const canvas = document.getElementById("chart");
-const readout = document.getElementById("readout");
 let focus = null;
-let chart = null;
-
-if (canvas) start();
+if (chart) start();
 
 function start() {
-  const { from, to, axis, scale } = Object.fromEntries(new URLSearchParams(location.search));
-  const data = {
-    ...content,
-    index: null,
-    count: content.values.length,
-    limits: [0, 1],
-    changes: content.marks.map(change),
-    label: (k) => ({ name: shortCommit(content.commits[k]), date: day(content.times[k]) }),
-  };
-  const view = { from: indexOf(from), to: indexOf(to, true), axis: axis ?? "commits", scale: scale ?? "fit" };
-  chart = drawSeries(canvas, data, { isInteractive: true, view, onView, onRead, onMark: (mark) => setFocus(mark, true) });
-  const focused = data.changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
-  performance.mark("chart-drawn");
-  onView(chart.shown(), true);
+  const { changes } = chart.data;
+  chart.options.onMark = (mark) => setFocus(mark, true);
+  const focused = changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
   if (focused.length) setFocus(focused.at(-1), false);
-  listen(data);
+  listen(changes);
   // Results that arrive move change points, and the levels around them.
-  watch(async () => {
-    const { change_points: found } = await get(`/api/v1/series/${content.series.id}/change-points`, { stay: true });
-    return JSON.stringify(found.map(({ id, order, before, after }) => [id, order, before?.count, after?.count]));
+  watch(placesOf(content.marks.filter(({ state }) => state !== "moved")), async () => {
+    const path = `/api/v1/series/${content.series.id}/change-points?include_withdrawn=true&limit=10000`;
+    const { change_points: points } = await get(path, { stay: true });
+    return placesOf(points.map(({ before, after, ...point }) => ({ ...point, before: before?.median, after: after?.median })));
   });
 }
 
-function change(mark) {
-  const size = percentText(mark.before, mark.after);
-  const real = mark.state === "unprocessed" && mark.probability !== null ? `, ${probabilityText(mark.probability)} real` : "";
-  const words = { noise: `${size} noise`, moved: "moved", withdrawn: "withdrawn" };
-  return { ...mark, size, text: words[mark.state] ?? `${size}${real}` };
-}
-
-// The index of the first result at an order or after it, or of the last one before.
-function indexOf(order, isEnd = false) {
-  if (order === undefined || order === "") return null;
-  const found = content.orders.findIndex((known) => (isEnd ? known > Number(order) : known >= Number(order)));
-  const last = content.orders.length - 1;
-  // A range without any result shows everything.
-  if (isEnd) return found < 0 ? last : found - 1 < 0 ? null : found - 1;
-  return found < 0 ? null : found;
-}
-
-// The address always has the view, so that a copy of it shows the same.
-function onView({ from, to, axis, scale }, isFirst = false) {
-  const query = new URLSearchParams(location.search);
-  const values = {
-    from: from === null ? null : content.orders[from], to: to === null ? null : content.orders[to],
-    axis: axis === "commits" ? null : axis, scale: scale === "fit" ? null : scale,
-    change_point: focus && focus.id !== page.focus ? focus.id : query.get("change_point"),
-  };
-  for (const [name, value] of Object.entries(values)) {
-    if (value === null) query.delete(name); else query.set(name, value);
-  }
-  if (!isFirst) history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
-  const count = content.values.length;
-  for (const button of document.querySelectorAll("[data-last]")) {
-    const many = button.dataset.last;
-    const isAll = from === null && to === null;
-    button.ariaPressed = String(many === "all" ? isAll : to === null && from === count - Number(many));
-  }
-}
-
-function levelAt(k) { return content.levels.find(([start, end]) => k >= start && k < end); }
-
-function onRead(k) {
-  document.querySelector("tr.read")?.classList.remove("read");
-  if (k < 0) { readout.replaceChildren("\u00a0"); return; }
-  const value = content.values[k], runs = content.runs[k];
-  const level = levelAt(k);
-  const spread = runs > 1 ? ` between ${format(content.low[k])} and ${format(content.high[k])} in ${runs} runs` : "";
-  const notes = [content.suspects.includes(k) && "waits for a rerun", content.outliers.includes(k) && "outlier"];
-  const parts = [
-    level && `level ${format(level[2])}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
-    content.times[k] === null ? "" : `${dated(content.times[k], true)} UTC`,
-    `result ${(k + 1).toLocaleString("en")} of ${content.values.length.toLocaleString("en")}`, ...notes,
-  ];
-  readout.replaceChildren(element("b", {}, format(value)), `${spread} \u00b7 ${parts.filter(Boolean).join(" \u00b7 ")}`);
-  document.querySelector(`tr[data-index="${k}"]`)?.classList.add("read");
+// Change points and the levels on their sides, as a text.
+function placesOf(points) {
+  const places = points.map(({ id, order, before, after }) => [id, order, before ?? null, after ?? null]);
+  return JSON.stringify(places.sort(([a], [b]) => a - b));
 }
 
 // Makes the page about a change point.
@@ -145,6 +80,7 @@ onChange(({ type, step, outcome }) => {
       }
     }
     if (outcome.failed && type === "saved") restore(step, marks);
+    if (outcome.failed && type === "undone") for (const mark of marks) apply(mark, step.verdict);
     if (focus && marks.includes(focus)) showEvidence(focus, content.series);
   }
   if (focus) describeFocus();
@@ -162,7 +98,7 @@ function apply(mark, verdict) {
   mark.text = change(mark).text;
 }
 
-function listen(data) {
+function listen(changes) {
   const press = (name, action) => {
     for (const button of document.querySelectorAll(`[data-${name}]`)) {
       button.addEventListener("click", () => action(button.dataset[name], button));
@@ -184,9 +120,9 @@ function listen(data) {
   });
   document.addEventListener("themechange", () => chart.draw());
   const jump = (isForward) => {
-    const marks = data.changes.filter((mark) => mark.state !== "moved");
-    const at = focus ? marks.indexOf(focus) : isForward ? -1 : marks.length;
-    const next = marks[at + (isForward ? 1 : -1)];
+    const marks = changes.filter((mark) => mark.state !== "moved");
+    const place = focus ? marks.indexOf(focus) : isForward ? -1 : marks.length;
+    const next = marks[place + (isForward ? 1 : -1)];
     if (next) setFocus(next, true);
   };
   register([

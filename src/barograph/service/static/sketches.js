@@ -13,13 +13,13 @@ const seen = new ResizeObserver((entries) => {
 });
 
 // `before` and `after` are the levels, null where unknown; `effect` is the colour of the level
-// after the split, and `at` where the dotted line is, if there is one.
-export function sketch(canvas, { values, split, before, after, effect = "ink", at }) {
+// after the split, which a dotted line shows.
+export function sketch(canvas, { values, split, before, after, effect }) {
   const levels = [[0, split, before], [split, values.length, after]]
     .filter(([start, end, level]) => end > start && level !== null);
   const data = { values, index: null, count: values.length, levels };
   data.limits = fit(data, [0, values.length], "fit");
-  sketches.set(canvas, (size) => { if (values.length) drawSparkline(canvas, data, split, effect, size, at); });
+  sketches.set(canvas, (size) => { if (values.length) drawSparkline(canvas, data, split, effect, size, split); });
   seen.observe(canvas);
 }
 

@@ -1,16 +1,15 @@
 // Says when what a page shows has changed since it was opened. Nothing moves by itself: a link shows
 // the new state.
 //
-//   watch(async () => summaryOf(await get(path)));
+//   watch(summaryOf(page), async () => summaryOf(await get(path)));
 
 import { element } from "./elements.js";
 
 const PAUSE = 30_000; // ms
 
-// `summarise` resolves to a text that is another one after a change.
-export function watch(summarise) {
+// `shown` sums up what the page holds; `summarise` resolves to the same text until that changes.
+export function watch(shown, summarise) {
   const notice = document.querySelector("[data-stale]");
-  let first = null;
   const show = (text, label) => {
     notice.replaceChildren(text, element("a", { href: location.href }, label));
     notice.hidden = false;
@@ -18,12 +17,10 @@ export function watch(summarise) {
   const look = async () => {
     if (document.hidden) return;
     try {
-      const now = await summarise();
-      first ??= now;
-      if (now === first) notice.hidden = true;
+      if ((await summarise()) === shown) notice.hidden = true;
       else show("The data has changed. ", "Show it");
     } catch (error) {
-      show(`${error.message} What you see is older. `, "Try again");
+      show(`${error.message} What you see may be older. `, "Try again");
     }
   };
   look();
