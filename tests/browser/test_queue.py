@@ -190,7 +190,7 @@ def test_way_back_from_a_verdict_leads_to_the_next_row(queue: "Page") -> None:
     queue.go_back()
     ready(queue)
     assert groups(queue).count() == 2
-    assert queue.locator("[aria-current=true]").get_attribute("data-name") == last
+    assert queue.locator("tr[aria-current=true]").get_attribute("data-name") == last
 
 
 def test_undo_leaves_one_cursor_on_the_row_that_came_back(queue: "Page") -> None:
