@@ -27,7 +27,7 @@ class Files(Source):
     Args:
         location: The path, the pattern or a URL.
         form: The name of the format; by default it is recognised by the content.
-        delimiter: Delimiter of tables; by default it is found.
+        delimiter: Delimiter of tables; by default it is detected.
         aggregate: How the runs of a commit become one value: `median` or `mean`.
         mapping: The field of columns of tables, such as `{"name": "test"}`.
         value_columns: The columns of tables that hold values.
@@ -87,7 +87,7 @@ class Files(Source):
 
     def time_series(self) -> Iterator[Document | Skip]:
         """Stream the series with their points as documents."""
-        for number, series in enumerate(self._found.history):
+        for number, series in enumerate(self._loaded.history):
             times = [] if series.times is None else series.times.tolist()
             columns = (series.orders.tolist(), series.values.tolist(), series.commits)
             rows = zip(*columns, times, strict=True)
@@ -106,8 +106,8 @@ class Files(Source):
 
     def columns(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
         """Stream the series as columns, after the report of what was read and skipped."""
-        history = self._found.history
-        report = deepcopy(self._found.report)
+        history = self._loaded.history
+        report = deepcopy(self._loaded.report)
         report.read["candidates"] -= len(history.candidates)  # the loader counts them
         yield report
         for first in range(0, len(history), GROUP):
@@ -130,7 +130,7 @@ class Files(Source):
 
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the candidates."""
-        history = self._found.history
+        history = self._loaded.history
         candidates = history.candidates
         for number in range(len(candidates)):
             series = history.ids[int(candidates.series[number])]
@@ -148,5 +148,5 @@ class Files(Source):
             yield Document(Place(self.name, number + 1), fields)
 
     @cached_property
-    def _found(self) -> FilesRead:
+    def _loaded(self) -> FilesRead:
         return self.read()

@@ -118,12 +118,12 @@ class BlockReader:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
-        self._data, self._at, self._offset = b"", 0, 0
+        self._data, self._position, self._offset = b"", 0, 0
 
     @property
     def where(self) -> str:
         """The current position, for messages."""
-        return f"{self._name}: byte {self._offset + self._at}"
+        return f"{self._name}: byte {self._offset + self._position}"
 
     def skip_magic(self) -> None:
         """Skip the magic number."""
@@ -131,9 +131,9 @@ class BlockReader:
             raise DataError(
                 f"{self._name}: not a mongodump archive: starts with {self._data[:4]!r}"
             )
-        self._at += 4
+        self._position += 4
 
-    def at_end(self) -> bool:
+    def is_at_end(self) -> bool:
         """Return whether the file ends here."""
         return not self._has(1)
 
@@ -141,17 +141,17 @@ class BlockReader:
         """Return the next document, or None for a terminator."""
         if not self._has(4):
             raise DataError(f"{self.where}: truncated: the archive ends within a block")
-        prefix = self._data[self._at : self._at + 4]
+        prefix = self._data[self._position : self._position + 4]
         if prefix == TERMINATOR:
-            self._at += 4
+            self._position += 4
             return None
         length = checked_length(prefix, self.where)
         if not self._has(length):
             raise DataError(f"{self.where}: truncated: a document of {length} bytes is cut off")
-        document = self._data[self._at : self._at + length]
+        document = self._data[self._position : self._position + length]
         if document[-1] != 0:
             raise DataError(f"{self.where}: length field says {length}, but no document ends there")
-        self._at += length
+        self._position += length
         return document
 
     def fields(self) -> Mapping[str, Any] | None:
@@ -164,11 +164,11 @@ class BlockReader:
 
     def _has(self, count: int) -> bool:
         """Fill the buffer with at least `count` bytes; return False if the file has fewer."""
-        if len(self._data) - self._at >= count:
+        if len(self._data) - self._position >= count:
             return True
-        pieces = [self._data[self._at :]]
-        self._offset += self._at
-        self._at, size = 0, len(pieces[0])
+        pieces = [self._data[self._position :]]
+        self._offset += self._position
+        self._position, size = 0, len(pieces[0])
         while size < count and (piece := self._file.read(max(CHUNK, count - size))):
             pieces.append(piece)
             size += len(piece)
@@ -189,7 +189,7 @@ def read_archive(path: Path, collection: str, name: str) -> Iterator[Frames]:
         reader.skip_magic()
         name_of_stream = _database(reader, collection, str(path)), collection
         batch, number, crc = Batch(), 1, 0
-        while not reader.at_end():
+        while not reader.is_at_end():
             where, header = reader.where, reader.fields()
             if header is None:
                 raise DataError(f"{where}: a block without a header")
@@ -267,13 +267,13 @@ def updated(data: npt.NDArray[np.uint8], state: np.uint64) -> np.uint64:
     """Return the state after all bytes: eight at a time, then the rest one by one."""
     byte, bits = np.uint64(255), np.uint64(8)
     whole = data.size - data.size % STRIDE
-    for at in range(0, whole, STRIDE):
+    for start in range(0, whole, STRIDE):
         next_state = np.uint64(0)
         for place in range(STRIDE):
-            index = np.uint64(data[at + place]) ^ (state & byte)
+            index = np.uint64(data[start + place]) ^ (state & byte)
             state >>= bits
             next_state ^= TABLES[STRIDE - 1 - place, index]
         state = next_state
-    for at in range(whole, data.size):
-        state = TABLES[0, (state ^ np.uint64(data[at])) & byte] ^ (state >> bits)
+    for place in range(whole, data.size):
+        state = TABLES[0, (state ^ np.uint64(data[place])) & byte] ^ (state >> bits)
     return state

@@ -21,17 +21,17 @@ STEP = 3_600  # from one commit to the next
 Generator = Callable[[Path, Floats], Path]
 
 
-def values_with_step(series: int, points: int, at: int, factor: float = 1.5) -> Floats:
+def values_with_step(series: int, points: int, index: int, factor: float = 1.5) -> Floats:
     """Return quiet series of a level of 100, the first of which changes at a commit.
 
     Args:
         series: The number of series.
         points: The number of points of each.
-        at: The index of the change in the first series.
+        index: The index of the change in the first series.
         factor: The new level over the old one.
     """
     values = np.random.default_rng(1).normal(100.0, 1.0, (series, points)).round(4)
-    values[0, at:] *= factor
+    values[0, index:] *= factor
     return values
 
 

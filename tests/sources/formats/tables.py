@@ -23,14 +23,14 @@ def read(path: Path, content: str | bytes, **options: Any) -> FilesRead:
     return read_files([path], ReadOptions(**options), NOWHERE, RunContext())
 
 
-def values(found: FilesRead) -> dict[str, list[float]]:
-    return {str(series.id): series.values.tolist() for series in found.history}
+def values(files: FilesRead) -> dict[str, list[float]]:
+    return {str(series.id): series.values.tolist() for series in files.history}
 
 
-def skips(found: FilesRead) -> dict[str, tuple[str, int, int]]:
+def skips(files: FilesRead) -> dict[str, tuple[str, int, int]]:
     """Return the kind, the count and the first line of the skips of each reason."""
     return {
         reason: (kind, entry.count, [*entry.examples[0].values()][1])
-        for kind, reasons in found.report.skipped.items()
+        for kind, reasons in files.report.skipped.items()
         for reason, entry in reasons.items()
     }

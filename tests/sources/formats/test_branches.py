@@ -23,18 +23,21 @@ def history(*branches: str) -> list[Result]:
 
 
 def split(
-    *branches: str, context: RunContext | None = None, run: list[Result] | None = None, **said: Any
+    *branches: str,
+    context: RunContext | None = None,
+    run: list[Result] | None = None,
+    **stated: Any,
 ) -> Branches:
     """Split a history with these branches, and a single run if there is one."""
     files = [history(*branches), *([run] if run else [])]
     kinds: list[Kind] = ["history", "run"]
     results = collected(*files, kinds=kinds[: len(files)])
-    return split_branches(results, ReadOptions(**said), context or RunContext())
+    return split_branches(results, ReadOptions(**stated), context or RunContext())
 
 
-def parts(found: Branches) -> tuple[list[int], list[int], str]:
+def parts(branches: Branches) -> tuple[list[int], list[int], str]:
     """Return the numbers of the results of the base branch and of the judged one, and its name."""
-    return found.base.nonzero()[0].tolist(), found.judged.nonzero()[0].tolist(), found.name
+    return branches.base.nonzero()[0].tolist(), branches.judged.nonzero()[0].tolist(), branches.name
 
 
 def test_results_without_branches_are_the_history() -> None:

@@ -81,11 +81,11 @@ def read(
     return read_files([folder], ReadOptions(max_skipped_share=0.5), Repository("/"), RunContext())
 
 
-def skips(found: FilesRead) -> list[tuple[str, str, int]]:
+def skips(files: FilesRead) -> list[tuple[str, str, int]]:
     """Return the kind, the reason and the first row of what was skipped."""
     return [
         (kind, reason, [*entry.examples[0].values()][1])
-        for kind, reasons in found.report.skipped.items()
+        for kind, reasons in files.report.skipped.items()
         for reason, entry in reasons.items()
     ]
 

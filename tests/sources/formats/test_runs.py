@@ -41,11 +41,11 @@ def complete(
     repository: Repository = NOWHERE,
     context: RunContext | None = None,
     history: bool = False,
-    **said: Any,
+    **stated: Any,
 ) -> Collected:
     """Complete the results of files, of which the first may be a history."""
     kinds: list[Kind] = ["history" if history and not k else "run" for k in range(len(files))]
-    options = ReadOptions(**said)
+    options = ReadOptions(**stated)
     results = collected(*files, kinds=kinds)
     return complete_runs(results, options, context or RunContext(), repository)[0]
 

@@ -243,7 +243,7 @@ def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
 
 @pytest.mark.parametrize("column", ["build", "Build #", "order"])
 def test_builds_written_with_a_sign_are_numbers(tmp_path: Path, column: str) -> None:
-    found = read(tmp_path / "t.csv", f"{column},value\n#12,2\n#9,1\n # 13,0\n")
-    [series] = found.history
+    files = read(tmp_path / "t.csv", f"{column},value\n#12,2\n#9,1\n # 13,0\n")
+    [series] = files.history
     assert series.orders.tolist() == [9, 12]
     assert series.values.tolist() == [1, 2]

@@ -40,12 +40,12 @@ def table(odd: str, delimiter: str = ",", *, last: str = "host") -> str:
     return "\n".join(lines) + "\n"
 
 
-def described(found: FilesRead) -> tuple[object, ...]:
-    history, report = found.history, found.report
+def described(files: FilesRead) -> tuple[object, ...]:
+    history, report = files.history, files.report
     numbers = [history.offsets, history.orders, history.directions, history.values]
     skipped = {kind: report.skips(kind) for kind in report.skipped}
     texts = [*map(str, history.ids), *history.commits]
-    return [number.tolist() for number in numbers], texts, report.read, skipped, found.notes
+    return [number.tolist() for number in numbers], texts, report.read, skipped, files.notes
 
 
 @pytest.mark.parametrize("last", ["host", "comment"])

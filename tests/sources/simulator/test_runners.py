@@ -40,8 +40,8 @@ def only(**fields: object) -> list[Disturbance]:
     return drawn(dataclasses.replace(NOTHING, **fields))  # type: ignore[arg-type]
 
 
-def kinds(one: Disturbance) -> list[str]:
-    return [event.kind for event in one.events]
+def kinds(disturbance: Disturbance) -> list[str]:
+    return [event.kind for event in disturbance.events]
 
 
 @pytest.fixture(scope="module")

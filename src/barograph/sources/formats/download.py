@@ -55,10 +55,10 @@ def _request(url: str) -> urllib.request.Request:
     parts = urlsplit(url)
     if parts.scheme.lower() not in ("http", "https"):
         raise ValueError("neither http nor https")
-    _user, at, host = parts.netloc.rpartition("@")
+    _user, sign, host = parts.netloc.rpartition("@")
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     request = urllib.request.Request(bare, headers={"User-Agent": "barograph"})  # noqa: S310
-    if at:
+    if sign:
         pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
         token = base64.b64encode(pair.encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {token}")

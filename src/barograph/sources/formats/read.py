@@ -84,10 +84,10 @@ def read_files(
 
     Example:
         >>> _ = Path("runs.csv").write_text("commit,value,unit\na1,5,ms\nb2,6,ms\nb2,8,ms\n")
-        >>> found = read_files(["runs.csv"])
-        >>> found.history, found.history[0].direction.name, found.history[0].values.tolist()
+        >>> files = read_files(["runs.csv"])
+        >>> files.history, files.history[0].direction.name, files.history[0].values.tolist()
         (History(1 series, 2 points, 0 candidates), 'LOWER_IS_BETTER', [5.0, 7.0])
-        >>> found.notes[0].partition(":")[2].split(":")[0]
+        >>> files.notes[0].partition(":")[2].split(":")[0]
         ' ordered as listed, the oldest first'
     """
     options = options or ReadOptions()

@@ -25,8 +25,8 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
         DataError: The file is not valid JSON.
 
     Example:
-        >>> found = records(InputFile("-", None, b'{"a": 1}\n{"a": 2}\n'))
-        >>> [(record.where, record.value) for record in found]
+        >>> nodes = records(InputFile("-", None, b'{"a": 1}\n{"a": 2}\n'))
+        >>> [(record.where, record.value) for record in nodes]
         [('line 1', {'a': 1}), ('line 2', {'a': 2})]
     """
     content = file.utf8()

@@ -211,10 +211,10 @@ class TableReader:
             faults = unusable | faults
         shared = _Shared(np.asarray(chunk.rows, dtype=np.int64), places, times, texts)
         kinds, kind_of = self._kinds_of(texts, count)
-        for kind, found_kind in enumerate(kinds):
-            if isinstance(found_kind, FieldError):
-                bad = np.flatnonzero(kind_of == kind).tolist()
-                faults = dict.fromkeys(bad, found_kind) | faults
+        for number, kind in enumerate(kinds):
+            if isinstance(kind, FieldError):
+                bad = np.flatnonzero(kind_of == number).tolist()
+                faults = dict.fromkeys(bad, kind) | faults
         yield from self._batches(chunk, shared, kinds, kind_of, faults)
 
     def _batches(

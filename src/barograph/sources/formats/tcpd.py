@@ -118,15 +118,15 @@ def _marks(
 ) -> list[int]:
     """Return the indices that a majority of the annotators mark."""
     people = data["annotations"]
-    is_own = people.value is not None or path is None
-    if not is_own and path is not None:
+    is_inside = people.value is not None or path is None
+    if not is_inside and path is not None:
         above = _above(path.absolute().parent, annotated, file.name)
         people = Node(above, ANNOTATIONS)
     if people.value is None:
         return []
     if isinstance(people.mapping().get(name), dict):  # of all data sets, by name
         people = Node(people.value[name], people.where)
-    elif not is_own:
+    elif not is_inside:
         return []
     return agreed([_indices(marks) for _person, marks in people.items()])
 

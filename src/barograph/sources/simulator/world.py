@@ -197,7 +197,7 @@ def affecting_changes(
             chance = chances[0] if change.undone is None else chances[1]
             if rng.random() < chance:
                 felt.append(change)
-    return felt + ([] if place.task == 0 else _own_changes(home, platform, rates, rng))
+    return felt + ([] if place.task == 0 else _changes_of_series(home, platform, rates, rng))
 
 
 def share_affected(rate: float, share: float, common: float) -> float:
@@ -205,7 +205,7 @@ def share_affected(rate: float, share: float, common: float) -> float:
     return min(1.0, rate * share / common) if common > 0.0 else 0.0
 
 
-def _own_changes(
+def _changes_of_series(
     home: Project, platform: Platform, rates: tuple[float, float], rng: np.random.Generator
 ) -> list[Change]:
     per_history = platform.run_share * REACH["series"] * home.profile.commits
