@@ -61,9 +61,7 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
             and "" not in commits
         ):
             return None
-        "".join(
-            {commit for commit in commits if commit}
-        ).encode()  # no table holds half a surrogate
+        "".join(filter(None, {*commits})).encode()  # no table holds half a surrogate
         counts = np.array([len(points) for points in data], dtype=np.int64)
         columns = SeriesColumns(
             file=documents[0].place.file,

@@ -19,6 +19,7 @@ from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
+from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
@@ -72,8 +73,8 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
                 continue
             name = path.relative_to(root).as_posix()
             try:
-                data = decode_json(path.read_bytes(), name)
-            except (DataError, OSError) as error:
+                data = inner_file(file, path, name).json()
+            except DataError as error:
                 yield Node(str(error), name).skip(file, "file cannot be read")
                 continue
             yield from reader.results(Node(data, f"{name}: "))

@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -214,22 +214,6 @@ class InputFile:
     path: Path | None
     content: bytes | None
     options: ReadOptions = field(default_factory=ReadOptions)
-
-    @classmethod
-    def inside(cls, path: Path, name: str) -> Self:
-        """Read a file that a folder holds or another file names.
-
-        Args:
-            path: The path.
-            name: What messages call it.
-
-        Raises:
-            DataError: It cannot be read.
-        """
-        try:
-            return cls(name, path, path.read_bytes())
-        except OSError as error:
-            raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
 
     def text(self) -> str:
         """Return the whole text; a byte order mark is removed.

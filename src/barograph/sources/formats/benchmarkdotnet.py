@@ -15,10 +15,10 @@ from typing import Any
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, csv_rows, each, head_text
+from barograph.sources.formats.entries import LOWER, csv_rows, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.units import conversion
 from barograph.sources.report import Skip
 

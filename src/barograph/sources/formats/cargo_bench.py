@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from barograph.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
+from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
+from barograph.sources.formats.outline import head_text
 from barograph.sources.report import Skip
 
 BEFORE, BETWEEN = "test ", " ... bench: "

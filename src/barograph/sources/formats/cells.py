@@ -217,6 +217,17 @@ class TextReader(dict[Any, int]):
         return self._codes.setdefault(label(cell, field), len(self._codes))
 
 
+def decoded_args(text: str) -> dict[str, Any]:
+    """Return the arguments in a cell, which must be a JSON object or empty."""
+    try:
+        decoded = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        decoded = None
+    if not isinstance(decoded, dict):
+        raise FieldError("args", text, "args is not a JSON object")
+    return decoded
+
+
 def label(cell: Any, field: str) -> str:
     """Return a cell as text: 16, 16.0 and "16" are equal.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import MEBIBYTE, UTF_16, ReadOptions
+from barograph.sources.formats.base import MEBIBYTE, UTF_16, InputFile, ReadOptions
 
 GZIP = b"\x1f\x8b"
 BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one
@@ -35,6 +35,20 @@ def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
         raise DataError(f"{name}: no such file") from None
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def inner_file(file: InputFile, path: Path, name: str) -> InputFile:
+    """Return a file that a folder holds or another file names, within the same limits.
+
+    Args:
+        file: The folder, or the other file.
+        path: The path.
+        name: What messages call it.
+
+    Raises:
+        DataError: It is missing, damaged or too large.
+    """
+    return InputFile(name, path, content_of(path, name, file.options), file.options)
 
 
 def _bounded(stream: IO[bytes], name: str, options: ReadOptions) -> bytes:

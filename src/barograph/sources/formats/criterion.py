@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from barograph.errors import DataError
 from barograph.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
+from barograph.sources.formats.content import inner_file
+from barograph.sources.formats.entries import LOWER, each, lines_of
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.report import Skip
 
 ESTIMATES = "new/estimates.json"
-BIGGEST = 1 << 20  # bytes of one file of the folder
 # "sort/8    time:   [2.5094 ms 2.5306 ms 2.5553 ms]"; a long name has a line of its own.
 TIME = re.compile(r" +\[[\d.]+ [^\s%\]]+ ([\d.]+) ([^\s%\]]+) [\d.]+ [^\s%\]]+\]\s*")
 HEAD = re.compile(r"time:" + TIME.pattern)
@@ -40,7 +40,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     if file.content is None and file.path is not None:
         paths = sorted(_estimates(file.path))
         names = (path.parent.parent.relative_to(file.path).as_posix() for path in paths)
-        yield from each(file, map(Node, paths, names), _of_folder)
+        yield from each(file, map(Node, paths, names), partial(_of_folder, file))
     elif file.text().lstrip().startswith("{"):
         lines = lines_of(file, file.options.max_bytes)
         yield from each(file, lines, lambda line: _message(line, file.name))
@@ -54,21 +54,16 @@ def _estimates(folder: Path) -> Iterator[Path]:
         yield from folder.glob("*/" * depth + ESTIMATES)
 
 
-def _of_folder(path: Node) -> Iterator[Result]:
-    estimates = Node(_decoded(path.value), f"{path.where}/{ESTIMATES}: ")
-    benchmark = Node(_decoded(path.value.with_name("benchmark.json")), path.where)
+def _of_folder(folder: InputFile, path: Node) -> Iterator[Result]:
+    estimates = Node(_decoded(folder, path.value), f"{path.where}/{ESTIMATES}: ")
+    benchmark = Node(_decoded(folder, path.value.with_name("benchmark.json")), path.where)
     median = estimates["median"]["point_estimate"].number()
     yield Result(_identity(benchmark), median, "ns", LOWER)
 
 
-def _decoded(path: Path) -> object:
+def _decoded(folder: InputFile, path: Path) -> object:
     """Return the JSON of a file of the folder."""
-    try:
-        if path.stat().st_size > BIGGEST:
-            raise DataError(f"{path}: larger than {BIGGEST:,} bytes")
-        return InputFile.inside(path, str(path)).json()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return inner_file(folder, path, str(path)).json()
 
 
 def _identity(benchmark: Node) -> SeriesId:

@@ -153,23 +153,8 @@ def _columns(part: str, layout: TextLayout) -> Cut | None:
 
 def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk | None:
     """Return the next rows, which begin after `start` lines; None at the end."""
-    rows: list[list[str]] = []
-    skips: list[Skip] = []
-    broken: list[int] = []
     first = reader.line_num
-    while len(rows) < CHUNK:
-        try:
-            rows.extend(itertools.islice(reader, CHUNK - len(rows)))
-            break
-        except csv.Error as error:
-            if "unexpected end" in str(error) or "field larger" in str(error):
-                line = layout.skipped + start + len(rows) + 1
-                reason = "a quoted cell has no end" if "end" in str(error) else "a cell is too long"
-                raise DataError(f"{file.name}: line {line} or before: {reason}") from None
-            broken.append(len(rows))
-            rows.append([])
-            place = Place(file.name, layout.skipped + start + reader.line_num - first, "line")
-            skips.append(Skip(place, "(whole row)", "", f"not readable as CSV: {error}"))
+    rows, broken = _records(file, reader, layout, start)
     if not rows:
         return None
     width = len(layout.names)
@@ -181,21 +166,45 @@ def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk
         rows = [[] if row and row[0] == title and _is_header(row, layout) else row for row in rows]
     if width == 1:
         rows = [[] if row and row[0].startswith(COMMENT) else row for row in rows]
+    skips = [skip for _, skip in broken]
     if set(map(len, rows)) - {width}:
-        bad = [
-            (k, row)
-            for k, row in enumerate(rows)
-            if row and len(row) != width and k not in broken and not row[0].startswith(COMMENT)
-        ]
-        for k, row in bad:
-            place = Place(file.name, layout.skipped + numbers[k] + 1, "line")
-            shown = layout.delimiter.join(row)
-            skips.append(Skip(place, "(whole row)", shown, WIDTH))
+        places = {place for place, _ in broken}
+        for k, row in enumerate(rows):
+            if row and len(row) != width and k not in places and not row[0].startswith(COMMENT):
+                place = Place(file.name, layout.skipped + numbers[k] + 1, "line")
+                skips.append(Skip(place, "(whole row)", layout.delimiter.join(row), WIDTH))
         kept = [(numbers[k], row) for k, row in enumerate(rows) if len(row) == width]
         numbers, rows = [k for k, _ in kept], [row for _, row in kept]
     columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
     cells = dict(zip(layout.names, columns, strict=True))
     return Chunk(cells, numbers, layout.skipped + 1, skips)
+
+
+def _records(
+    file: InputFile, reader: Any, layout: TextLayout, start: int
+) -> tuple[list[list[str]], list[tuple[int, Skip]]]:
+    """Return the next rows, and those that are not CSV by their positions, where rows are empty.
+
+    Raises:
+        DataError: A quoted cell has no end, or a cell is too long.
+    """
+    rows: list[list[str]] = []
+    broken: list[tuple[int, Skip]] = []
+    first = reader.line_num
+    while len(rows) < CHUNK:
+        try:
+            rows.extend(itertools.islice(reader, CHUNK - len(rows)))
+            break
+        except csv.Error as error:
+            if "unexpected end" in str(error) or "field larger" in str(error):
+                line = layout.skipped + start + len(rows) + 1
+                reason = "a quoted cell has no end" if "end" in str(error) else "a cell is too long"
+                raise DataError(f"{file.name}: line {line} or before: {reason}") from None
+            place = Place(file.name, layout.skipped + start + reader.line_num - first, "line")
+            skip = Skip(place, "(whole row)", "", f"not readable as CSV: {error}")
+            broken.append((len(rows), skip))
+            rows.append([])
+    return rows, broken
 
 
 def _is_header(row: Sequence[str], layout: TextLayout) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from barograph.series import Direction
 from barograph.sources.fields import FieldError
@@ -24,17 +23,6 @@ GENERATED = re.compile(
     r"|.*-[0-9a-f]{7,10}-[a-z0-9]{5}|localhost|buildkitsandbox",
     re.IGNORECASE | re.DOTALL,
 )
-
-
-def head_text(sample: Sample) -> str:
-    """Return the head as text; bytes that are not valid become replacement characters."""
-    return _decoded(sample.head)
-
-
-@lru_cache(4)  # every format of text asks for the same head
-def _decoded(head: bytes) -> str:
-    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return head.decode(encoding, "replace")
 
 
 def each(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from barograph.sources.formats.cells import (
     Faults,
     TextReader,
     TimeReader,
+    decoded_args,
     label,
     numbers,
     orders,
@@ -70,7 +71,13 @@ def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
     """Yield the points of all series, and then the candidates."""
     series: dict[int, _SeriesRow | None] = {}
     yield from _series(_table(file, "series"), series)
-    yield from _points(_table(file, "points"), series)
+    points = _table(file, "points")
+    reader = _PointReader(points, series)
+    for chunk in read_rows(points):
+        _require(points, chunk, ("series", "order", "value"))
+        yield from chunk.skips
+        if len(chunk.rows):
+            yield from reader.read(chunk)
     if file.path and table_in(file.path, "candidates") is not None:
         yield from _judgements(_table(file, "candidates"), series)
 
@@ -111,76 +118,75 @@ def skip_of(skip: Skip, kind: str) -> Skip:
 
 def _series_row(row: dict[str, Any]) -> _SeriesRow:
     fields: dict[str, Any] = {name: label(row.get(name), name) for name in LABELS_AND_ARGS}
-    args = fields["args"]
-    try:
-        fields["args"] = json.loads(args) if args else {}
-    except (ValueError, RecursionError):
-        fields["args"] = None
-    if not isinstance(fields["args"], dict):
-        raise FieldError("args", args, "args is not a JSON object")
+    fields["args"] = decoded_args(fields["args"])
     return _SeriesRow(
         identity_of(fields), stated_direction(label(row.get("direction"), ""), "direction")
     )
 
 
-def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[ResultBatch | Skip]:
-    times = TimeReader("time", DateParser())
-    texts = {name: TextReader(name) for name in ("commit", "run")}
-    kept = [number for number, row in series.items() if row is not None]
-    place_of = np.full(max(series, default=-1) + 2, -1)
-    place_of[kept] = np.arange(len(kept))
-    rows = [row for row in series.values() if row is not None]
-    for chunk in read_rows(file):
-        _require(file, chunk, ("series", "order", "value"))
-        yield from chunk.skips
+class _PointReader:
+    """Turns rows of points into batches of results.
+
+    Args:
+        file: The table.
+        series: The series by number; None for those that were skipped.
+    """
+
+    def __init__(self, file: InputFile, series: Mapping[int, _SeriesRow | None]) -> None:
+        self._file, self._series = file, series
+        self._times = TimeReader("time", DateParser())
+        self._texts = {name: TextReader(name) for name in ("commit", "run")}
+        self._rows = [row for row in series.values() if row is not None]
+        self._places = np.full(max(series, default=-1) + 2, -1)  # of series among those
+        self._places[[number for number, row in series.items() if row]] = range(len(self._rows))
+
+    def read(self, chunk: Chunk) -> Iterator[ResultBatch | Skip]:
+        """Yield a batch, and the rows that cannot be used."""
         size = len(chunk.rows)
-        if not size:
-            continue
         empty: Sequence[Any] = (None,) * size
-        faults: Faults = {}
-        owners, unusable = orders(chunk.cells["series"], "series")
-        faults |= unusable
+        owners, faults = self._owners(chunk)
         places, unusable = orders(chunk.cells["order"], "order")
         faults = unusable | faults
         values, unusable = numbers(chunk.cells["value"], "value", decimal_comma=False)
         faults = unusable | faults
-        moments, unusable = times.read(chunk.cells.get("time", empty))
+        moments, unusable = self._times.read(chunk.cells.get("time", empty))
         faults = unusable | faults
-        columns = {}
-        for name, reader in texts.items():
-            columns[name], unusable = reader.read(chunk.cells.get(name, empty))
+        texts = {}
+        for name, reader in self._texts.items():
+            texts[name], unusable = reader.read(chunk.cells.get(name, empty))
             faults = unusable | faults
-        inside = (owners >= 0) & (owners < place_of.size - 1)
-        numbers_of = place_of[np.where(inside, owners, place_of.size - 1)]
-        for row in np.flatnonzero(numbers_of < 0).tolist():
-            number = int(owners[row])
-            reason = SKIPPED if number in series else NO_SERIES
-            faults.setdefault(row, FieldError("series", number, reason))
-        runs: list[dict[str, float]] = [{} for _ in range(size)]
-        if any(chunk.cells.get("results", ())):
-            runs, unusable = _run_values(chunk.cells["results"])
-            faults = unusable | faults
-        yield from (
-            Skip(chunk.place(file, row), f.field, f.value, f.reason)
-            for row, f in sorted(faults.items())
-        )
-        sound = np.ones(size, dtype=np.bool_)
-        sound[list(faults)] = False
+        runs, unusable = _run_values(chunk.cells.get("results", empty))
+        faults = unusable | faults
+        for row, fault in sorted(faults.items()):
+            yield Skip(chunk.place(self._file, row), fault.field, fault.value, fault.reason)
+        unknown = Texts.unknown(size)
         batch = ResultBatch(
-            series=[row.name for row in rows],
-            directions=[int(row.way) for row in rows],
-            owners=numbers_of[sound],
-            values=values[sound],
-            orders=places[sound],
-            times=moments[sound],
-            commits=columns["commit"].take(sound),
-            runs=columns["run"].take(sound),
-            branches=Texts.unknown(int(sound.sum())),
-            units=Texts.unknown(int(sound.sum())),
-            rows=np.asarray(chunk.rows, dtype=np.int64)[sound],
+            series=[row.name for row in self._rows],
+            directions=[int(row.way) for row in self._rows],
+            owners=owners,
+            values=values,
+            orders=places,
+            times=moments,
+            commits=texts["commit"],
+            runs=texts["run"],
+            branches=unknown,
+            units=unknown,
+            rows=np.asarray(chunk.rows, dtype=np.int64),
         )
-        of_rows = [run for run, keep in zip(runs, sound.tolist(), strict=True) if keep]
+        sound = np.delete(np.arange(size), list(faults))
+        batch, of_rows = batch.take(sound), [runs[row] for row in sound.tolist()]
         yield _with_runs(batch, of_rows) if any(of_rows) else batch
+
+    def _owners(self, chunk: Chunk) -> tuple[Ints, Faults]:
+        """Return the series of each row among those that can be used."""
+        stated, faults = orders(chunk.cells["series"], "series")
+        outside = self._places.size - 1
+        owners = self._places[np.where((stated >= 0) & (stated < outside), stated, outside)]
+        for row in np.flatnonzero(owners < 0).tolist():
+            number = int(stated[row])
+            reason = SKIPPED if number in self._series else NO_SERIES
+            faults.setdefault(row, FieldError("series", number, reason))
+        return owners, faults
 
 
 def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBatch:
@@ -199,6 +205,8 @@ def _run_values(cells: Sequence[Any]) -> tuple[list[dict[str, float]], Faults]:
     """Return the value of each run by its name; none for a single run without a name."""
     values: list[dict[str, float]] = []
     faults: Faults = {}
+    if not any(cells):
+        return [{} for _ in cells], faults
     for row, cell in enumerate(cells):
         values.append({})
         if cell is None or cell == "":

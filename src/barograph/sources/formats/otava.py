@@ -24,6 +24,7 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
+from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.nodes import Node
 from barograph.sources.report import Skip
 
@@ -73,14 +74,14 @@ def _in_folder(folder: Path) -> Path | None:
 def _opened(file: InputFile, folder: Path) -> InputFile:
     """Return the configuration in a folder as a file."""
     path = _in_folder(folder)
-    return InputFile(file.name, None, b"") if path is None else InputFile.inside(path, file.name)
+    return InputFile(file.name, None, b"") if path is None else inner_file(file, path, file.name)
 
 
 def _file(
     file: InputFile, config: Node, path: Path, name: str, test: Node
 ) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of one data file of a test."""
-    data = InputFile.inside(path, f"{file.name}: {path.name}")
+    data = inner_file(file, path, f"{file.name}: {path.name}")
     if test["type"].value == "csv":
         from barograph.sources.formats import otava_csv
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from barograph.sources.formats.base import HEAD, Sample
+from barograph.sources.formats.base import HEAD, UTF_16, InputFile, Sample
+from barograph.sources.formats.content import inner_file
 
 DEPTH = 5  # levels of nesting whose keys are kept
 TOKEN = re.compile(
@@ -41,9 +42,18 @@ def outline(sample: Sample) -> frozenset[str]:
 @lru_cache(8)  # every format asks for the outline of the same file
 def places_of(head: bytes) -> frozenset[str]:
     """Return the places of the values in the head of a file, as `outline` describes."""
-    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    text = head.decode(encoding, errors="replace").lstrip()
+    text = _decoded(head).lstrip()
     return frozenset(_places(text)) if text[:1] in ("{", "[") else frozenset()
+
+
+def head_text(sample: Sample) -> str:
+    """Return the head as text; bytes that are not valid become replacement characters."""
+    return _decoded(sample.head)
+
+
+@lru_cache(4)  # every format of text asks for the same head
+def _decoded(head: bytes) -> str:
+    return head.decode("utf-16" if head[:2] in UTF_16 else "utf-8-sig", "replace")
 
 
 def _places(text: str) -> Iterator[str]:
@@ -86,6 +96,18 @@ def json_samples(folder: Path, limit: int = 3) -> Iterator[Sample]:
                 yield Sample(path, file.read(HEAD))
         except OSError:
             continue
+
+
+def json_contents(file: InputFile) -> Iterator[tuple[str, InputFile]]:
+    """Yield the JSON files in a folder, each with its path from there.
+
+    Raises:
+        DataError: A file cannot be read, or is too large.
+    """
+    folder = file.path or Path()
+    for path in json_files(folder):
+        name = path.relative_to(folder).as_posix()
+        yield name, inner_file(file, path, f"{file.name}/{name}")
 
 
 def json_files(folder: Path, depth: int = 6) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from barograph.series import Direction, SeriesId, Verdict
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.formats.outline import json_contents, json_samples, outline
 from barograph.sources.report import Skip
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}
@@ -49,10 +49,9 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     export = _Export(file)
     if file.content is not None:
         export.collect(Node(file.json()))
-    elif file.path is not None:
-        for path in json_files(file.path):
-            name = path.relative_to(file.path).as_posix()
-            export.collect(Node(InputFile.inside(path, f"{file.name}/{name}").json(), name))
+    else:
+        for name, inner in json_contents(file):
+            export.collect(Node(inner.json(), name))
     if not export.points and not export.summaries:
         raise DataError(f"{file.name}: holds neither performance data nor alerts")
     yield from export.results()

@@ -90,30 +90,24 @@ def read_files(
         >>> files.notes[0].partition(":")[2].split(":")[0]
         ' ordered as listed, the oldest first'
     """
-    options = options or ReadOptions()
-    repository = repository or Repository()
-    context = ci_context() if context is None else context
+    options, repository = options or ReadOptions(), repository or Repository()
     if _is_export(locations, options):
         history = directed(History.read(locations[0]), direction_of)
-        return FilesRead(
-            history, "", np.zeros(len(history), np.int64), (), (), LoadReport(str(locations[0]))
-        )
+        none = np.zeros(len(history), dtype=np.int64)
+        return FilesRead(history, "", none, (), (), LoadReport(str(locations[0])))
+    context = ci_context() if context is None else context
     collector = collect(locations, options)
     report = collector.report
     results, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
-    results = with_full_hashes(results)
-    results = in_one_unit(results, report)
+    results = in_one_unit(with_full_hashes(results), report)
     _require_usable(results, report, options, collector.left_out)
     branches = split_branches(results, options, context)
-    results = results.only(branches.base | branches.judged).without_empty()
-    judged = branches.judged[branches.base | branches.judged]
+    used = branches.base | branches.judged
+    results, judged = results.only(used).without_empty(), branches.judged[used]
     ordered = order_results(results, repository)
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
     history = directed(history, direction_of, by_name=True)
-    released = orders[_of_releases(results.releases)]
-    if released.size:  # unique imports numpy.ma
-        history = replace(history, releases=np.unique(released))
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
         report.skip("candidates", skip)
@@ -215,7 +209,10 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     if several.any():
         count = int(combined.repeats.counts[several].sum())
         report.corrected[f"runs of one commit, replaced by their {aggregate}"] += count
-    return History.from_combined(results.ids, results.directions, combined)
+    history = History.from_combined(results.ids, results.directions, combined)
+    released = orders[_of_releases(results.releases)]
+    # unique imports numpy.ma
+    return replace(history, releases=np.unique(released)) if released.size else history
 
 
 def directed(

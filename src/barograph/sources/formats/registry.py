@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from barograph.errors import ConfigError, DataError
-from barograph.sources.formats.base import Format, Sample
+from barograph.sources.formats.base import UTF_16, Format, Sample
 from barograph.sources.formats.outline import outline
 
 # Modules of this package that hold a `FORMAT`, in the order of recognition.
@@ -131,7 +131,7 @@ def described(sample: Sample) -> tuple[str, str]:
     head = sample.head
     if not head.strip():
         return "the file is empty", "it must hold results"
-    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in head and head[:2] not in UTF_16:
         return "binary data of no known format", formats_hint
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     for tool, mark, option in OUTPUTS:

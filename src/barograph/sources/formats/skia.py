@@ -20,7 +20,7 @@ from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sampl
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.formats.outline import json_contents, json_samples, outline
 from barograph.sources.formats.records import records
 from barograph.sources.report import Skip
 
@@ -50,11 +50,8 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
                 yield reader.batches.take()
         yield reader.batches.take()
         return
-    assert file.path is not None  # noqa: S101 - a folder has a path
-    for path in json_files(file.path):
-        name = path.relative_to(file.path).as_posix()
-        inner = InputFile.inside(path, f"{file.name}/{name}")
-        hour = _hour(f"{file.path.as_posix()}/{name}")
+    for name, inner in json_contents(file):
+        hour = _hour(str(inner.path))
         for run in records(inner):
             yield from reader.run(Node(run.value, f"{name}: {run.where}"), hour)
         if reader.batches.is_full:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,14 @@ from barograph.sources.formats.base import (
     ResultBatch,
     Sample,
 )
-from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
+from barograph.sources.formats.cells import (
+    Faults,
+    TextReader,
+    TimeReader,
+    decoded_args,
+    measurements,
+    orders,
+)
 from barograph.sources.formats.chunks import Chunk
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, decoded
@@ -352,17 +358,8 @@ class _Shared:
 
 
 def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    text = row.get("args", "")
-    decoded: Any = {}
-    if text:
-        try:
-            decoded = json.loads(text)
-        except (ValueError, RecursionError):
-            decoded = None
-        if not isinstance(decoded, dict):
-            raise FieldError("args", text, "args is not a JSON object")
     more = {name[5:]: value for name, value in row.items() if name[:5] == "args." and value}
-    return normalize_args({**decoded, **more})
+    return normalize_args({**decoded_args(row.get("args", "")), **more})
 
 
 def _stem(path: Path | None) -> str:

@@ -19,7 +19,7 @@ from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.formats.outline import json_contents, json_samples, outline
 from barograph.sources.report import Skip
 
 ANNOTATIONS = "annotations.json"
@@ -41,14 +41,10 @@ def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
     if file.content is not None:
         yield from _dataset(file, file.path, Node(file.json()), annotated)
         return
-    assert file.path is not None  # noqa: S101 - a folder has a path
-    for path in json_files(file.path):
-        if path.name == ANNOTATIONS:
-            continue
-        name = path.relative_to(file.path).as_posix()
-        data = InputFile.inside(path, f"{file.name}/{name}").json()
+    for name, inner in json_contents(file):
+        data = inner.json()
         if isinstance(data, dict) and "n_obs" in data:
-            yield from _dataset(file, path, Node(data, f"{name}: "), annotated)
+            yield from _dataset(file, inner.path, Node(data, f"{name}: "), annotated)
 
 
 def _dataset(
