@@ -28,6 +28,18 @@ def test_help_imports_no_large_package() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
+    learning = ("pandas", "pyarrow", "sklearn", "xgboost")
+    code = (
+        "import sys\nfrom barograph.service.model_report import model_card\n"
+        f"print(model_card(None)[:12], [name for name in {learning!r} if name in sys.modules])"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "# Model card []"
+
+
 HISTORIES = {
     "step": [100.0 + (k * 7) % 5 + 20 * (k >= 60) for k in range(90)],
     "spike": [100.0 + (k * 7) % 5 for k in range(70)] + [500.0],

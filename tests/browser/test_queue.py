@@ -419,3 +419,15 @@ def test_a_saved_filter_is_renamed_and_deleted(queue: "Page") -> None:
     queue.once("dialog", lambda dialog: dialog.accept())
     queue.get_by_role("button", name="Delete Morning").click()
     queue.locator("[data-saved] > summary", has_text="Saved filters").wait_for()
+
+
+def test_focus_goes_to_the_next_row_when_one_is_reopened(queue: "Page") -> None:
+    press(queue, "a", "a")
+    saved_verdicts(queue)
+    queue.goto(queue.url + "processed")
+    buttons = queue.locator("[data-reopen]")
+    second = buttons.nth(1).get_attribute("aria-label")
+    buttons.first.focus()
+    with queue.expect_response("**/api/v1/verdicts"):
+        press(queue, "Enter")
+    assert queue.locator("[data-reopen]:focus").get_attribute("aria-label") == second

@@ -20,7 +20,7 @@ from barograph.texts import Texts
 from barograph.training import candidates, tables
 from barograph.training.online import histories, pair
 from barograph.training.online.histories import Simulated
-from barograph.training.release import card
+from barograph.training.registry import card
 
 SETS = "online: bauer8, confirm: bauer8"
 PAIR = "online: online, confirm: confirm"

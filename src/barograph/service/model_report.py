@@ -17,7 +17,7 @@ from barograph.service.model_watch import FileVersion, file_version
 from barograph.service.work_lists import judged_verdicts
 from barograph.store import retrainings
 from barograph.store.retrainings import RetrainingRecord
-from barograph.training.registry import Index, ReleaseFolders
+from barograph.training.registry import Index, ReleaseFolders, card
 from barograph.training.weekly_record import (
     PastRecord,
     RetrainingDue,
@@ -116,8 +116,6 @@ def promised_agreement(folders: ReleaseFolders | None) -> float | None:
 
 def model_card(folders: ReleaseFolders | None) -> str:
     """Return the card of the model that scores the queue, as text."""
-    from barograph.training.release import card
-
     path = None if folders is None else folders.served / f"{USE}.baro"
     version = file_version(path)
     model = None if path is None or version is None else _loaded(path, version)

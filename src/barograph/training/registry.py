@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.files import locked, whole
 from barograph.models.artifact import file_digest
-from barograph.models.triage import FILES, TriageModel, load_models
+from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 
 T = TypeVar("T")
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
@@ -228,3 +228,21 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 def _copy(source: Path, target: Path) -> None:
     with whole(target) as draft:
         shutil.copyfile(source, draft)
+
+
+def card(model: TriageModel) -> str:
+    """Render the card of a model for people."""
+    facts: dict[str, Any] = {
+        "use": model.use,
+        "feature_set": model.feature_set,
+        "data_hash": model.data_hash,
+        "threshold": round(model.threshold, 4),
+    }
+    facts |= {name: value for name, value in model.card.items() if name not in TABLES}
+    facts |= model.versions
+    limits, protocol = facts.pop("limits", "-"), facts.pop("protocol", "-")
+    lines = [f"# Model card: {model.use}", "", "## Data and settings", ""]
+    lines += [f"- {name}: {value}" for name, value in sorted(facts.items())]
+    lines += ["", "## Held out", "", f"Protocol: {protocol}.", ""]
+    lines += [f"- {name}: {value:.4f}" for name, value in model.metrics.items()]
+    return "\n".join([*lines, "", "## Limits", "", str(limits), ""])

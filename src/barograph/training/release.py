@@ -30,13 +30,13 @@ from barograph.errors import (
 )
 from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
 from barograph.evaluation.protocols import stable_split
-from barograph.models.triage import FILES, TABLES, TriageModel, load_models
+from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.training import registry, tables
 from barograph.training.candidates import KEPT
 from barograph.training.cross_fit import CROSS_FIT
 from barograph.training.online.pair import Lesson, compare_with_champion
 from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import FOLDERS, Index, ReleaseFolders
+from barograph.training.registry import FOLDERS, Index, ReleaseFolders, card
 from barograph.training.tracking import record_rollback, tracked
 
 BUILT_IN = "the built-in model"
@@ -287,24 +287,6 @@ def compare(
     judged = ScoredRows(ours, twin.threshold), ScoredRows(others, other.threshold)
     means = judgements_compared(truth, *judged, groups, seed=params.seed, draws=params.draws)
     return counts | aucs | comparison._asdict() | means
-
-
-def card(model: TriageModel) -> str:
-    """Render the card of a model for people."""
-    facts: dict[str, Any] = {
-        "use": model.use,
-        "feature_set": model.feature_set,
-        "data_hash": model.data_hash,
-        "threshold": round(model.threshold, 4),
-    }
-    facts |= {name: value for name, value in model.card.items() if name not in TABLES}
-    facts |= model.versions
-    limits, protocol = facts.pop("limits", "-"), facts.pop("protocol", "-")
-    lines = [f"# Model card: {model.use}", "", "## Data and settings", ""]
-    lines += [f"- {name}: {value}" for name, value in sorted(facts.items())]
-    lines += ["", "## Held out", "", f"Protocol: {protocol}.", ""]
-    lines += [f"- {name}: {value:.4f}" for name, value in model.metrics.items()]
-    return "\n".join([*lines, "", "## Limits", "", str(limits), ""])
 
 
 def release_challengers(

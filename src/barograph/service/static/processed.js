@@ -12,6 +12,8 @@ root.addEventListener("click", async ({ target }) => {
   if (!button) return;
   const row = button.closest("[data-row]");
   row.hidden = true;
+  // The focus was on what is hidden now.
+  root.querySelector(`[data-candidate="${row.dataset.candidate}"] ~ [data-row]:not([hidden]) [data-reopen]`)?.focus();
   const { failed, refused } = await give("not_triaged", pointsOf(row), { label: row.dataset.name });
   if (failed || refused.length) row.hidden = false; // a message says why
 });
