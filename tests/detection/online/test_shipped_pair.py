@@ -1,5 +1,6 @@
 """What the shipped pair makes of clean steps, spikes, pulses and noise."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 
@@ -103,3 +104,10 @@ def test_exactly_one_commit_is_red_for_one_change(place: int) -> None:
     assert [decision.at for decision in known] == list(range(red[0].at + 1, place + 16))
     assert all(decision.index == decision.known_since for decision in known)
     assert known[-1].index == place
+
+
+def test_tail_rates_come_from_the_histories_that_the_cards_name() -> None:
+    for model in models().members:
+        for entry in model.card["tails"].values():
+            quiet = math.exp(entry["surprises"][-1]) - 1.0
+            assert 0.8 * model.card["points"] < quiet < model.card["points"]
