@@ -12,9 +12,11 @@ set" is the mean over data sets, "all, by commit" the mean over commits.
 `false` counts the quiet commits whose answer is not quiet, in 1,000, of all quiet commits in a
 replay of each series (Hunter: of the cuts); `at newest` leaves out alarms about earlier commits.
 Reruns are drawn from later quiet results, multiplied if the jump is a step.
-`--rates` prints the shares of quiet points that `detection.online.newest` keeps as a table.
+`--rates` prints the shares of quiet points that `detection.online.newest` keeps as a table, and how
+often quiet points reach a score, in 1,000, beside what the score says.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,7 +31,7 @@ from side_by_side import arguments, is_missing, show
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.online import ANSWERS, AlarmLog, Answer, Budget, PendingSeries
 from barograph.detection.online.batch import advance_all
-from barograph.detection.online.newest import BEYOND, COMPARED, departures
+from barograph.detection.online.newest import BEYOND, COMPARED, Departures, departures
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels
 from barograph.series import Flags, Floats, Ints
@@ -41,6 +43,7 @@ LEAD = 16  # points that are judged first, so that standing changes are known
 PVALUES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10)
 HUNTER_HISTORY = 100
 SIZES, GAUSSIAN = (8.0, 12.0, 20.0), 80
+SCORES = (4.0, 4.5, 5.0, 5.6, 6.0, 6.5, 7.0, 7.5, 8.0)
 QUIET, SUSPECT, CHANGE = (ANSWERS.index(a) for a in (Answer.QUIET, Answer.SUSPECT, Answer.CHANGE))
 
 
@@ -302,18 +305,36 @@ def of_gaussian(count: int = 500, seed: int = 3) -> list[dict[str, Any]]:
     return rows
 
 
-def rates(all_series: Sequence[History]) -> list[dict[str, Any]]:
-    """Return the share of quiet points that lie as far beyond, on the choice half."""
-    kinds: dict[str, list[Floats]] = {"sap": [], "others": []}
+def of_quiet(all_series: Sequence[History]) -> dict[str, Departures]:
+    """Return how far quiet points depart, by the kind of history, on the choice half."""
+    kinds: dict[str, list[Departures]] = {"sap": [], "others": []}
     for series in all_series:
         commits = series.quiet[series.quiet >= COMPARED]
         if not series.reported and commits.size:
-            beyond = departures(series.results, kept_from(commits, HISTORY), commits).beyond
-            kinds["sap" if series.name == "sap" else "others"].append(beyond)
+            departed = departures(series.results, kept_from(commits, HISTORY), commits)
+            kinds["sap" if series.name == "sap" else "others"].append(departed)
+    return {
+        kind: Departures(*map(np.concatenate, zip(*parts, strict=True)))
+        for kind, parts in kinds.items()
+    }
+
+
+def rates(kinds: Mapping[str, Departures]) -> list[dict[str, Any]]:
+    """Return the share of quiet points that lie as far beyond."""
     rows = []
     for least in BEYOND:
-        both = {k: float((np.concatenate(v) > least).mean()) for k, v in kinds.items()}
+        both = {kind: float((far.beyond > least).mean()) for kind, far in kinds.items()}
         rows.append({"beyond": least} | both | {"mean": float(np.mean(list(both.values())))})
+    return rows
+
+
+def scores(kinds: Mapping[str, Departures]) -> list[dict[str, Any]]:
+    """Return how many of 1,000 quiet points reach a score, and how many the score says."""
+    rows = []
+    for score in SCORES:
+        both = {k: 1000.0 * float((far.surprise >= score).mean()) for k, far in kinds.items()}
+        row = {"score": score, "says": 1000.0 * math.exp(-score)}
+        rows.append(row | both | {"mean": float(np.mean(list(both.values())))})
     return rows
 
 
@@ -329,7 +350,9 @@ def main() -> None:
         return
     all_series = list(histories(options.series))
     if options.rates:
-        show("Share of quiet points beyond the last results", rates(all_series), options.output)
+        kinds = of_quiet(all_series)
+        title = "Share of quiet points beyond the last results"
+        show(title, rates(kinds), options.output, scores=scores(kinds))
         return
     cuts = Cuts.draw(all_series, options.cuts)
     quiet = Answers.on_quiet(all_series)

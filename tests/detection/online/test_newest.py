@@ -12,6 +12,7 @@ from barograph.detection.online import newest
 from barograph.detection.online.newest import (
     COMPARED,
     FEWEST,
+    RECENT,
     SUSPECT,
     Departure,
     departure,
@@ -38,25 +39,25 @@ def plain(before: list[float], value: float) -> Departure:
     known = len(last)
     if known < FEWEST or min(last) <= value <= max(last):
         return Departure(0.0, median(last) if last else math.nan, known, 0, 0, 0.0)
-    beyond = units_beyond(last, value)
+    beyond, went_recently = units_beyond(last, value), units_beyond(last[-RECENT:], value)
     candidates = range(FEWEST, len(before) - 3)
     as_far, alike = 0, 0.0
     for k in candidates:
-        last = before[max(k - COMPARED, 0) : k]
+        last = before[max(k - RECENT, 0) : k]
         went = units_beyond(last, before[k])
         if went == 0.0:
             continue
         after, level = median(before[k + 1 : k + 4]), median(last)
         if (after - level) / (before[k] - level) < 0.5:
-            as_far += went >= beyond
-            alike += min((went / beyond) ** 2, 1.0)
+            as_far += went >= went_recently
+            alike += min((went / went_recently) ** 2, 1.0)
     z = np.log(np.array(newest.BEYOND) + 0.25)
     logs = np.log(newest.SHARES)
     slope = (logs[-1] - logs[-2]) / (z[-1] - z[-2])
     here = math.log(beyond + 0.25)
     log_share = np.interp(here, z, logs) + slope * max(here - z[-1], 0.0)
     share = min(math.exp(log_share) * (COMPARED + 1) / (known + 1), 1.0)
-    rate = (alike / newest.OVERCOUNT + newest.OTHERS * share) / (len(candidates) + newest.OTHERS)
+    rate = (alike + newest.OTHERS * share) / (len(candidates) + newest.OTHERS) / newest.OVERCOUNT
     level = median(before[-COMPARED:])
     return Departure(beyond, level, known, len(candidates), as_far, max(-math.log(rate), 0.0))
 
@@ -132,6 +133,27 @@ def test_excursions_that_came_back_lower_the_score_and_steps_do_not() -> None:
     assert departure(spikes, value).as_far == 5
     assert departure(spikes, value).surprise < SUSPECT < departure(calm, value).surprise
     assert departure(step, value + 30.0).as_far == 0
+
+
+def test_each_spike_counts_although_the_one_before_widened_a_longer_range() -> None:
+    values = noise(450, 5)
+    values[60:361:60] += 30.0
+    assert departure(values, 125.0).as_far == 6
+
+
+def test_quiet_points_reach_a_score_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    scores = []
+    for _ in range(120):  # some series have bursts of spikes
+        values = 100.0 + random.standard_normal(500)
+        bursts = np.flatnonzero(random.random(500) < random.choice([0.0, 0.002, 0.01]))
+        places = np.unique(bursts[:, None] + random.integers(0, 80, (bursts.size, 3)))
+        places = places[places < 500]
+        values[places] += random.lognormal(2.5, 0.3, places.size)
+        scores.append(departures(values, np.zeros(400, dtype=np.int64), np.arange(100, 500)))
+    surprise = np.concatenate([departed.surprise for departed in scores])
+    for score in (4.0, 5.0, SUSPECT):
+        assert 0.5 < (surprise >= score).mean() / math.exp(-score) < 1.2
 
 
 @pytest.mark.parametrize(

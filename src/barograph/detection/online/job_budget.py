@@ -24,11 +24,12 @@ from barograph.models import TriageModel
 from barograph.series import Floats
 
 FALSE_RED = 0.1  # the share of commits without a change that may turn a job red
-# Three of 100 spikes are confirmed by one to three reruns, at most: `benchmarks/newest_commit.py`.
+# About three of 100 spikes are confirmed by one to three reruns: `benchmarks/newest_commit.py`.
 CONFIRMED_SPIKES = 0.03
-# Far out, the share of quiet points falls more slowly than the surprise of a suspect says, by this
-# factor of the nats above SUSPECT: `benchmarks/job_alarms.py`, on the half to choose on.
-TAIL = 0.75
+# In some series the share of quiet points falls more slowly far out than the surprise of a suspect
+# says, by this factor of the nats above SUSPECT: `benchmarks/job_alarms.py`, on the half to choose
+# on.
+TAIL = 0.8
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 
 COMPARED = 80  # results whose range and median the newest is compared with
+# Spikes come in bursts, and a spike hides those that follow it from a long range. So excursions of
+# the series are compared by their distance beyond fewer results, each beyond those before it.
+RECENT = 40
 FEWEST = 12  # with fewer results before it, no result departs
 # Noise below this share of the level is taken for this share: a series that repeats one value
 # would otherwise make every other value a departure without end.
@@ -26,18 +29,20 @@ LEAST_NOISE = 0.01
 BEYOND = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 SHARES = (0.025, 0.015, 0.011, 0.0069, 0.0044, 0.0029, 0.0019, 0.0012, 0.00053, 0.00024)
 # The series' own points count against these shares as if there were this many points of others.
-OTHERS = 100
 # An earlier excursion that went a part r of the way counts r * r: the next may well go further.
-# With shares that fall as slowly as these, such a sum counts 1.5 times too many.
-OVERCOUNT = 1.5
+OTHERS = 400
+# The mean of both shares is that many times the share of quiet points that get as far, for scores
+# from 4 to 8: `benchmarks/newest_commit.py --rates` measures it.
+OVERCOUNT = 1.4
 FOLLOWERS = 3  # points after an excursion that say whether the series came back
 FARTHEST = 1e6  # noise units; makes the score finite
-# A first run with at least this score is a suspect: nominally 3.3 quiet points in 1,000.
-SUSPECT = 5.7
+# A first run with at least this score is a suspect: nominally 3.7 quiet points in 1,000. It is the
+# lowest score, to a tenth, with at most 6 false answers in 1,000 in each kind of history.
+SUSPECT = 5.6
 # What people mark is often smaller than the range of the last results, and the model of the newest
 # point finds more of it. Its surprise counts as a score after this is added.
-MODEL_LEAD = -0.5
-# A step that reruns confirm is a change, whatever the model says: 2 to 5 of 100 spikes in real
+MODEL_LEAD = -0.6
+# A step that reruns confirm is a change, whatever the model says: 2 to 4 of 100 spikes in real
 # histories are confirmed by one to three reruns.
 CONFIRMED_BY_RERUNS = 0.98
 # The value of several runs departs only if it is this many of their standard errors away: two runs
@@ -56,7 +61,8 @@ class Departure(NamedTuple):
         level: The median of those results.
         known: The number of those results, at most 80.
         earlier: The number of earlier results of which it is known how far they went.
-        as_far: How many of those went at least as far and came back.
+        as_far: How many of those went at least as far and came back, each measured beyond the 40
+            results before it.
         surprise: -ln of how often a quiet point gets as far, in nats; 0 within the range.
     """
 
@@ -202,20 +208,20 @@ def _describe(values: Floats, first: int, at: int, row: Floats) -> None:
     last = values[at - known : at]
     if known < FEWEST or _is_within(last, values[at]):
         return
-    beyond = _distance(_ordered(last), values[at])
-    row[_UNITS] = beyond
-    alike = _count(values, first, at, beyond, row)
-    share = min(_share(beyond) * (COMPARED + 1) / (known + 1), 1.0)
-    rate = (alike / OVERCOUNT + OTHERS * share) / (row[_EARLIER] + OTHERS)
+    row[_UNITS] = _distance(_ordered(last), values[at])
+    alike = _count(values, first, at, row)
+    share = min(_share(row[_UNITS]) * (COMPARED + 1) / (known + 1), 1.0)
+    rate = (alike + OTHERS * share) / (row[_EARLIER] + OTHERS) / OVERCOUNT
     row[_SURPRISE] = max(-math.log(rate), 0.0)
 
 
 @kernel
-def _count(values: Floats, first: int, at: int, beyond: float, row: Floats) -> float:
+def _count(values: Floats, first: int, at: int, row: Floats) -> float:
     """Return how many earlier excursions were like this one, the shorter ones in part."""
+    beyond = _distance(_ordered(values[max(first, at - RECENT) : at]), values[at])
     begin, end = first + FEWEST, at - FOLLOWERS
     row[_EARLIER] = max(end - begin, 0)
-    last = np.empty(COMPARED + 1)
+    last = np.empty(RECENT + 1)
     size = 0
     alike = 0.0
     for k in range(first, end):
@@ -227,8 +233,8 @@ def _count(values: Floats, first: int, at: int, beyond: float, row: Floats) -> f
                 row[_AS_FAR] += part >= 1.0
                 alike += min(part * part, 1.0)
         size = insert_sorted(last, size, values[k])
-        if size > COMPARED:
-            size = remove_sorted(last, size, values[k - COMPARED])
+        if size > RECENT:
+            size = remove_sorted(last, size, values[k - RECENT])
     return alike
 
 
