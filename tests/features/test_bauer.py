@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, characteristics, feature_matrix
 from barograph.features.bauer import EIGHT
-from barograph.features.hurst import exponent
 from barograph.features.likelihood import likelihood, sample_for, take
 from barograph.features.singular import reciprocal_condition
 from barograph.series import Floats
 from tests.features import plain
+from tests.features.vectors import hurst_of
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
 
@@ -71,7 +71,7 @@ def test_likelihood_equals_its_formula_up_to_level_and_scale(size: int, d: float
 def test_hurst_exponent_is_likelier_than_a_grid_of_d() -> None:
     x = np.cumsum(np.random.default_rng(3).normal(size=120)) * 0.1
     x += np.random.default_rng(4).normal(size=120)
-    d = exponent(x) - 0.5
+    d = hurst_of(x) - 0.5
     grid = [plain.hurst_objective(x, g) for g in np.linspace(0.01, 0.49, 49)]
     assert 0.0 < d < 0.5
     assert plain.hurst_objective(x, d) <= min(grid)

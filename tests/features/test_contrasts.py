@@ -15,7 +15,7 @@ from barograph.series import Floats
 from tests.features.plain_contrasts import plain_contrasts
 
 LINES = Path(__file__).resolve().parents[2] / "docs" / "features-contrasts.md"
-OWN = NAMES[: -len(CONTEXT_NAMES)]
+OF_SIDES = NAMES[: -len(CONTEXT_NAMES)]
 LEVEL_BOUND = {"step_relative", "noise_relative"}
 
 anything = hnp.arrays(
@@ -62,7 +62,7 @@ def test_without_context_both_sides_are_the_series(sizes: tuple[int, int]) -> No
     pre, after = np.split(series, [sizes[0]])
     assert contrasts(pre, after) == contrasts(pre, after, context)
     plain = plain_contrasts(series, 0, sizes[0], series.size) if min(sizes) > 1 else {}
-    for name in plain.keys() & OWN:
+    for name in plain.keys() & OF_SIDES:
         assert contrasts(pre, after)[name] == pytest.approx(plain[name], rel=1e-6, abs=1e-9), name
 
 

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, characteristics, feature_matrix
 from barograph.features.families import one_row
-from barograph.features.holt import holt
-from barograph.features.hurst import exponent
 from barograph.features.leznik import (
     NAMES,
     PUBLISHED_RANGES,
@@ -25,6 +23,7 @@ from barograph.features.leznik import (
 )
 from barograph.features.leznik_sides import FAMILY
 from barograph.series import Floats
+from tests.features.vectors import holt_of, hurst_of
 from tests.shared import SHARED, needs_shared
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -35,7 +34,7 @@ EVEN = dict.fromkeys(NAMES, 0.5)
 def features_of(side: Floats) -> tuple[float, float, float]:
     """Hurst exponent, alpha and beta of one side, repeated to four values if it is short."""
     long = np.resize(side, 4) if side.size <= 2 else side
-    return exponent(long), *holt(long)
+    return hurst_of(long), *holt_of(long)
 
 
 @pytest.mark.parametrize(("before", "since"), [(32, 18), (32, 2), (32, 1), (2, 30), (1, 1)])
@@ -71,7 +70,7 @@ def test_short_sides_have_the_published_alpha_and_beta(
 @needs_shared
 def test_alphas_of_published_rows_are_those_of_two_points_after() -> None:
     rows = pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv")
-    (alternating, _), (constant, _) = holt([1.0, 2.0] * 2), holt([1.0] * 4)
+    (alternating, _), (constant, _) = holt_of([1.0, 2.0] * 2), holt_of([1.0] * 4)
     alpha = rows["delta_alpha"]
     assert alpha.max() == pytest.approx(1.0 - constant, abs=1e-12)
     # Alpha is at most 1, so no side of two different values is farther from it than this.

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features import holt_ets
-from barograph.features.holt import holt
 from barograph.features.line_search import cubic_minimum, secant_minimum
-from barograph.series import Floats
+from tests.features.vectors import holt_of
 from tests.shared import SHARED, needs_shared
 
 SYNTHETIC = json.loads((Path(__file__).parent / "holt_synthetic.json").read_text())
@@ -26,7 +25,7 @@ ORDINARY = st.floats(-1e6, 1e6)
 def test_synthetic_sides_agree_with_r(case: dict[str, Any]) -> None:
     # The fit of a straight line leaves only rounding noise, which the search then follows.
     tolerance = 1e-5 if "syn_lin" in case["case"] else 1e-8
-    assert holt(case["values"]) == pytest.approx((case["alpha"], case["beta"]), abs=tolerance)
+    assert holt_of(case["values"]) == pytest.approx((case["alpha"], case["beta"]), abs=tolerance)
 
 
 @needs_shared
@@ -39,9 +38,9 @@ def test_real_sides_agree_with_r() -> None:
         for name in ("pre", "after"):
             values, row = inputs[case][name], rows[case]
             if len(values) < 2:
-                assert holt(values) == (float(row[f"{name}_alpha"]), 0.0)
+                assert holt_of(values) == (float(row[f"{name}_alpha"]), 0.0)
                 continue
-            alpha, beta = holt(values)
+            alpha, beta = holt_of(values)
             gaps = alpha - float(row[f"{name}_alpha"]), beta - float(row[f"{name}_beta"])
             errors[len(values) >= 9].append(max(map(abs, gaps)))
     assert len(errors[True]) == 1532
@@ -124,7 +123,7 @@ def test_kernel_agrees_with_the_plain_search(count: int) -> None:
     damped, plain = plain_fit(list(values), 5), plain_fit(list(values), 4)
     k = [2 * p + 2 * p * (p + 1) / (count - p - 1) for p in (6, 5)]
     _, point = plain if plain[0] + k[1] < damped[0] + k[0] else damped
-    assert holt(values) == pytest.approx(point[:2], abs=1e-10)
+    assert holt_of(values) == pytest.approx(point[:2], abs=1e-10)
 
 
 def test_starting_line_is_the_least_squares_line_of_the_first_ten() -> None:
@@ -139,25 +138,25 @@ def test_starting_line_through_zero_is_moved_slightly() -> None:
 
 
 def test_single_value_has_no_trend() -> None:
-    assert holt([437.9]) == (0.2, 0.0)
+    assert holt_of([437.9]) == (0.2, 0.0)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1e15, 1e300, 5e-324])
 def test_equal_values_return_the_start_of_the_search(level: float) -> None:
-    assert holt([level] * 5) == (0.2, 0.02)
-    assert holt([level] * 9) == (holt_ets.START_ALPHA, holt_ets.START_BETA)
+    assert holt_of([level] * 5) == (0.2, 0.02)
+    assert holt_of([level] * 9) == (holt_ets.START_ALPHA, holt_ets.START_BETA)
 
 
 @pytest.mark.parametrize("count", [2, 5, 9, 30])
 def test_very_large_values_do_not_depend_on_the_unit(count: int) -> None:
     values = np.random.default_rng(count).normal(1.0, 0.1, count)
-    assert holt(values * 2.0**1000) == holt(values * 2.0**700)
+    assert holt_of(values * 2.0**1000) == holt_of(values * 2.0**700)
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.lists(FINITE, min_size=1, max_size=24))
 def test_every_finite_side_has_an_alpha_and_a_beta(values: list[float]) -> None:
-    alpha, beta = holt(values)
+    alpha, beta = holt_of(values)
     assert 0.0 <= alpha <= 1.0
     assert 0.0 <= beta <= 1.0
 
@@ -165,7 +164,7 @@ def test_every_finite_side_has_an_alpha_and_a_beta(values: list[float]) -> None:
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.lists(ORDINARY, min_size=2, max_size=8))
 def test_fit_of_short_sides_improves_on_the_start(values: list[float]) -> None:
-    alpha, beta = holt(values)
+    alpha, beta = holt_of(values)
     start, actual = short_errors(values, 0.2, 0.02), short_errors(values, alpha, beta)
     assert actual <= start * (1.0 + 1e-12)
 
@@ -178,19 +177,6 @@ def short_errors(values: list[float], alpha: float, beta: float) -> float:
         trend = beta * (risen - level) + (1 - beta) * trend
         level, total = risen, total + (value - forecast) ** 2
     return total
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "values is empty"),
-        ([1.0, np.nan], r"values\[1\] is nan"),
-        ([[1.0, 2.0]], "values must be one-dimensional"),
-    ],
-)
-def test_bad_sides_are_refused(values: Floats, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        holt(values)
 
 
 def test_line_search_finds_the_minimum_of_a_cubic_and_of_a_square() -> None:

@@ -1,4 +1,4 @@
-"""The golden vectors: the results of R, and which of them are comparable."""
+"""The golden vectors: the results of R, which of them are comparable, and single sides."""
 
 import csv
 import json
@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from barograph.features.bauer9 import NAMES
+from barograph.features import holt_ets
+from barograph.features.bauer import NAMES_OF_NINE as NAMES
+from barograph.features.holt import fit_side
+from barograph.features.hurst import hurst
+from barograph.features.likelihood import sample_for
 from barograph.series import Floats
 from tests.shared import SHARED
 
@@ -49,3 +54,12 @@ def comparable(case: Case, name: str) -> bool:
     if not 1e-150 < largest < 1e149:
         return False
     return float(x.max() - x.min()) >= 1e-7 * abs(float(x.mean()))
+
+
+def hurst_of(x: Floats) -> float:
+    return hurst(x, sample_for(max(x.size, 4)))
+
+
+def holt_of(values: npt.ArrayLike) -> tuple[float, float]:
+    """Return alpha and beta of one side."""
+    return fit_side(np.array(values, dtype=np.float64), np.empty(holt_ets.WORKSPACE))

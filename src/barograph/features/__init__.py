@@ -1,6 +1,6 @@
 """Features of a change point: numbers that describe the series before and after it."""
 
-from barograph.features.bauer9 import characteristics
+from barograph.features.bauer import characteristics
 from barograph.features.contrast import CONTEXT_NAMES, contrast_context, contrasts
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
 from barograph.features.matrix import (

@@ -1,12 +1,13 @@
-"""The sixteen characteristics of Bauer et al. 2022, eight per side."""
+"""The characteristics of Bauer et al. 2022: eight per side, or nine with the Hurst exponent."""
 
 import numpy as np
+import numpy.typing as npt
 
 from barograph.compiled import kernel
-from barograph.features import level
+from barograph.features import hurst, level
 from barograph.features.crossing import crossing_points
 from barograph.features.entropy import Space, space_for, spectral_entropy
-from barograph.features.families import Derived, Family
+from barograph.features.families import Derived, Family, numbers_of
 from barograph.features.lumpiness import cut, lumpiness_and_stability, max_level_shift
 from barograph.features.serial import LAGS, lag_products, serial_correlation
 from barograph.features.sums import LARGEST, Sums, mean, sums_of
@@ -22,13 +23,30 @@ EIGHT = (
     "max_level_shift",
     "serial_correlation",
 )
+NINE = (*EIGHT[:-1], "hurst", EIGHT[-1])  # in the authors' order
 NAMES = tuple(f"{side}_{name}" for side in ("pre", "after") for name in EIGHT)
+NAMES_OF_NINE = tuple(f"{side}_{name}" for side in ("pre", "after") for name in NINE)
 
 # Sums of a few values beyond this overflow: such sides are computed in a smaller unit.
 _LARGE = 1e300
 _UNIT = 2.0**40
 # Relative changes are clipped to this magnitude.
 LIMIT = 1000.0
+
+
+def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
+    """Return nine characteristics of each side of a candidate, in the authors' order.
+
+    Args:
+        pre: The values before the candidate, at least one.
+        after: The values from the candidate on, at least one.
+
+    Raises:
+        ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
+            number; the message names the side, the index and the value.
+    """
+    numbers = numbers_of(pre, after, FAMILY, hurst.FAMILY)
+    return {name: numbers[name] for name in NAMES_OF_NINE}
 
 
 def rows(

@@ -28,9 +28,9 @@ class BrentState(NamedTuple):
     best: float
     second: float
     third: float
-    at_best: float
-    at_second: float
-    at_third: float
+    best_value: float
+    second_value: float
+    third_value: float
     step: float  # the last step
     previous: float  # the step before it, or the interval that a golden section divides
 
@@ -47,7 +47,7 @@ def _tolerance(s: BrentState) -> float:
 
 
 @kernel
-def is_found(s: BrentState) -> bool:
+def is_narrow(s: BrentState) -> bool:
     """Return whether the bracket is narrow enough."""
     middle = 0.5 * (s.low + s.high)
     return abs(s.best - middle) + 0.5 * (s.high - s.low) <= 2.0 * _tolerance(s)
@@ -59,8 +59,8 @@ def next_step(s: BrentState) -> tuple[float, float]:
     tolerance = _tolerance(s)
     left = s.best < 0.5 * (s.low + s.high)
     if abs(s.previous) > tolerance:
-        r = (s.best - s.second) * (s.at_best - s.at_third)
-        q = (s.best - s.third) * (s.at_best - s.at_second)
+        r = (s.best - s.second) * (s.best_value - s.third_value)
+        q = (s.best - s.third) * (s.best_value - s.second_value)
         p = (s.best - s.third) * q - (s.best - s.second) * r
         q = 2.0 * (q - r)
         p, q = (-p, q) if q > 0.0 else (p, -q)
@@ -86,19 +86,19 @@ def next_point(s: BrentState, step: float) -> float:
 def narrowed(s: BrentState, u: float, value: float, step: float, previous: float) -> BrentState:
     """Return the state after the function was evaluated at `u`."""
     low, high = s.low, s.high
-    if value <= s.at_best:
+    if value <= s.best_value:
         low, high = (low, s.best) if u < s.best else (s.best, high)
         return BrentState(
-            low, high, u, s.best, s.second, value, s.at_best, s.at_second, step, previous
+            low, high, u, s.best, s.second, value, s.best_value, s.second_value, step, previous
         )
     low, high = (u, high) if u < s.best else (low, u)
     second, third = s.second, s.third
-    at_second, at_third = s.at_second, s.at_third
-    if value <= at_second or second == s.best:
+    second_value, third_value = s.second_value, s.third_value
+    if value <= second_value or second == s.best:
         second, third = u, second
-        at_second, at_third = value, at_second
-    elif value <= at_third or third in (s.best, second):
-        third, at_third = u, value
+        second_value, third_value = value, second_value
+    elif value <= third_value or third in (s.best, second):
+        third, third_value = u, value
     return BrentState(
-        low, high, s.best, second, third, s.at_best, at_second, at_third, step, previous
+        low, high, s.best, second, third, s.best_value, second_value, third_value, step, previous
     )

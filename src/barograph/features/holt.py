@@ -9,11 +9,9 @@ applies to the trend alone and is often at its bound 1.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.compiled import kernel
 from barograph.features import holt_ets
-from barograph.features.checks import side
 from barograph.features.holt_ets import fit_ets
 from barograph.features.holt_winters import fit_holt_winters
 from barograph.series import Floats
@@ -27,19 +25,13 @@ LARGE = 2.0**480
 LARGE_SHORT = 2.0**200
 
 
-def holt(values: npt.ArrayLike) -> tuple[float, float]:
+@kernel
+def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
     """Return alpha and beta of one side.
 
     A single value has alpha 0.2 and beta 0. Every smoothing fits equal values perfectly, so the
     result is the start of the search: (0.2, 0.02), or (0.20006, 0.020096) for nine or more values.
     """
-    alpha, beta = fit_side(side(values, "values"), np.empty(holt_ets.WORKSPACE))
-    return alpha, beta
-
-
-@kernel
-def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
-    """Return alpha and beta of one clean side."""
     if values.size == 1:
         return SINGLE_VALUE
     if values.size <= SHORT:

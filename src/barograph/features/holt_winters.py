@@ -107,7 +107,7 @@ def search(
     new_x: Floats,
     new_g: Floats,
 ) -> tuple[float, float]:
-    """Search from x towards the target; return the step (0 if none was found) and its value."""
+    """Search from x towards the target; return the step, 0 if there is none, and its value."""
     d0, d1 = target[0] - x[0], target[1] - x[1]
     slope = g[0] * d0 + g[1] * d1
     if not slope < 0.0:
@@ -124,23 +124,13 @@ def search(
         df = new_g[0] * d0 + new_g[1] * d1
         enough = f <= value + step * required
         sloped = sloped or (enough and df >= required)
-        if (
-            (enough and abs(df) <= -CURVATURE * slope)
-            or (bracketed and not shortest < step < farthest)
-            or (bracketed and farthest - shortest <= NARROW * farthest)
-            or (step == longest and enough and df <= required)
-        ):
+        is_flat = abs(df) <= -CURVATURE * slope or (step == longest and df <= required)
+        if (enough and is_flat) or (bracketed and is_spent(step, shortest, farthest)):
             return step, f
         # Until a step has both properties, the search minimises the height above the required line.
         tilt = required if not sloped and f <= low[1] and not enough else 0.0
-        low, high, step, bracketed = next_trial(
-            tilted(low, tilt),
-            tilted(high, tilt),
-            tilted((step, f, df), tilt),
-            bracketed,
-            shortest,
-            farthest,
-        )
+        low, high, trial = tilted(low, tilt), tilted(high, tilt), tilted((step, f, df), tilt)
+        low, high, step, bracketed = next_trial(low, high, trial, bracketed, shortest, farthest)
         low, high = tilted(low, -tilt), tilted(high, -tilt)
         if bracketed:
             gap = abs(high[0] - low[0])
@@ -151,11 +141,15 @@ def search(
         else:
             shortest, farthest = low[0], step + 4.0 * (step - low[0])
         step = min(max(step, 0.0), longest)
-        if bracketed and (
-            not shortest < step < farthest or farthest - shortest <= NARROW * farthest
-        ):
+        if bracketed and is_spent(step, shortest, farthest):
             step = low[0]
     return 0.0, value
+
+
+@kernel
+def is_spent(step: float, shortest: float, farthest: float) -> bool:
+    """Return whether a step is outside the interval of its search, or the interval is narrow."""
+    return not shortest < step < farthest or farthest - shortest <= NARROW * farthest
 
 
 @kernel

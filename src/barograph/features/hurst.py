@@ -15,11 +15,6 @@ NAMES = ("pre_hurst", "after_hurst")
 CONSTANT = 0.5
 
 
-def exponent(x: Floats) -> float:
-    """Return the exponent of one clean side."""
-    return CONSTANT if x.size == 1 else hurst(x, sample_for(max(x.size, 4)))
-
-
 def rows(
     values: Floats, starts: Ints, splits: Ints, ends: Ints, context: Floats, out: Floats
 ) -> None:
@@ -52,7 +47,7 @@ def most_likely(n: int, sample: LikelihoodSample) -> float:
     """Return the d that Brent's minimiser stops at."""
     search = brent.begin(likelihood(brent.FIRST, n, sample))
     for _ in range(brent.MOST_STEPS):
-        if brent.is_found(search):
+        if brent.is_narrow(search):
             break
         step, previous = brent.next_step(search)
         d = brent.next_point(search, step)

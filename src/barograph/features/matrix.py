@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from barograph.features import (
     bauer,
-    bauer9,
     checks,
     contrast,
     hurst,
@@ -37,13 +36,13 @@ DERIVED: tuple[Derived, ...] = (bauer.DIFFERENCES, bauer.CHANGES, leznik.DELTAS)
 
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer8": bauer.NAMES,
-    "bauer9": bauer9.NAMES,
+    "bauer9": bauer.NAMES_OF_NINE,
     "leznik": leznik.DELTAS.names,
     "leznik_sides": leznik_sides.NAMES,
     "setds": (setds.NAME,),
     "hybrid": (*leznik.DELTAS.names, setds.NAME),
     "contrast": contrast.NAMES,
-    "full": (*bauer9.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
+    "full": (*bauer.NAMES_OF_NINE, *leznik.DELTAS.names, *contrast.NAMES),
     "difference8": bauer.DIFFERENCES.names,
     "change8": bauer.CHANGES.names,
     "online": regime.ONLINE_NAMES,

@@ -144,11 +144,9 @@ def _habits(
     """Fill how often and how recently the series visited the new level, shifted or spiked."""
     values, levels = table[tracker.VALUES], table[tracker.LEVELS]
     near = max(_NEAR * step, 0.5 * known[past.UNIT])
-    far = max(_SPIKE * step, known[past.UNIT])
     start, recent_start = int(known[past.START]), split - _RECENT
-    beyond = beyond_recent = visits = visits_recent = spikes = both = lasting = 0
-    last_visit = last_spike = -1
-    former, was = np.inf, False
+    beyond = beyond_recent = visits = visits_recent = 0
+    last_visit, former = -1, np.inf
     for i in range(split):
         if sign * (values[i] - nearest) >= 0.0:
             beyond += 1
@@ -159,30 +157,40 @@ def _habits(
             last_visit = i
         if i < start:
             former = min(former, abs(middle - levels[i]))
+    recent = min(split, _RECENT)
+    out[k], out[k + 1] = beyond / split, beyond_recent / recent
+    out[k + 2], out[k + 3] = visits / split, visits_recent / recent
+    out[k + 4] = math.log(split - last_visit)
+    out[k + 5] = _clipped(former / (step + known[past.FLOOR])) if start else _MOST
+    out[k + 6] = math.log1p(known[past.SHIFTS]) - math.log(split)
+    out[k + 7] = log_ratio(step, known[past.MEAN_SHIFT])
+    out[k + 8] = log_ratio(step, known[past.LARGEST_SHIFT])
+    return _spikes(values, levels, split, sign, max(_SPIKE * step, known[past.UNIT]), out, k + 9)
+
+
+@kernel
+def _spikes(
+    values: Floats, levels: Floats, split: int, sign: float, far: float, out: Floats, k: int
+) -> int:
+    """Fill how often and how recently the series left its level by at least `far`."""
+    spikes = both = lasting = 0
+    last, was = -1, False
+    for i in range(split):
         away = values[i] - levels[i]
         if abs(away) >= far:
             if not was:
                 both += 1
                 if sign * away > 0.0:
                     spikes += 1
-                    last_spike = i
+                    last = i
                 lasting += _lasts(values, levels[i], i, split, away)
             was = True
         else:
             was = False
-    recent = min(split, _RECENT)
-    out[k], out[k + 1] = beyond / split, beyond_recent / recent
-    out[k + 2], out[k + 3] = visits / split, visits_recent / recent
-    out[k + 4] = math.log(split - last_visit)
-    floor = known[past.FLOOR]
-    out[k + 5] = _clipped(former / (step + floor)) if start else _MOST
-    out[k + 6] = math.log1p(known[past.SHIFTS]) - math.log(split)
-    out[k + 7] = log_ratio(step, known[past.MEAN_SHIFT])
-    out[k + 8] = log_ratio(step, known[past.LARGEST_SHIFT])
-    out[k + 9], out[k + 10] = math.log1p(spikes), math.log1p(both)
-    out[k + 11] = math.log(split - last_spike)
-    out[k + 12] = (lasting + 0.3) / (both + 1.0)
-    return k + 13
+    out[k], out[k + 1] = math.log1p(spikes), math.log1p(both)
+    out[k + 2] = math.log(split - last)
+    out[k + 3] = (lasting + 0.3) / (both + 1.0)
+    return k + 4
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from barograph.features import characteristics
-from barograph.features.bauer9 import NAMES
+from barograph.features.bauer import NAMES_OF_NINE as NAMES
 from tests.features.vectors import REAL, SYNTHETIC, Case, cases, comparable, error_of
 from tests.shared import needs_shared
 
