@@ -73,7 +73,7 @@ def row(name: str, counts: Mapping[str, Any]) -> dict[str, Any]:
 def _raised(truth: Truth, seen: list[Replay]) -> Raised:
     """Return the alarms of all histories: the steps that called a change."""
     called = [
-        (first + step.at, first + step.index)
+        (first + step.newest, first + step.index)
         for first, replayed in zip(truth.offsets.tolist(), seen, strict=False)
         for step in replayed.steps
         if step.kind is StepKind.CALLED
@@ -90,8 +90,8 @@ def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:
     near &= truth.series[raised.places] == series
     expected = _direction(truth.values, change, first, min(change + CLOSE, end))
     directions = [
-        _direction(truth.values, place, first, at + 1)
-        for at, place in zip(raised.at[near].tolist(), raised.places[near].tolist(), strict=True)
+        _direction(truth.values, place, first, alarm + 1)
+        for alarm, place in zip(raised.at[near].tolist(), raised.places[near].tolist(), strict=True)
     ]
     return sum(direction * expected >= 0 for direction in directions)
 

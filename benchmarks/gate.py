@@ -66,11 +66,11 @@ def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
         pending, judge.model, judge.confirm, judge.budget, history=judge.history, threads=None
     )
     red = [
-        (first + step.at, first + step.index)
+        (first + step.newest, first + step.index)
         for (first, _), series, log in zip(bounds, pending, done.logs, strict=True)
         for step in log.steps
         if step.kind is StepKind.CALLED
-        and abs(_percent(series.values[: step.at + 1], step.index, feature_set)) >= MIN_CHANGE
+        and abs(_percent(series.values[: step.newest + 1], step.index, feature_set)) >= MIN_CHANGE
     ]
     alarms = np.array(red, dtype=np.int64).reshape(-1, 2)
     suspects = done.answer == ANSWERS.index(Answer.SUSPECT)

@@ -114,10 +114,10 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
             if step.score <= best.get(origin, -np.inf):
                 continue
             best[origin] = step.score
-            moved = _percent(values[: step.at + 1], step.index) * sign
+            moved = _percent(values[: step.newest + 1], step.index) * sign
             rate = BUDGET.alarm_rate(step.score)
             is_call = step.kind is StepKind.CALLED
-            alarms.append(Alarm(step.at, origin, rate, is_call, moved >= MIN_CHANGE))
+            alarms.append(Alarm(step.newest, origin, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first
         suspects = np.flatnonzero(done.answer[begin:end] == ANSWERS.index(Answer.SUSPECT))
         for place in suspects.tolist():

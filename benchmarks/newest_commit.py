@@ -187,7 +187,9 @@ class Answers:
 
 
 def _called_at_once(log: AlarmLog) -> list[int]:
-    return [step.at for step in log.steps if step.kind == "called" and step.index == step.at]
+    return [
+        step.newest for step in log.steps if step.kind == "called" and step.index == step.newest
+    ]
 
 
 def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:

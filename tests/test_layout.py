@@ -143,7 +143,6 @@ def test_every_folder_is_a_room_of_the_table() -> None:
 # Class names that several modules share: the same concept in two rooms, or private to one module.
 SHARED = {
     "Result",  # one measured value, as a file has it and as a client posts it
-    "Workspace",  # scratch arrays of two detectors
 }
 
 

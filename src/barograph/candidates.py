@@ -59,7 +59,7 @@ class Candidates:
         return cls(*(_no_numbers(),) * 2, np.zeros(0, dtype=np.str_), *(_no_numbers(),) * 2)
 
     @classmethod
-    def at(cls, indices: Sequence[Sequence[int]]) -> Candidates:
+    def of(cls, indices: Sequence[Sequence[int]]) -> Candidates:
         """Return candidates without verdicts and dates, from the places in each series."""
         series = np.repeat(np.arange(len(indices)), [len(places) for places in indices])
         index = np.array([place for places in indices for place in places], dtype=np.int64)

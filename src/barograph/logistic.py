@@ -48,11 +48,11 @@ def logit(probability: npt.ArrayLike) -> Floats:
 
 @kernel
 def _expit(log_odds: Floats) -> Floats:
-    found = np.zeros(log_odds.size)
+    probability = np.zeros(log_odds.size)
     for k in range(log_odds.size):
         if not -log_odds[k] > LARGEST:
-            found[k] = 1.0 / (1.0 + math.exp(-log_odds[k]))
-    return found
+            probability[k] = 1.0 / (1.0 + math.exp(-log_odds[k]))
+    return probability
 
 
 def _logit(p: float) -> float:

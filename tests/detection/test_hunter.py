@@ -22,7 +22,7 @@ def indices(points: list[ChangePoint]) -> list[int]:
     return [point.index for point in points]
 
 
-def found(values: Floats, **parameters: float) -> list[int]:
+def detected(values: Floats, **parameters: float) -> list[int]:
     return indices(Hunter(**parameters).detect(values))  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ def test_it_is_the_plain_reference(seed: int, window: int, limit: float, magnitu
     random = np.random.default_rng(seed)
     values = np.repeat(random.normal(100, 4, 7), 8) + random.normal(0, 1, 56)
     expected = hunter(values, window, limit, magnitude)
-    assert found(values, window=window, pvalue=limit, min_magnitude=magnitude) == expected
+    assert detected(values, window=window, pvalue=limit, min_magnitude=magnitude) == expected
 
 
 def test_parity_gives_the_indices_of_apache_otava() -> None:
@@ -69,25 +69,25 @@ def test_default_tests_both_neighbours_of_a_merged_point_again() -> None:
 
 def test_without_weak_points_nothing_is_merged() -> None:
     values = random_series(1, seed=3, longest=300)[0]
-    plain, merged = found(values, pvalue=0.05, weak=False), found(values, pvalue=0.05)
+    plain, merged = detected(values, pvalue=0.05, weak=False), detected(values, pvalue=0.05)
     assert set(plain) != set(merged)
 
 
 def test_a_minimum_magnitude_leaves_small_changes_out() -> None:
-    assert found(STEP, min_magnitude=0.05) == [30]
-    assert found(STEP, min_magnitude=0.15) == []
+    assert detected(STEP, min_magnitude=0.05) == [30]
+    assert detected(STEP, min_magnitude=0.15) == []
 
 
 def test_a_change_that_is_soon_undone_is_found() -> None:
     values = RANDOM.normal(100, 1, 90)
     values[60:66] -= 12
-    assert found(values) == [60, 66]
+    assert detected(values) == [60, 66]
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, -3.7, 1e300, 1e-300, 123456.789])
 @pytest.mark.parametrize("size", [3, 49, 51, 400])
 def test_a_constant_has_no_change_points(level: float, size: int) -> None:
-    assert found(np.full(size, level)) == []
+    assert detected(np.full(size, level)) == []
 
 
 def test_two_values_without_noise_are_distinguished_at_any_size() -> None:
@@ -100,7 +100,7 @@ def test_two_values_without_noise_are_distinguished_at_any_size() -> None:
 
 @pytest.mark.parametrize("size", range(3))
 def test_less_than_three_points_have_no_change_points(size: int) -> None:
-    assert found(np.arange(float(size))) == []
+    assert detected(np.arange(float(size))) == []
 
 
 WHOLE = st.lists(st.integers(-40, 40), min_size=3, max_size=90)
@@ -110,10 +110,10 @@ WHOLE = st.lists(st.integers(-40, 40), min_size=3, max_size=90)
 @given(values=WHOLE, shift=st.integers(-1000, 1000), power=st.integers(-600, 600))
 def test_shift_scale_and_sign_do_not_matter(values: list[int], shift: int, power: int) -> None:
     series = np.array(values, dtype=np.float64)
-    expected = found(series, window=20, pvalue=0.05)
-    assert found(series + shift, window=20, pvalue=0.05) == expected
-    assert found(np.ldexp(series, power), window=20, pvalue=0.05) == expected
-    assert found(-series, window=20, pvalue=0.05) == expected
+    expected = detected(series, window=20, pvalue=0.05)
+    assert detected(series + shift, window=20, pvalue=0.05) == expected
+    assert detected(np.ldexp(series, power), window=20, pvalue=0.05) == expected
+    assert detected(-series, window=20, pvalue=0.05) == expected
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)
@@ -121,8 +121,8 @@ def test_shift_scale_and_sign_do_not_matter(values: list[int], shift: int, power
 def test_a_clear_step_is_found_from_both_ends(left: int, right: int, seed: int) -> None:
     noise = np.random.default_rng(seed).uniform(-1, 1, left + right)
     values = np.repeat([0.0, 30.0], [left, right]) + noise
-    assert left in found(values)
-    assert right in found(values[::-1])
+    assert left in detected(values)
+    assert right in detected(values[::-1])
 
 
 @pytest.mark.parametrize(

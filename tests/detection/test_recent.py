@@ -25,7 +25,7 @@ def steps(*lengths: int) -> Floats:
     return levels + np.random.default_rng(3).normal(size=levels.size)
 
 
-def found(values: Floats, recent: int, memory: SearchMemory | None = None) -> list[int]:
+def detected(values: Floats, recent: int, memory: SearchMemory | None = None) -> list[int]:
     [expected] = detect_recent(
         Counting(), values, np.array([0, values.size]), recent=recent, memory=memory
     )
@@ -43,14 +43,14 @@ def test_short_series_are_searched_as_a_whole(detector: Detector) -> None:
 def test_stretches_begin_at_known_change_points() -> None:
     Counting.sizes.clear()
     values = steps(25, 40, 35, 30, 50)
-    assert found(values, 30) == [25, 65, 100, 130]
+    assert detected(values, 30) == [25, 65, 100, 130]
     assert Counting.sizes == [60] * 5 + [50]
 
 
 def test_steps_without_a_change_point_to_begin_at_are_found() -> None:
     for first in range(20, 70):
         values = steps(first, 150 - first)
-        assert min(abs(index - first) for index in found(values, 30)) <= 1
+        assert min(abs(index - first) for index in detected(values, 30)) <= 1
 
 
 def test_regions_are_those_of_the_whole_series() -> None:
@@ -64,9 +64,9 @@ def test_regions_are_those_of_the_whole_series() -> None:
 def test_only_the_last_stretch_is_searched_again_after_new_results() -> None:
     Counting.sizes.clear()
     memory, values = SearchMemory(), steps(25, 40, 35, 30, 50)
-    before = found(values[:-1], 30, memory)
+    before = detected(values[:-1], 30, memory)
     Counting.sizes.clear()
-    assert found(values, 30, memory) == before
+    assert detected(values, 30, memory) == before
     assert Counting.sizes == [50]
 
 
@@ -74,8 +74,8 @@ def test_change_points_depend_on_the_values_alone() -> None:
     values = steps(25, 40, 35, 30, 50)
     memory = SearchMemory()
     for size in range(100, values.size):
-        found(values[:size], 30, memory)
-    assert found(values, 30, memory) == found(values, 30)
+        detected(values[:size], 30, memory)
+    assert detected(values, 30, memory) == detected(values, 30)
 
 
 def test_next_stretch_has_points_before_its_first_change_point() -> None:

@@ -236,10 +236,10 @@ def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: 
         StepFit(**parameters)  # type: ignore[arg-type]
 
 
-def moved(count: int, members: int, step: float, at: int, seed: int) -> Floats:
+def moved(count: int, members: int, step: float, first: int, seed: int) -> Floats:
     """Return traces of 250 commits, of which the first ones step."""
     matrix = np.random.default_rng(seed).normal(100.0, 1.0, (count, 250))
-    matrix[:members, at:] += step
+    matrix[:members, first:] += step
     return matrix
 
 

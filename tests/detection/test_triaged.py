@@ -36,13 +36,13 @@ def with_points(places: list[int], factor: float) -> Change:
     return change
 
 
-def found(values: Floats, detector: Triaged | None = None) -> list[int]:
+def detected(values: Floats, detector: Triaged | None = None) -> list[int]:
     return [point.index for point in (detector or Triaged()).detect(values)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_early_outlier_does_not_hide_a_step(seed: int) -> None:
-    assert found(series(with_points([1], 20.0), seed)) == [150]
+    assert detected(series(with_points([1], 20.0), seed)) == [150]
 
 
 @pytest.mark.parametrize("factor", [0.1, 10.0, 80.0])
@@ -52,7 +52,7 @@ def test_pulse_is_found_with_begin_and_end(seed: int, size: int, factor: float) 
     def pulse(values: Floats) -> None:
         values[150 : 150 + size] *= factor
 
-    assert found(series(pulse, seed)) == [150, 150 + size]
+    assert detected(series(pulse, seed)) == [150, 150 + size]
 
 
 @pytest.mark.parametrize("lasting", [14, 18, 24])
@@ -63,7 +63,7 @@ def test_level_that_lasts_for_a_few_points_of_a_long_series_is_found(
     def regression(values: Floats) -> None:
         values[300 : 300 + lasting] += 6.0
 
-    begin, end = found(series(regression, seed, 600))
+    begin, end = detected(series(regression, seed, 600))
     assert abs(begin - 300) <= 1
     assert abs(end - 300 - lasting) <= 1
 
@@ -74,19 +74,19 @@ def test_large_pulse_does_not_hide_a_small_step_nearby(seed: int) -> None:
         values[150:] += 6.0
         values[170:178] *= 80.0
 
-    assert found(series(both, seed)) == [150, 170, 178]
+    assert detected(series(both, seed)) == [150, 170, 178]
 
 
 @pytest.mark.parametrize("places", [[60], [60, 61], [60, 140, 230]])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_spikes_a_thousand_times_the_level_do_not_hide_a_step(seed: int, places: list[int]) -> None:
-    assert found(series(with_points(places, 1000.0), seed)) == [150]
+    assert detected(series(with_points(places, 1000.0), seed)) == [150]
 
 
 @pytest.mark.parametrize("places", [[151, 153, 156], [152, 155, 158], [144, 147, 149]])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_three_spikes_around_a_step_do_not_shift_it(seed: int, places: list[int]) -> None:
-    assert found(series(with_points(places, 10.0), seed)) == [150]
+    assert detected(series(with_points(places, 10.0), seed)) == [150]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -94,7 +94,7 @@ def test_spikes_alone_are_not_reported(seed: int) -> None:
     def spikes(values: Floats) -> None:
         values[[40, 90, 200]] *= 10.0
 
-    assert found(series(spikes, seed)) == []
+    assert detected(series(spikes, seed)) == []
 
 
 def probability_of(index: int, points: list[ChangePoint]) -> float:
@@ -121,7 +121,7 @@ def test_of_two_candidates_for_one_change_one_is_reported() -> None:
     values[150:] += 10.0
     values[153:] += 10.0
     everything = Triaged(EDivisive(min_size=1, pvalue=0.5, permutations=9), min_probability=0.0)
-    near = [place for place in found(values, everything) if 140 <= place <= 160]
+    near = [place for place in detected(values, everything) if 140 <= place <= 160]
     assert len(near) == 1
     assert near[0] in range(150, 154)
 
@@ -166,7 +166,7 @@ def test_many_series_together_equal_each_alone() -> None:
 def test_candidates_come_from_the_given_detector() -> None:
     values = series(step, 1)
     detector = Triaged(Hunter(), model=MODEL)
-    assert found(values, detector) == [150]
+    assert detected(values, detector) == [150]
     assert detector.shortest == Hunter().shortest
 
 

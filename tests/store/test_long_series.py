@@ -64,7 +64,7 @@ def course(name: str) -> Floats:
 
 def steps_in(steps: Sequence[object]) -> list[tuple[object, ...]]:
     return [
-        (s.kind.value, s.index, s.at, s.probability, s.moved_from)  # type: ignore[attr-defined]
+        (s.kind.value, s.index, s.newest, s.probability, s.moved_from)  # type: ignore[attr-defined]
         for s in steps
     ]
 
@@ -185,7 +185,7 @@ def test_replay_equals_the_detector(kind: str, history: int) -> None:
     these = models(kind)
     detector = OnlineDetector(these.first, these.confirm, budget=these.budget, history=history)
     decisions = [detector.update(value) for value in course("a").tolist()]
-    alarms = [decision.at for decision in decisions if decision.is_change]
+    alarms = [decision.newest for decision in decisions if decision.is_change]
     steps = steps_in(detector.steps) if these.confirm is not None else []
     probability = [decision.probability for decision in decisions]
     assert (alarms, steps, probability) == replayed(kind, "a", history)

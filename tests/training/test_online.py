@@ -189,7 +189,7 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
     parts = np.split(fresh.values, fresh.offsets[1:-1])
     seen = replay_many(models.online, parts, models.confirm, budget=budget)
     called = [
-        (k * LENGTH + step.at, k * LENGTH + step.index)
+        (k * LENGTH + step.newest, k * LENGTH + step.index)
         for k, look in enumerate(seen)
         for step in look.steps
         if step.kind is StepKind.CALLED

@@ -93,21 +93,15 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
     Candidates are found with `Triaged` if the history has none. Those with a verdict are included
     if `triaged`.
     """
-    import numpy as np
-
-    from barograph.candidates import Candidates
-    from barograph.detection import Triaged
     from barograph.detection.reporting import ReportingRule
     from barograph.detection.scoring import score_candidates
+    from barograph.detection.triaged import all_candidates
 
     candidates = history.candidates
     if len(candidates):
         probability = score_candidates(model, history.values, history.offsets, candidates)
     else:
-        finder = Triaged(model=model, min_probability=0.0)
-        points = finder.find_many(history.values, history.offsets)
-        candidates = Candidates.at([[point.index for point in run] for run in points])
-        probability = np.array([p.probability for run in points for p in run], dtype=np.float64)
+        candidates, probability = all_candidates(model, history.values, history.offsets)
     least = ReportingRule.of(model).min_probability
     places = history.offsets[candidates.series] + candidates.index
     rows = [

@@ -99,8 +99,9 @@ class JudgedSeries:
         score = -np.inf
         for step in change.steps:
             is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
-            if is_news and step.at > self.newest - max(self.selected, self.branch) - RECENT:
-                yield step.at, self._rate(step.index, step.at, step.score, step.probability, budget)
+            place = step.newest
+            if is_news and place > self.newest - max(self.selected, self.branch) - RECENT:
+                yield place, self._rate(step.index, place, step.score, step.probability, budget)
             score = max(score, step.score)
 
     def _rate(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from barograph.cli.selection import Selection
     from barograph.series import Series
     from barograph.store import Store
+    from barograph.store.measurement import CommitDecision
     from barograph.store.reading import StoredPoint, StoredSeries
 
 
@@ -75,17 +76,38 @@ def _judged(
     tail = reading.settled_tail(connection, number, newest.order, size)
     before = [order for order, _, _ in tail if order < first]
     since = min(before, default=first)
-    recent = [step for step in steps if since <= step.at <= last] or alarms
+    recent = [step for step in steps if since <= step.newest <= last] or alarms
     is_plain = decision.answer is Answer.QUIET and not decision.reruns
     if recent or decision.known_since or not is_plain:
         size += decision.baseline_size + COMPARED
         tail = reading.settled_tail(connection, number, newest.order, size)
+    raised_early = {step.newest for step in recent if step.newest == step.index < first}
+    earlier = [
+        reading.points_of(connection, number, first=order, last=order)
+        for order in sorted(raised_early)
+    ]
+    judged = _series_of(stored, decision, tail, recent, [*earlier, *commits])
+    return replace(judged, selected=len(commits), is_new=not before)
+
+
+def _series_of(
+    stored: StoredSeries,
+    decision: CommitDecision,
+    tail: Sequence[tuple[int, str, float]],
+    steps: Sequence[AlarmStep],
+    commits: Sequence[Sequence[StoredPoint]],
+) -> JudgedSeries:
+    """Return a series from its last commits (order, name and value), of which the newest is judged.
+
+    Args:
+        stored: The series.
+        decision: The decision on the newest commit.
+        tail: The last commits, oldest first.
+        steps: The recent steps, by orders.
+        commits: The results of commits that were judged.
+    """
     places = {order: place for place, (order, _, _) in enumerate(tail)}
     known = None if decision.known_since is None else places.get(decision.known_since.order)
-    at_once = {step.at for step in recent if step.at == step.index < first}
-    earlier = [
-        reading.points_of(connection, number, first=order, last=order) for order in sorted(at_once)
-    ]
     return JudgedSeries(
         name=str(stored.name),
         project=stored.name.project,
@@ -93,16 +115,15 @@ def _judged(
         orders=np.array(list(places), dtype=np.int64),
         commits=[commit for _, commit, _ in tail],
         values=np.array([value for _, _, value in tail]),
-        selected=len(commits),
+        selected=1,
         answer=decision.answer,
         probability=decision.probability,
         surprise=decision.surprise,
         known_since=known,
         reruns=decision.reruns,
         baseline_size=decision.baseline_size,
-        changes=changes_of(_at_places(step, places) for step in recent if step.index in places),
-        runs=_runs([*earlier, *commits], places),
-        is_new=not before,
+        changes=changes_of(_at_places(step, places) for step in steps if step.index in places),
+        runs=_runs(commits, places),
     )
 
 
@@ -115,7 +136,9 @@ def _alarm(point: StoredPoint) -> AlarmStep:
 def _at_places(step: AlarmStep, places: dict[int, int]) -> AlarmStep:
     """Return a step with positions instead of orders."""
     moved_from = None if step.moved_from is None else places.get(step.moved_from)
-    return replace(step, index=places[step.index], at=places[step.at], moved_from=moved_from)
+    return replace(
+        step, index=places[step.index], newest=places[step.newest], moved_from=moved_from
+    )
 
 
 def _runs(commits: Sequence[Sequence[StoredPoint]], places: dict[int, int]) -> dict[int, Floats]:

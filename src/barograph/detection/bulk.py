@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
-from barograph.detection.triaged import Triaged
+from barograph.detection.triaged import all_candidates
 from barograph.models import TriageModel
 from barograph.parquet import candidates_of
-from barograph.series import FINAL, Floats, Ints, Verdict
+from barograph.series import FINAL, Floats, Ints
 
 COLUMNS = ["series", "index", "order", "commit", "verdict"]
 
@@ -87,19 +87,16 @@ def _proposed(
 ) -> tuple[pa.Table, Floats]:
     """Return the candidates of `Triaged` in every series as a table, and their probabilities."""
     values = points.column("value").to_numpy()
-    by_series = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
-    series = np.repeat(np.arange(len(by_series)), [len(points) for points in by_series])
-    candidates = [candidate for points in by_series for candidate in points]
-    index = np.array([candidate.index for candidate in candidates], dtype=np.int64)
-    rows = points.select(["order", "commit"]).take(pa.array(offsets[series] + index))
+    candidates, probability = all_candidates(model, values, offsets)
+    places = offsets[candidates.series] + candidates.index
+    rows = points.select(["order", "commit"]).take(pa.array(places))
     columns = {
-        "series": pa.array(series + first, pa.int32()),
-        "index": pa.array(index, pa.int32()),
+        "series": pa.array(candidates.series + first, pa.int32()),
+        "index": pa.array(candidates.index, pa.int32()),
         "order": rows.column("order"),
         "commit": rows.column("commit"),
-        "verdict": pa.array([Verdict.NOT_TRIAGED.value] * index.size, pa.string()),
+        "verdict": pa.array(candidates.verdict.tolist(), pa.string()),
     }
-    probability = np.array([c.probability for c in candidates], dtype=np.float64)
     return pa.table(columns).select(COLUMNS), probability
 
 

@@ -30,17 +30,17 @@ class SearchMemory:
     """
 
     def __init__(self) -> None:
-        self._found: dict[bytes, list[RawChangePoint]] = {}
+        self._points: dict[bytes, list[RawChangePoint]] = {}
 
     def get(self, values: Floats) -> list[RawChangePoint] | None:
         """Return the change points of a stretch, None if it was not searched."""
-        return self._found.get(_key(values))
+        return self._points.get(_key(values))
 
     def put(self, values: Floats, points: list[RawChangePoint]) -> None:
         """Remember the change points of a stretch."""
-        if len(self._found) >= REMEMBERED:
-            self._found.clear()
-        self._found[_key(values)] = points
+        if len(self._points) >= REMEMBERED:
+            self._points.clear()
+        self._points[_key(values)] = points
 
 
 def detect_recent(
@@ -71,8 +71,8 @@ def detect_recent(
     Example:
         >>> from barograph.detection import Hunter
         >>> values = np.tile([1.0, 1.1], 60) + np.repeat([0.0, 2.0, 5.0], 40)
-        >>> [found] = detect_recent(Hunter(), values, np.array([0, 120]), recent=30)
-        >>> [point.index for point in found]
+        >>> [points] = detect_recent(Hunter(), values, np.array([0, 120]), recent=30)
+        >>> [point.index for point in points]
         [40, 80]
     """
     edges = offsets.tolist()

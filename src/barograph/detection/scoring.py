@@ -61,7 +61,7 @@ def explain_change_points(
     """
     if not any(indices):
         return [[] for _ in indices]
-    explained = iter(CandidateScorer(model, values, offsets, Candidates.at(indices)).explain())
+    explained = iter(CandidateScorer(model, values, offsets, Candidates.of(indices)).explain())
     return [[next(explained) for _ in points] for points in indices]
 
 
@@ -95,17 +95,17 @@ class CandidateScorer:
             known = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
         # The series as they are, then their filled copies.
         self._values = np.concatenate([values, values])
-        at_end = np.zeros(candidates.index.size, dtype=bool)
+        is_end = np.zeros(candidates.index.size, dtype=bool)
         for k, runs in known.items():
             if runs:
                 copy = slice(values.size + offsets[k], values.size + offsets[k + 1])
                 self._values[copy] = fill(values[offsets[k] : offsets[k + 1]], runs)
                 ends = [edge for run in runs if run.size > 1 for edge in run]
-                at_end |= (candidates.series == k) & np.isin(candidates.index, ends)
+                is_end |= (candidates.series == k) & np.isin(candidates.index, ends)
         # The ends of an excursion are scored in the series as it is, all others in the copy.
-        self._shift = np.where(at_end, 0, values.size)
+        self._shift = np.where(is_end, 0, values.size)
         self._bounds = subseries(LABEL_FREE, offsets, candidates)
-        self._alone = self._score(np.arange(at_end.size), self._bounds)
+        self._alone = self._score(np.arange(is_end.size), self._bounds)
 
     def probability(self, probable: float) -> Floats:
         """Return the probability of a real change at each candidate.

@@ -148,10 +148,10 @@ def powers(distances: Four, alpha: float) -> Four:
 
 
 @kernel
-def _lengthen(at: int, distances: Four, sums: Four, work: Floats) -> Four:
+def _lengthen(place: int, distances: Four, sums: Four, work: Floats) -> Four:
     """Add to the row of a point its distances to four ends, and the row to the right sums."""
     # Unsigned, so that the compiler need not ask whether it counts from the end.
-    t = np.uint64(at)
+    t = np.uint64(place)
     to_p = work[t, CARRY] + distances[0]
     to_q = to_p + distances[1]
     to_r = to_q + distances[2]

@@ -172,6 +172,20 @@ class Triaged(Detector):
         return Proposed(values, offsets, points, known)
 
 
+def all_candidates(model: TriageModel, values: Floats, offsets: Ints) -> tuple[Candidates, Floats]:
+    """Return all that `Triaged` proposes in many series, with the probabilities.
+
+    Args:
+        model: A model for the use `label_free`.
+        values: The values of all series, one after the other.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+    """
+    points = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
+    probability = [point.probability for run in points for point in run]
+    candidates = Candidates.of([[point.index for point in run] for run in points])
+    return candidates, np.array(probability, dtype=np.float64)
+
+
 class Proposed(NamedTuple):
     """Proposed candidates of many series.
 
@@ -189,7 +203,7 @@ class Proposed(NamedTuple):
 
     def scorer(self, model: TriageModel) -> CandidateScorer:
         """Return what scores these candidates; there must be some."""
-        table = Candidates.at([[point.index for point in points] for points in self.points])
+        table = Candidates.of([[point.index for point in points] for points in self.points])
         return CandidateScorer(model, self.values, self.offsets, table, self.excursions)
 
     def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:

@@ -252,8 +252,8 @@ class _Rows:
         by_order: dict[int, AlarmStep] = {}
         for step, state in zip(log.steps, log.states, strict=True):
             moved_from = None if step.moved_from is None else order_at(step.moved_from)
-            order, index = order_at(step.at), order_at(step.index)
-            by_order[order] = replace(step, index=index, at=order, moved_from=moved_from)
+            order, index = order_at(step.newest), order_at(step.index)
+            by_order[order] = replace(step, index=index, newest=order, moved_from=moved_from)
             change = (step.kind.value, index, moved_from, step.probability)
             standing = (state.change, state.score, state.confirmed, state.direction)
             decided = (self._changes.model, self._changes.received)

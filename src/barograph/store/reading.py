@@ -304,7 +304,7 @@ def steps_between(
     query = sa.select(*(s[name] for name in STEP), models.c.version)
     chosen = query.join(models, models.c.id == s.model).where(s.series == number)
     rows = connection.execute(chosen.where(s.order >= first, s.order <= last))
-    return {step.at: (step, model) for *fields, model in rows for step in [_step(fields)]}
+    return {step.newest: (step, model) for *fields, model in rows for step in [_step(fields)]}
 
 
 def steps_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[AlarmStep]]:

@@ -47,10 +47,10 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
         known = int(whole.known_since[end - 1])
         assert point.known_since == (None if known < 0 else known)
         since = values.size - 1 - max(0, look_back - latest.FORGOTTEN - 3)
-        recent = [step for step in log.steps if step.at >= since]
-        steps = [step for step in point.steps if step.at >= since]
-        assert [(step.kind, step.index, step.at, step.moved_from) for step in steps] == [
-            (step.kind, step.index, step.at, step.moved_from) for step in recent
+        recent = [step for step in log.steps if step.newest >= since]
+        steps = [step for step in point.steps if step.newest >= since]
+        assert [(step.kind, step.index, step.newest, step.moved_from) for step in steps] == [
+            (step.kind, step.index, step.newest, step.moved_from) for step in recent
         ]
         assert point.baseline_size == whole.baseline_size[end - 1]
     assert {point.answer for point in result} >= {Answer.CHANGE, Answer.QUIET}
@@ -64,7 +64,7 @@ def test_change_stands_until_it_is_withdrawn() -> None:
     [change] = changes_of(actual.steps)
     assert (actual.answer, actual.known_since, change.index) == (Answer.QUIET, 57, 57)
     assert change.stands
-    assert change.steps[0].at <= 59
+    assert change.steps[0].newest <= 59
     spike = values.copy()
     spike[59:] -= 20
     [actual] = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)

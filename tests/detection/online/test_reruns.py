@@ -182,7 +182,7 @@ def test_jump_after_80_gaussian_points_is_a_change_or_suspect(size: float, least
     histories = [rng.normal(100.0, 1.0, 81) for _ in range(60)]
     for k, values in enumerate(histories):
         values[80] = 100.0 + size * (-1) ** k
-    assert found(histories) >= least
+    assert share_detected(histories) >= least
 
 
 def test_doubled_newest_value_is_a_change_or_suspect() -> None:
@@ -194,10 +194,10 @@ def test_doubled_newest_value_is_a_change_or_suspect() -> None:
         values[rng.random(250) < 0.01] *= rng.uniform(1.2, 1.6)
         values[60:] *= 0.9
         histories.append(np.append(values, 2.0 * values[-30:].mean()))
-    assert found(histories) >= 0.95
+    assert share_detected(histories) >= 0.95
 
 
-def found(histories: list[Floats]) -> float:
+def share_detected(histories: list[Floats]) -> float:
     """Return the share of histories whose newest point the shipped pair does not call quiet."""
     pending = [PendingSeries(values, values.size - 1, 0) for values in histories]
     budget = Budget.released(SHIPPED.newest, SHIPPED.confirm)  # type: ignore[arg-type]

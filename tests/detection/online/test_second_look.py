@@ -39,7 +39,7 @@ def run(detector: OnlineDetector, values: Floats) -> list[Decision]:
 
 
 def kinds(detector: OnlineDetector) -> list[tuple[str, int, int]]:
-    return [(step.kind.value, step.index, step.at) for step in detector.steps]
+    return [(step.kind.value, step.index, step.newest) for step in detector.steps]
 
 
 def test_step_is_called_at_once_and_confirmed_later() -> None:
@@ -50,7 +50,7 @@ def test_step_is_called_at_once_and_confirmed_later() -> None:
     assert decisions[60].is_change
     assert kinds(detector)[:2] == [("called", 60, 60), ("confirmed", 60, 61)]
     assert [point.index for point in detector.change_points] == [60]
-    assert next(d.at for d in decisions if d.is_change) == 60
+    assert next(d.newest for d in decisions if d.is_change) == 60
 
 
 def test_spike_is_withdrawn_once_the_level_returns() -> None:
@@ -78,7 +78,7 @@ def test_policy_without_window_0_raises_later() -> None:
     values[60:] += 12.0
     sure = OnlineDetector(FIRST, SECOND, budget=Budget(BUDGET.tails, {2: 1.0, 5: 1.0}, 6.0))
     decisions = run(sure, values)
-    assert next(d.at for d in decisions if d.is_change) == 62
+    assert next(d.newest for d in decisions if d.is_change) == 62
     assert decisions[62].index == 60
     assert [point.index for point in sure.change_points] == [60]
 
@@ -98,9 +98,9 @@ def test_replay_equals_update_to_the_bit(history: int) -> None:
     batch = replay(FIRST, values, SECOND, budget=BUDGET, history=history)
     assert tuple(detector.steps) == batch.steps
     assert list(detector._memory.change_points) == batch.change_points.tolist()
-    assert [d.at for d in decisions if d.is_change] == batch.alarms.tolist()
+    assert [d.newest for d in decisions if d.is_change] == batch.alarms.tolist()
     called = [step for step in batch.steps if step.kind is StepKind.CALLED]
-    assert [step.at for step in called] == batch.alarms.tolist()
+    assert [step.newest for step in called] == batch.alarms.tolist()
     assert {step.kind for step in detector.steps} == set(StepKind)
 
 
@@ -136,7 +136,7 @@ def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[
         score = WindowScore(window, place - window, 0.5 + surprise / 100, surprise)
         alarm, taken = rule.decide(place, [score], towards(direction))
         alarms += [place] if alarm is not None else []
-        steps += [(step.kind.value, step.index, step.at) for step in taken]
+        steps += [(step.kind.value, step.index, step.newest) for step in taken]
     return alarms, steps
 
 
@@ -244,9 +244,9 @@ def test_later_decisions_name_the_known_change() -> None:
     values = quiet(100)
     values[60:] += 12.0
     decisions = run(new_detector(), values)
-    assert [d.at for d in decisions if d.answer is Answer.CHANGE] == [60]
+    assert [d.newest for d in decisions if d.answer is Answer.CHANGE] == [60]
     known = [d for d in decisions if d.known_since is not None]
-    assert [d.at for d in known] == list(range(61, 76))
+    assert [d.newest for d in known] == list(range(61, 76))
     assert {(d.index, d.known_since, d.answer) for d in known} == {(60, 60, Answer.QUIET)}
     assert all(d.probability > 0.5 for d in decisions[60:76])
 
@@ -259,7 +259,7 @@ def test_judge_reports_the_probability_of_the_known_change() -> None:
     judged = OnlineJudge(FIRST, "v", confirm=SECOND, budget=BUDGET)
     whole = judged.judge([PendingSeries(values, 0, 0)])
     assert whole.probability.tolist() == [d.probability for d in decisions]
-    assert np.flatnonzero(whole.is_change).tolist() == [d.at for d in decisions if d.is_change]
+    assert np.flatnonzero(whole.is_change).tolist() == [d.newest for d in decisions if d.is_change]
     cut = 153  # while the change is known
     first = judged.judge([PendingSeries(values[:cut], 0, 0)])
     then = judged.judge([PendingSeries(values, cut, 0, 0, first.logs[0].state)])

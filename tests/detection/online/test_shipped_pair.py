@@ -101,7 +101,7 @@ def test_exactly_one_commit_is_red_for_one_change(place: int) -> None:
     assert abs(red[0].index - place) <= 1
     assert red[0].probability > 0.2
     known = [decision for decision in decisions if decision.known_since is not None]
-    assert [decision.at for decision in known] == list(range(red[0].at + 1, place + 16))
+    assert [decision.newest for decision in known] == list(range(red[0].newest + 1, place + 16))
     assert all(decision.index == decision.known_since for decision in known)
     assert known[-1].index == place
 

@@ -62,7 +62,9 @@ def sent() -> list[Measurement]:
     ]
 
 
-def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
+def stored_decisions(
+    store: Store, name: str
+) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
     """Alarms, steps and probabilities of a series."""
     with store.read() as connection:
         number = reading.number_of(connection, series(name))
@@ -82,10 +84,10 @@ def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[
     detector = OnlineDetector(models.online, models.confirm, budget=budget())
     decisions = [detector.update(float(value)) for value in values]
     steps: list[tuple[object, ...]] = [
-        (item.kind.value, item.index, item.at, item.probability, item.moved_from)
+        (item.kind.value, item.index, item.newest, item.probability, item.moved_from)
         for item in detector.steps
     ]
-    alarms = [item.at for item in decisions if item.is_change]
+    alarms = [item.newest for item in decisions if item.is_change]
     return alarms, steps, [item.probability for item in decisions]
 
 
@@ -107,7 +109,7 @@ def test_store_equals_the_detector_for_any_batch_size(
             if size == 1 and name != "b":
                 continue
             expected = detected(values)
-            assert said(store, name) == expected
+            assert stored_decisions(store, name) == expected
             kinds |= {str(step[0]) for step in expected[1]}
             expected_steps += len(expected[1])
         assert len(steps) == expected_steps
@@ -124,7 +126,7 @@ def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) 
             for batch in batches(points, 60):
                 store.ingest(batch, "ci")
         for name, values in histories_by_name().items():
-            assert said(store, name) == detected(values)
+            assert stored_decisions(store, name) == detected(values)
         again = store.ingest(sent(), "ci")
         assert again.counts["duplicate"] == len(sent())
         steps = [step for point in again.points for step in point.steps]
@@ -146,7 +148,7 @@ def test_restart_between_any_two_points_changes_nothing(new_url: Callable[[], st
             store.ingest(points[index : index + 1], "ci")
     with Store(url, judge()) as store:
         store.ingest(points[first + 15 :], "ci")
-        assert said(store, "a") == expected
+        assert stored_decisions(store, "a") == expected
 
 
 def test_bounded_history_gives_the_same_store_for_any_batch(

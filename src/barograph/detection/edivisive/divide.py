@@ -83,7 +83,7 @@ CENTRED, TOTALS, EARLIER, TREE, PAIRS, INVERSE = range(6)
 RANKS, COUNTS = range(2)
 
 
-class Workspace(NamedTuple):
+class DivisionSpace(NamedTuple):
     """Arrays that the kernels write to; few, because each call passes them all."""
 
     numbers: Floats
@@ -91,11 +91,13 @@ class Workspace(NamedTuple):
     lanes: Lanes
 
 
-def workspace(size: int) -> Workspace:
+def workspace(size: int) -> DivisionSpace:
     """Allocate the working space for a series of this many points."""
     numbers = np.empty((6, size + 1))
     numbers[INVERSE] = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
-    return Workspace(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, factor_table()))
+    return DivisionSpace(
+        numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, factor_table())
+    )
 
 
 @kernel
@@ -103,7 +105,7 @@ def divide(
     values: Floats,
     order: Ints,
     rules: Rules,
-    workspace: Workspace,
+    workspace: DivisionSpace,
     points: Ints,
     statistics: Floats,
 ) -> int:
@@ -155,7 +157,7 @@ def _permute(
     ends: Ints,
     energy: float,
     rules: Rules,
-    workspace: Workspace,
+    workspace: DivisionSpace,
     state: State,
 ) -> int:
     """Count the permutations, inside every part, whose best division is at least as good.
@@ -196,7 +198,7 @@ def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
 
 
 @kernel
-def _best(start: int, end: int, rules: Rules, workspace: Workspace) -> tuple[int, float]:
+def _best(start: int, end: int, rules: Rules, workspace: DivisionSpace) -> tuple[int, float]:
     """Return the best division of a part and its statistic, -1 if the part is too short."""
     if end - start < 2 * rules.least:
         return start, -1.0

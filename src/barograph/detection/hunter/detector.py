@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,6 +19,17 @@ SHORTEST = 3
 Test = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
+
+
+class HunterLimits(NamedTuple):
+    """Window, first and final p-value, magnitude, and whether parity and ranks are wanted."""
+
+    window: int
+    first: float
+    final: float
+    magnitude: float
+    parity: bool
+    by_ranks: bool
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ class Hunter(Detector):
         total = hunt(
             values,
             offsets,
-            *self.limits,
+            self.limits,
             min(self.window, longest),
             factor_table(),
             counts,
@@ -98,13 +109,13 @@ class Hunter(Detector):
         return [list(islice(points_of_all, count)) for count in counts.tolist()]
 
     @property
-    def limits(self) -> tuple[int, float, float, float, bool, bool]:
-        """Window, first and final p-value, magnitude, and whether parity and ranks are wanted."""
+    def limits(self) -> HunterLimits:
+        """The parameters as the kernel needs them."""
         first, final = generous(self.pvalue), self.pvalue
         if not self.weak:
             first, final = self.pvalue, math.inf
-        by_ranks = self.test == "mann_whitney"
-        return self.window, first, final, self.min_magnitude, self.parity, by_ranks
+        magnitude, by_ranks = float(self.min_magnitude), self.test == "mann_whitney"
+        return HunterLimits(self.window, first, final, magnitude, self.parity, by_ranks)
 
 
 def generous(pvalue: float) -> float:
@@ -118,12 +129,7 @@ def generous(pvalue: float) -> float:
 def hunt(
     values: Floats,
     offsets: Ints,
-    window: int,
-    first: float,
-    final: float,
-    magnitude: float,
-    parity: bool,
-    by_ranks: bool,
+    limits: HunterLimits,
     longest: int,
     table: Floats,
     counts: Ints,
@@ -134,6 +140,7 @@ def hunt(
     """Find and merge the points of each series; return the number of all points."""
     total = 0
     space = workspace(longest, table)
+    window, first, final, magnitude, parity, by_ranks = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:

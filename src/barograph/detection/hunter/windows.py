@@ -18,7 +18,7 @@ from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, dista
 from barograph.series import Floats, Ints
 
 
-class Workspace(NamedTuple):
+class WindowSpace(NamedTuple):
     """Working space for windows of one length: for each point the part it starts, and sums."""
 
     ends: Ints
@@ -32,12 +32,12 @@ class Workspace(NamedTuple):
 
 
 @kernel
-def workspace(size: int, table: Floats) -> Workspace:
+def workspace(size: int, table: Floats) -> WindowSpace:
     """Allocate the working space for windows of up to `size` points."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
     energies, reached, earlier = np.empty(size), np.empty(size), np.empty(size)
     columns, scratch = np.empty(size), np.empty(size)
-    return Workspace(ends, taus, energies, reached, earlier, columns, scratch, lanes(size, table))
+    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, lanes(size, table))
 
 
 @kernel
@@ -74,7 +74,7 @@ def weak_points(
     pvalue: float,
     exact: bool,
     by_ranks: bool,
-    workspace: Workspace,
+    workspace: WindowSpace,
     points: Ints,
     statistics: Floats,
 ) -> int:
@@ -100,7 +100,7 @@ def _divide(
     pvalue: float,
     exact: bool,
     by_ranks: bool,
-    workspace: Workspace,
+    workspace: WindowSpace,
     points: Ints,
     statistics: Floats,
 ) -> int:
@@ -138,7 +138,7 @@ def _divide(
 
 
 @kernel
-def _propose(window: Floats, start: int, end: int, workspace: Workspace) -> tuple[int, float]:
+def _propose(window: Floats, start: int, end: int, workspace: WindowSpace) -> tuple[int, float]:
     """Return the best division of a part and its energy, or -1 if it is too short.
 
     `earlier` holds the distances from each point back to the start of the window; the distances to

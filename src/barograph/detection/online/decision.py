@@ -49,7 +49,7 @@ class AlarmStep:
     Attributes:
         kind: What happened.
         index: The change point; after `moved`, its new place.
-        at: The newest point when it happened.
+        newest: The newest point when it happened.
         probability: The probability of the change at that time.
         moved_from: The former place of a change point that was moved, or the change point that a
             `called` one replaces.
@@ -58,7 +58,7 @@ class AlarmStep:
 
     kind: StepKind
     index: int
-    at: int
+    newest: int
     probability: float
     moved_from: int | None = None
     score: float = field(default=math.inf, compare=False, repr=False)
@@ -87,7 +87,7 @@ class Decision:
     Attributes:
         index: The point that the decision is about: where a change begins if an alarm is raised
             now, `known_since` if a change is known, else the newest point.
-        at: The newest point.
+        newest: The newest point.
         probability: The probability of a change at `index`; for a known change, at its last step.
         answer: `change` if an alarm is raised now, `suspect` if a rerun of the newest commit is
             needed to tell.
@@ -100,7 +100,7 @@ class Decision:
     """
 
     index: int
-    at: int
+    newest: int
     probability: float
     answer: Answer = Answer.QUIET
     known_since: int | None = None

@@ -65,7 +65,7 @@ class OnlineDetector:
     Example:
         >>> detector = OnlineDetector()
         >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 4
-        >>> alarms = [d.at for d in detector.update_many(values) if d.is_change]
+        >>> alarms = [d.newest for d in detector.update_many(values) if d.is_change]
         >>> [point.index for point in detector.change_points]
         [60]
     """
@@ -280,21 +280,21 @@ class OnlineDetector:
 
     def _decide(self, settled: Settled) -> Decision:
         """Decide on the newest value, given what the runs of its commit amount to."""
-        at = self._window.count - 1
+        place = self._window.count - 1
         rows: Rows = {}
         departed = self._departure()
         surprise = 0.0 if departed is None else departed.surprise
         has_reruns, way = len(self._runs) > 1, self._window.way
         newest = NewestResult(surprise, has_reruns, settled.is_step, settled.is_clear, way)
         score, rise = partial(self._score, rows), self._window.direction
-        answer, alarm, steps, scores = self._rule.advance(at, self._first, score, rise, newest)
-        known = self._rule.state_at(at)
+        answer, alarm, steps, scores = self._rule.advance(place, self._first, score, rise, newest)
+        known = self._rule.state_at(place)
         since: int | None = None
         if steps:
             reason = self._memory.reason
             if known is not None and known.change is not None:
-                row = rows.get((at - known.change, known.change))
-                reason = reason if row is None else (at - known.change, row)
+                row = rows.get((place - known.change, known.change))
+                reason = reason if row is None else (place - known.change, row)
             self._memory = self._memory.after(steps, self._rule.state, reason)
         if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             index, probability = known.change, known.probability
@@ -304,9 +304,9 @@ class OnlineDetector:
             window, index, probability, *_ = alarm or scores[0]
             explain = self._explain((window, rows[window, index]))
         else:
-            index, probability, explain = at, 0.0, list
+            index, probability, explain = place, 0.0, list
         return Decision(
-            *(index, at, probability, answer, since, departed),
+            *(index, place, probability, answer, since, departed),
             reruns=settled.advised if has_reruns or answer is Answer.SUSPECT else 0,
             steps=tuple(steps),
             explain=explain,

@@ -131,7 +131,7 @@ def judge_latest(
         end = 0
         for k, series, log in zip(todo, pending, batch.logs, strict=True):
             end += series.values.size - series.first
-            if not series.first or all(at >= series.first + FORGOTTEN for at in log.alarms):
+            if not series.first or all(place >= series.first + FORGOTTEN for place in log.alarms):
                 decisions[k] = _decision(settled[k], batch, end - 1, log)
         todo = [k for k in todo if k not in decisions]
         reach *= 4

@@ -61,7 +61,7 @@ class Memory:
         return {
             "alarm": None if self.alarm is None else self.alarm._asdict(),
             "change_points": list(self.change_points.items()),
-            "steps": [[s.kind, s.index, s.at, s.probability, s.moved_from] for s in self.steps],
+            "steps": [[s.kind, s.index, s.newest, s.probability, s.moved_from] for s in self.steps],
             "reason": reason,
         }
 
@@ -158,9 +158,11 @@ def _change_points(pairs: Sequence[Sequence[Any]]) -> dict[int, float]:
     return probabilities
 
 
-def _step(kind: str, index: int, at: int, probability: float, moved_from: int | None) -> AlarmStep:
+def _step(
+    kind: str, index: int, newest: int, probability: float, moved_from: int | None
+) -> AlarmStep:
     before = None if moved_from is None else int(moved_from)
-    return AlarmStep(StepKind(kind), int(index), int(at), float(probability), before)
+    return AlarmStep(StepKind(kind), int(index), int(newest), float(probability), before)
 
 
 def budget_version(budget: Budget | None) -> str | None:

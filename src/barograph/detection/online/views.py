@@ -24,14 +24,14 @@ BEFORE = 10
 T = TypeVar("T", int, Ints)
 
 
-def kept_from(at: T, history: int) -> T:
-    """Return the first value that is kept when point `at` arrives.
+def kept_from(place: T, history: int) -> T:
+    """Return the first value that is kept when the point at a place arrives.
 
     Half of the history is dropped whenever it is full: this costs little per point, and what is
     kept does not depend on how the values were split into batches.
     """
     half = history // 2
-    block: T = (at // half - 1) * half
+    block: T = (place // half - 1) * half
     return block * (block > 0)
 
 
