@@ -99,12 +99,11 @@ def read(
     return history
 
 
-def as_values(values: Any, name: str = "values") -> Floats:
+def as_values(values: Any) -> Floats:
     """Return the values of one series as an array.
 
     Args:
         values: A list, an array, a Series, or a data frame with a column `value`.
-        name: What error messages call the values.
 
     Raises:
         DataError: The values are empty, or not one-dimensional, or one is not a number; a data
@@ -112,10 +111,11 @@ def as_values(values: Any, name: str = "values") -> Floats:
             series.
     """
     if isinstance(values, History):
-        raise DataError(f"{name} is a history of {len(values)} series; pass one, such as {name}[0]")
+        raise DataError(f"values is a history of {len(values)} series; pass one, such as values[0]")
+    name = "values"
     columns = column_names(values) if getattr(values, "ndim", 2) == 2 else None
     if columns is not None:
-        values, name = _value_column(values, columns, name), f"{name}[{VALUE!r}]"
+        values, name = _value_column(values, columns), f"values[{VALUE!r}]"
     if isinstance(values, np.ma.MaskedArray):  # asarray would show what is masked
         values = np.ma.filled(values.astype(np.float64), np.nan)
     numbers = as_floats(values, name)
@@ -124,24 +124,24 @@ def as_values(values: Any, name: str = "values") -> Floats:
     return numbers
 
 
-def _value_column(frame: Any, columns: list[str], name: str) -> npt.ArrayLike:
+def _value_column(frame: Any, columns: list[str]) -> npt.ArrayLike:
     """Return the column `value` of a data frame that holds one series in order."""
     if VALUE not in columns:
-        raise DataError(f"{name} has no column {VALUE!r}; its columns are {columns}")
+        raise DataError(f"values has no column {VALUE!r}; its columns are {columns}")
     naming = [c for c in columns if c in (*LABELS, "args") or str(c).startswith("args.")]
     several = [column for column in naming if len({str(cell) for cell in frame[column]}) > 1]
     if several:
         raise DataError(
-            f"{name} holds several series, by the columns {several}; read them with "
+            f"values holds several series, by the columns {several}; read them with "
             "History.from_frame, or pass one"
         )
     if ORDER in columns:
-        orders = as_floats(frame[ORDER], f"{name}[{ORDER!r}]")
+        orders = as_floats(frame[ORDER], f"values[{ORDER!r}]")
         falls = (orders[1:] <= orders[:-1]).nonzero()[0]
         if falls.size:
             row = int(falls[0]) + 1
             raise DataError(
-                f"{name}[{ORDER!r}] must rise from row to row, but is {orders[row]:g} after "
+                f"values[{ORDER!r}] must rise from row to row, but is {orders[row]:g} after "
                 f"{orders[row - 1]:g} at row {row}; sort the rows, or use History.from_frame"
             )
     column: npt.ArrayLike = frame[VALUE]

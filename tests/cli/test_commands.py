@@ -13,11 +13,11 @@ from barograph.detection.online import budget
 
 
 def results(
-    folder: Path, shift: float, *, direction: int = -1, length: int = 60, at: int = 57
+    folder: Path, shift: float, *, direction: int = -1, length: int = 60, first: int = 57
 ) -> Path:
-    """Write one flat file with a series that shifts at a point."""
+    """Write one flat file with a series that shifts at its point `first`."""
     values = 100 + np.random.default_rng(3).standard_normal(length)
-    values[at:] += shift
+    values[first:] += shift
     path = folder / "results.csv"
     rows = [
         f"db,query,{order},c{order},{direction},{v!r}" for order, v in enumerate(values.tolist())

@@ -85,7 +85,7 @@ def test_change_that_moved_beyond_its_first_alarm_is_seen_where_it_begins(
 
 
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
-    assert code("gate", str(results(tmp_path, 20, at=30)), *GATE) == 0
+    assert code("gate", str(results(tmp_path, 20, first=30)), *GATE) == 0
     assert code("gate", str(results(tmp_path, 20)), *GATE, "--min-change", "50") == 0
 
 
@@ -115,9 +115,9 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
 def test_gate_exits_3_without_enough_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    left, report = gate_json(capsys, str(results(tmp_path, 0, length=5, at=5)))
+    left, report = gate_json(capsys, str(results(tmp_path, 0, length=5, first=5)))
     assert (left, report["too_short"], report["series"]) == (3, ["db/query/-"], [])
-    left, _ = gate_json(capsys, str(results(tmp_path, 0, length=6, at=6)))
+    left, _ = gate_json(capsys, str(results(tmp_path, 0, length=6, first=6)))
     assert left == 0
 
 
@@ -260,7 +260,7 @@ def test_aggregate_is_refused_where_no_table_is_read(
 def test_probability_of_a_triaged_change_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = str(results(tmp_path, 20, at=50))
+    path = str(results(tmp_path, 20, first=50))
     left, report = gate_json(capsys, path, "--detector", "triaged", "--newest", "10")
     assert left == 2
     assert report["regressions"][0]["probability"] > 0.5

@@ -8,7 +8,7 @@ from tests.cli.test_commands import code, results
 
 
 def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = results(tmp_path, 20, at=30)
+    path = results(tmp_path, 20, first=30)
     assert (
         code("report", str(path), "--out", str(tmp_path / "a" / "page.html"), "--title", "X") == 0
     )
@@ -22,7 +22,7 @@ def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_report_to_the_standard_output_names_what_was_searched_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = results(tmp_path, 20, at=30)
+    path = results(tmp_path, 20, first=30)
     options = ("--detector", "hunter", "--last", "40", "--min-change", "5")
     assert code("report", str(path), *options, "--out", "-") == 0
     page = capsys.readouterr().out

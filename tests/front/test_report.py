@@ -30,9 +30,9 @@ VOID = {"meta", "input", "br", "link"}
 START = 1_767_225_600_000
 
 
-def step(size: int, at: int, by: float) -> Floats:
+def step(size: int, first: int, by: float) -> Floats:
     values = RNG.normal(100.0, 1.0, size)
-    values[at:] += by
+    values[first:] += by
     return values
 
 
@@ -50,18 +50,23 @@ def one_series(
     )
 
 
-def change(number: int, series: Series, at: int, probability: float | None = 0.9) -> ReportedChange:
+def change(
+    number: int, series: Series, index: int, probability: float | None = 0.9
+) -> ReportedChange:
     point = ChangePoint(
-        at,
+        index,
         1.0,
         None,
-        Region.of(series.values[:at]),
-        Region.of(series.values[at:]),
+        Region.of(series.values[:index]),
+        Region.of(series.values[index:]),
         probability=probability,
     )
     reasons = [ReasonText("The level rose.", 0.3), ReasonText("It held for 2 points.", -0.1)]
-    known = series.commits[at], int((series.times if series.times is not None else [0] * 99)[at])
-    return ReportedChange(number, point, series.direction, at, *known, reasons=reasons)
+    known = (
+        series.commits[index],
+        int((series.times if series.times is not None else [0] * 99)[index]),
+    )
+    return ReportedChange(number, point, series.direction, index, *known, reasons=reasons)
 
 
 def findings(names: list[str], size: int = 60) -> Findings:

@@ -118,8 +118,7 @@ def configure(
         ConfigError: The configuration cannot be used.
     """
     config = load_config(group.list_commands(context), context.params.get("config"))
-    if INPUT in config.commands:
-        reader = group.get_command(context, READER)
+    if INPUT in config.commands and (reader := group.get_command(context, READER)):
         _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
     context.obj = config
     context.default_map = {name: option_defaults(config, command, name)}
@@ -144,7 +143,7 @@ def option_defaults(config: Config, command: click.Command, name: str) -> dict[s
     defaults = {}
     for key, (table, value) in values.items():
         parameter = parameters[key]
-        argument = _as_given(parameter, value)
+        argument = _as_argument(parameter, value)
         try:
             parameter.type_cast_value(click.Context(command), argument)
         except (click.BadParameter, TypeError, ValueError) as error:
@@ -176,7 +175,7 @@ def _refuse_unknown(
             raise ConfigError(f"{config.path}: [{table}] has no {key!r}; allowed: {shown}")
 
 
-def _as_given(parameter: click.Parameter, value: Any) -> Any:
+def _as_argument(parameter: click.Parameter, value: Any) -> Any:
     """Return a value as click expects it: a list for several values, `a=b` for a table."""
     if isinstance(value, Mapping):
         return [f"{key}={inner}" for key, inner in value.items()]

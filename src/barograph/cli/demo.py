@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 CHANGES = "demo.json"
 WHO = "demo"
-PEOPLE = ("Mira Jansen", "Wen Li", "Tom Okafor")  # nobody of these names was asked
+PEOPLE = ("Mira Jansen", "Wen Li", "Tom Okafor")  # invented
 HOUR = 3_600_000
 DAY = 24 * HOUR
 OPEN = 6 * DAY  # everything younger is still open ...

@@ -40,7 +40,7 @@ WITH_PVALUE = ("hunter", "edivisive", "tau_kappa", "gesd")
 QUADRATIC = ("triaged", "edivisive")  # in time, interpreted, with their defaults
 SLOW = (*QUADRATIC, "tau_kappa")
 SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
-OWN_OPTIONS = ("model", "min_probability")  # parameters that only an option of their own sets
+OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
 # What people should know before they trust a method, unless they set the parameter themselves.
 CAVEATS = {
     "stepfit": (
@@ -216,11 +216,9 @@ detector_options = grouped(
 )
 
 
-def make_detector(
-    name: str, model: Path | None = None, min_probability: float | None = None
-) -> Detector:
+def make_detector(name: str, min_probability: float | None = None) -> Detector:
     """Return a detector with its default parameters; see `DetectorChoice`."""
-    return DetectorChoice(name, {}, model, min_probability).make()
+    return DetectorChoice(name, min_probability=min_probability).make()
 
 
 def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:
@@ -235,7 +233,7 @@ def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:
     Raises:
         click.BadParameter: There is no such parameter, or the text is not of its type.
     """
-    known = [entry.name for entry in fields(kind) if entry.name not in OWN_OPTIONS]
+    known = [entry.name for entry in fields(kind) if entry.name not in OPTION_PARAMETERS]
     if parameter not in known:
         hint = f"--{parameter.replace('_', '-')}" if parameter in SHORTCUTS else "--detector-option"
         message = f"{name} has no parameter {parameter!r}; allowed are {', '.join(known)}"

@@ -208,12 +208,12 @@ def detected(history: History, selection: Selection, detector: Detector) -> Iter
         fresh = [point for point in points[number] if point.index > last - count]
         for point in fresh:
             change = percent(point.before.mean, point.after.mean)
-            yield _found(series, point.index, runs, "change", point.probability, change)
+            yield _answer(series, point.index, runs, "change", point.probability, change)
         if not fresh:
-            yield _found(series, last, runs, "quiet", None)
+            yield _answer(series, last, runs, "quiet", None)
 
 
-def _found(
+def _answer(
     series: Series,
     place: int,
     runs: Sequence[int],

@@ -60,20 +60,17 @@ class Inputs:
         """The locations, for messages."""
         return ", ".join(self.locations)
 
-    def read(self, *, needs_history: bool = True) -> History:
+    def read(self) -> History:
         """Read all files, and print the notes on stderr.
 
-        The results of a branch that is judged come after those of the base branch; `load` tells
+        The results of a branch that is judged come after those of the base branch; `load` returns
         how many they are.
-
-        Args:
-            needs_history: Refuse files that hold a single run.
 
         Raises:
             DataError: A file cannot be read.
-            NotEnoughDataError: The files hold a single run, but a history is needed.
+            NotEnoughDataError: The files hold a single run.
         """
-        return self.load(needs_history=needs_history).history
+        return self.load().history
 
     def load(self, *, needs_history: bool = True) -> FilesRead:
         """Read all files as `read`, and return what else is known about them.
@@ -114,7 +111,7 @@ class Inputs:
         return files.history
 
     @contextmanager
-    def tables(self, *, needs_history: bool = True) -> Iterator[str]:
+    def tables(self) -> Iterator[str]:
         """Yield a folder with the three Parquet tables of the history.
 
         A folder that has them is used in place.
@@ -122,7 +119,7 @@ class Inputs:
         if self.is_tables:
             yield str(Path(self.locations[0]).resolve())
             return
-        history = self.read(needs_history=needs_history)
+        history = self.read()
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder_name:
             history.write(folder_name)
             yield folder_name

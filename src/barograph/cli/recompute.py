@@ -51,7 +51,7 @@ def command(
     from barograph.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
-    method = make_detector(detector, min_probability=min_probability)
+    method = make_detector(detector, min_probability)
     refresher = CandidateRefresher(
         method, DETECTORS[detector], scorer, workers=workers or worker_count()
     )

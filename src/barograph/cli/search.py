@@ -47,6 +47,13 @@ class ChangeSearch:
     min_change: float = 0.0
     false_discoveries: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse to control false discoveries of a method without p-values."""
+        if self.false_discoveries is not None and self.choice.name not in WITH_PVALUE:
+            known = ", ".join(WITH_PVALUE)
+            message = f"{self.choice.name} has no p-value to control; allowed are {known}"
+            raise click.BadParameter(message, param_hint="--false-discoveries")
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -61,23 +68,9 @@ class SearchResult:
     discoveries: Discoveries | None = None
 
 
-def _search(
-    choice: DetectorChoice,
-    since: str | None,
-    last: int | None,
-    min_change: float,
-    false_discoveries: float | None,
-) -> ChangeSearch:
-    if false_discoveries is not None and choice.name not in WITH_PVALUE:
-        known = ", ".join(WITH_PVALUE)
-        message = f"{choice.name} has no p-value to control; allowed are {known}"
-        raise click.BadParameter(message, param_hint="--false-discoveries")
-    return ChangeSearch(choice, since, last, min_change, false_discoveries)
-
-
 search_options = grouped(
     "search",
-    _search,
+    ChangeSearch,
     click.option(
         "--since",
         metavar="DATE|COMMIT",

@@ -108,9 +108,9 @@ def _newest(series: Sequence[Series], newest: int) -> list[int]:
                 orders[key] = max(orders.get(key, int(entry.orders[k])), int(entry.orders[k]))
         last = set(sorted(orders, key=orders.__getitem__)[-newest:])
         trailing = [_trailing(series[number], last) for number in numbers]
-        at_newest = [_key(series[number], -1) for number in numbers]
+        newest_keys = [_key(series[number], -1) for number in numbers]
         key = max(last, key=orders.__getitem__)
-        if isinstance(key, int) and 2 * at_newest.count(key) < len(numbers):
+        if isinstance(key, int) and 2 * newest_keys.count(key) < len(numbers):
             trailing = [min(newest, len(series[number])) for number in numbers]
         for number, count in zip(numbers, trailing, strict=True):
             counts[number] = count

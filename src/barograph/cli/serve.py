@@ -7,6 +7,7 @@ import logging
 import math
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from barograph.cli.options import (
     DEFAULT_MODE,
     STORE_MODE,
     SecondLook,
+    grouped,
     make_folder,
     model_option,
     second_look_options,
@@ -32,11 +34,78 @@ from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
+    from barograph.service import ModelWatch, RetrainingConfig, Settings, WorkerConfig
     from barograph.store import Store
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 BURST = 10  # seconds of the rate that may come at once
 LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may use the service besides this machine, and how much.
+
+    Args:
+        trusted_proxy: Addresses of proxies.
+        allowed_host: Names by which others reach the service.
+        session_hours: How long a person stays signed in.
+        rate: Requests per second of one token or address.
+    """
+
+    trusted_proxy: tuple[str, ...]
+    allowed_host: tuple[str, ...]
+    session_hours: float
+    rate: float
+
+    def settings(self, host: str) -> Settings:
+        """Return the settings of a service that listens on a host."""
+        from barograph.service import Settings
+        from barograph.service.auth import is_loopback
+
+        return Settings(
+            local=is_loopback(host),
+            session_hours=self.session_hours,
+            allowed_hosts=frozenset(name.lower() for name in (host, *self.allowed_host)),
+            trusted_proxies=frozenset(self.trusted_proxy),
+            rate=self.rate,
+            burst=math.ceil(BURST * self.rate),
+        )
+
+
+access_options = grouped(
+    "access",
+    Access,
+    click.option(
+        "--trusted-proxy",
+        multiple=True,
+        metavar="ADDRESS",
+        callback=lambda _context, _option, texts: tuple(map(_ip_address, texts)),
+        help="IP address of a proxy that may have any number of connections, and whose "
+        "X-Forwarded-For and X-Forwarded-Proto are believed. Repeatable.",
+    ),
+    click.option(
+        "--allowed-host",
+        multiple=True,
+        metavar="NAME",
+        help="Name by which others reach the service, such as that of a proxy. Repeatable.",
+    ),
+    click.option(
+        "--session-hours",
+        type=click.FloatRange(0, 8760, min_open=True),
+        default=12.0,
+        show_default=True,
+        help="How long a person stays signed in to the pages.",
+    ),
+    click.option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        default=200.0,
+        show_default=True,
+        help="Requests per second that one token, or one address without a token, may send in the "
+        "long run; ten times as many at once.",
+    ),
+)
 
 
 @click.command(epilog="Example: barograph serve --port 8000 --store results.db")
@@ -68,35 +137,7 @@ LEVELS = ("debug", "info", "warning", "error")
 @second_look_options(on=True)
 @model_option("label_free", "--label-free", does="scores candidates")
 @detector_option("Detector that recomputes change points when a series gets new data.")
-@click.option(
-    "--trusted-proxy",
-    multiple=True,
-    metavar="ADDRESS",
-    callback=lambda _context, _option, given: tuple(map(_ip_address, given)),
-    help="IP address of a proxy that may have any number of connections, and whose X-Forwarded-For "
-    "and X-Forwarded-Proto are believed. Repeatable.",
-)
-@click.option(
-    "--allowed-host",
-    multiple=True,
-    metavar="NAME",
-    help="Name by which others reach the service, such as that of a proxy. Repeatable.",
-)
-@click.option(
-    "--session-hours",
-    type=click.FloatRange(0, 8760, min_open=True),
-    default=12.0,
-    show_default=True,
-    help="How long a person stays signed in to the pages.",
-)
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    default=200.0,
-    show_default=True,
-    help="Requests per second that one token, or one address without a token, may send in the long "
-    "run; ten times as many at once.",
-)
+@access_options
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -116,10 +157,7 @@ def command(
     second_look: SecondLook,
     label_free: Path,
     detector: str,
-    trusted_proxy: tuple[str, ...],
-    allowed_host: tuple[str, ...],
-    session_hours: float,
-    rate: float,
+    access: Access,
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -130,25 +168,40 @@ def command(
     from barograph.extras import needed
 
     if demo:
+        _refuse_with_demo(context)
         # Short histories need no compiled kernels, and compiling would keep charts and reasons
         # waiting for half a minute after an installation.
         interpret_small(0)
     with needed("the service", "service"):
-        from barograph.service import (
-            BackgroundWorker,
-            ModelWatch,
-            Retraining,
-            RetrainingConfig,
-            Settings,
-            WorkerConfig,
-            create_app,
-        )
-        from barograph.service.auth import is_loopback
-        from barograph.service.server import address, make_server, run_server
-        from barograph.service.settings import ConnectionLimits
+        from barograph.service import ModelWatch, RetrainingConfig, WorkerConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
     from barograph.store import Store
 
+    _prepare_process(log_level)
+    params = partial(read_params, None, None, None)  # called in the process that learns
+    method, name = make_detector(detector), DETECTORS[detector]
+    with ExitStack() as stack:
+        if demo:
+            folder = stack.enter_context(demo_folder())
+            url, params = str(folder / "demo.db"), partial(demo_params)
+            model, label_free = (folder / "release" / path.name for path in (model, label_free))
+        watch = ModelWatch(model, second_look())
+        make_folder(url)
+        store = stack.enter_context(Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)))
+        settings = access.settings(host)
+        _check_tokens(store, host, local=settings.local)
+        _set_patterns(store)
+        worker = WorkerConfig(url, method, name, label_free, cluster_settings=configured_settings())
+        if demo:
+            fill(store, method, name)
+        retraining = RetrainingConfig(url, label_free.parent, params)
+        _listen(host, port, store, watch, settings, worker, retraining)
+    if watch.failure is not None:
+        raise watch.failure
+
+
+def _prepare_process(log_level: str) -> None:
+    """Set up the log, and how threads share the interpreter."""
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -157,53 +210,41 @@ def command(
     # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
     # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
     sys.setswitchinterval(0.0005)
-    params = partial(read_params, None, None, None)  # called in the process that learns
-    with ExitStack() as stack:
-        if demo:
-            _refuse_with_demo(context)
-            folder = stack.enter_context(demo_folder())
-            url, params = str(folder / "demo.db"), partial(demo_params)
-            model, label_free = (folder / "release" / path.name for path in (model, label_free))
-        watch = ModelWatch(model, second_look())
-        make_folder(url)
-        store = stack.enter_context(Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)))
-        local = is_loopback(host)
-        _check_tokens(store, host, local=local)
-        _set_patterns(store)
-        config = WorkerConfig(
-            *(url, make_detector(detector), DETECTORS[detector], label_free),
-            cluster_settings=configured_settings(),
-        )
-        worker = BackgroundWorker(config)
 
-        def stop() -> None:
-            server.should_exit = True
 
-        names = {name.lower() for name in (host, *allowed_host)}
-        settings = Settings(
-            local=local,
-            session_hours=session_hours,
-            allowed_hosts=frozenset(names),
-            trusted_proxies=frozenset(trusted_proxy),
-            rate=rate,
-            burst=math.ceil(BURST * rate),
-        )
-        if demo:
-            fill(store, make_detector(detector), DETECTORS[detector])
-        retraining = Retraining(store, RetrainingConfig(url, label_free.parent, params))
-        app = create_app(store, watch, settings, worker, stop, retraining)
-        limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
-        kept = "a database" if "://" in url else url  # a URL may hold a password
+def _listen(
+    host: str,
+    port: int,
+    store: Store,
+    watch: ModelWatch,
+    settings: Settings,
+    worker: WorkerConfig,
+    retraining: RetrainingConfig,
+) -> None:
+    """Serve a store until the process is asked to end.
 
-        def listening(place: str) -> None:
-            ready = "/ready answers 200 once the model is loaded"
-            click.echo(f"serving {place} from {kept}; {ready}", err=True)
+    Raises:
+        ConfigError: The address is not free.
+    """
+    from barograph.service import BackgroundWorker, Retraining, create_app
+    from barograph.service.server import address, make_server, run_server
+    from barograph.service.settings import ConnectionLimits
 
-        server = make_server(app, host, port, limits, listening)
-        if not run_server(server):
-            raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
-    if watch.failure is not None:
-        raise watch.failure
+    def stop() -> None:
+        server.should_exit = True
+
+    kept = "a database" if "://" in worker.url else worker.url  # a URL may hold a password
+
+    def listening(place: str) -> None:
+        ready = "/ready answers 200 once the model is loaded"
+        click.echo(f"serving {place} from {kept}; {ready}", err=True)
+
+    refresh = BackgroundWorker(worker)
+    app = create_app(store, watch, settings, refresh, stop, Retraining(store, retraining))
+    limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
+    server = make_server(app, host, port, limits, listening)
+    if not run_server(server):
+        raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
 
 
 def _refuse_with_demo(context: click.Context) -> None:

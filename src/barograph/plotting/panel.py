@@ -13,7 +13,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Ints
-from barograph.wording import number, typeset
+from barograph.wording import number, plural, typeset
 
 TITLE, LANE, GAP = 36.0, 27.0, 8.0  # points above the axes: the title, a lane of labels, a gap
 LANES = 2
@@ -79,8 +79,8 @@ class Panel:
         """How many results and changes there are, and what the picture does not show."""
         size, count = self.values.size, len(self.change_points)
         parts = [
-            f"{size:,} result{'s' * (size != 1)}",
-            f"{count or 'no'} change{'s' * (count != 1)}",
+            plural(size, "result"),
+            plural(count, "change") if count else "no changes",
         ]
         if self.direction:
             parts.append(self.direction.name.lower().replace("_", " "))
