@@ -85,7 +85,7 @@ def retrain(models: Models) -> None:
         retraining.retrain(history, params, FOLDERS)
 
 
-def killed_at(step: int, act: Callable[[Models], None], models: Models) -> bool:
+def killed_in(step: int, act: Callable[[Models], None], models: Models) -> bool:
     """Run in a process that kills itself before its rename or removal number `step`.
 
     Removals of temporary files do not count: earlier kills leave some.
@@ -137,12 +137,12 @@ def test_killed_release_leaves_one_set_of_models(
     number = 1
     for step in steps:
         former, number = number, 3 - number
-        assert killed_at(step, act, made(number))
+        assert killed_in(step, act, made(number))
         served()
         resume()
         number = former if step <= named else number
         assert served() == {0.1 * number}
-    assert not killed_at(99, act, made(3 - number))
+    assert not killed_in(99, act, made(3 - number))
     assert served() == {0.1 * (3 - number)}
     assert not (FOLDERS.registry / "pending.json").exists()
 

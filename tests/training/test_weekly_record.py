@@ -18,7 +18,7 @@ from barograph.training.weekly_record import (
 )
 
 
-def at(day: str) -> int:
+def time_of(day: str) -> int:
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1000
 
 
@@ -26,7 +26,7 @@ def judged(*rows: tuple[str, bool, float, int, float]) -> JudgedVerdicts:
     """Verdicts from day, real, probability, commit and delay; the threshold is 0.5."""
     days, real, probability, commits, delay = zip(*rows, strict=True)
     return JudgedVerdicts(
-        np.array([at(day) for day in days]),
+        np.array([time_of(day) for day in days]),
         np.array(real),
         np.array(probability),
         np.full(len(rows), 0.5),
@@ -49,7 +49,7 @@ def test_weekly_divides_verdicts_at_monday_midnight_utc() -> None:
     weeks = weekly(TABLE, date(2026, 3, 12), 3)
     assert [week.start for week in weeks] == [date(2026, 2, 23), date(2026, 3, 2), date(2026, 3, 9)]
     assert [week.record.verdicts for week in weeks] == [0, 2, 3]
-    assert first_day(date(2026, 3, 12), 3) == at("2026-02-23")
+    assert first_day(date(2026, 3, 12), 3) == time_of("2026-02-23")
 
 
 def test_record_counts_agreement_alarms_misses_and_delay() -> None:
@@ -61,7 +61,7 @@ def test_record_counts_agreement_alarms_misses_and_delay() -> None:
 
 
 def test_record_without_verdicts_is_unknown_rather_than_perfect() -> None:
-    empty = Record.of(TABLE.since(at("2027-01-01")))
+    empty = Record.of(TABLE.since(time_of("2027-01-01")))
     assert empty.agreement == Share(0, 0, 0.0, 1.0)
     assert empty.agreement.value is None
     assert empty.delay.value is None
@@ -120,6 +120,6 @@ def test_retraining_is_due_by_new_verdicts_or_by_lost_agreement(
 
 def test_verdicts_refuse_columns_that_do_not_match() -> None:
     with pytest.raises(DataError, match="different lengths"):
-        replace(TABLE, given=TABLE.given[:1])
+        replace(TABLE, decided=TABLE.decided[:1])
     with pytest.raises(DataError, match="not all between 0 and 1"):
         judged(("2026-03-02", True, 1.5, 1, 2.0))

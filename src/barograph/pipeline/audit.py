@@ -8,7 +8,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.training import tables
-from barograph.training.label_audit import audit
+from barograph.training.label_audit import held_out, suspects
 
 FOLDER = report.FOLDER / "audit"
 KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
@@ -44,11 +44,12 @@ def main() -> None:
     frame = tables.read(params.policy)
     rows = tables.labelled(frame, params.feature_set)
     make = partial(classifier, params.classifier, seed=params.seed, trees=params.trees)
-    suspects = audit(
+    probability = held_out(
         make, rows.matrix, rows.truth, rows.series, seed=params.seed, folds=params.folds
     )
-    keys = tables.triaged(frame)[KEYS].iloc[suspects.rows].reset_index(drop=True)
-    table = keys.assign(probability=suspects.probability, margin=suspects.margin)
+    doubted = suspects(rows.truth, probability)
+    keys = tables.triaged(frame)[KEYS].iloc[doubted.rows].reset_index(drop=True)
+    table = keys.assign(probability=doubted.probability, margin=doubted.margin)
     total = rows.truth.size
     report.write_csv(FOLDER / "suspects.csv", table)
     notes = [

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,8 @@ def train(
     split = held_out(rows, params.seed)
     method = None if params.classifier in RULES else params.calibration
     threshold = RULES.get(params.classifier)
-    fitted = _fit(rows, split.train, prior, params, settings)
+    fit = partial(_fit, rows, prior, params, settings)
+    fitted = fit(split.train)
     twin = TriageModel.of(
         fitted,
         use,
@@ -152,16 +154,10 @@ def train(
     if prior is not None:
         default = TriageModel.default(use)
         if default.feature_set == twin.feature_set:
-            facts[CROSS_FIT] = beside_built_in(
-                default,
-                rows,
-                fit=lambda part: _fit(rows, part, prior, params, settings),
-                rule=lambda truth, score: decision_rule(
-                    truth, score, params.goal, method, threshold
-                ),
-            )
+            rule = partial(decision_rule, goal=params.goal, method=method, threshold=threshold)
+            facts[CROSS_FIT] = beside_built_in(default, rows, fit, rule)
     twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
-    everything = _fit(rows, np.arange(rows.truth.size), prior, params, settings)
+    everything = fit(np.arange(rows.truth.size))
     model = replace(twin, flat=flatten(everything))
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
@@ -207,11 +203,12 @@ def shipped(use: str, reason: str) -> Trained:
 
 def _fit(
     rows: tables.Labelled,
-    part: Ints,
     prior: tables.Labelled | None,
     params: TrainParams,
     settings: Mapping[str, Any],
+    part: Ints,
 ) -> Any:
+    """Learn a classifier from some of the rows, by their numbers."""
     model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
     if prior is None:

@@ -36,32 +36,8 @@ class Suspects:
     margin: Floats
 
 
-def audit(
-    make: Callable[[], Any],
-    matrix: Floats,
-    truth: Ints,
-    groups: npt.ArrayLike,
-    *,
-    seed: int = 0,
-    folds: int = FOLDS,
-) -> Suspects:
-    """Rank the verdicts that models trained without them contradict strongly.
-
-    Args:
-        make: Returns an unfitted classifier.
-        matrix: One row of features for each triaged point.
-        truth: The verdicts, 1 for real.
-        groups: Points of one group, such as a series, are never on both sides: a near copy with
-            the same wrong verdict would support it.
-        seed: Seed of the folds.
-        folds: Number of parts that are held out in turn.
-    """
-    probability = held_out(make, matrix, truth, groups, seed=seed, folds=folds)
-    return suspects(truth, probability)
-
-
 def suspects(truth: Ints, probability: Floats) -> Suspects:
-    """Rank the verdicts that held-out probabilities contradict strongly."""
+    """Rank the verdicts that the probabilities of `held_out` contradict strongly."""
     if truth.shape != probability.shape or not np.all((probability >= 0) & (probability <= 1)):
         raise DataError(
             f"{truth.shape} verdicts, {probability.shape} probabilities: they do not match"
@@ -87,7 +63,17 @@ def held_out(
     seed: int = 0,
     folds: int = FOLDS,
 ) -> Floats:
-    """Return each point's probability of a real change, by a model that saw none of its group."""
+    """Return each point's probability of a real change, by a model that saw none of its group.
+
+    Args:
+        make: Returns an unfitted classifier.
+        matrix: One row of features for each triaged point.
+        truth: The verdicts, 1 for real.
+        groups: Points of one group, such as a series, are never on both sides: a near copy with
+            the same wrong verdict would support it.
+        seed: Seed of the folds.
+        folds: Number of parts that are held out in turn.
+    """
     probability = np.empty(truth.size)
     for train, test in folds_by_group(truth, groups, folds, seed):
         model = make().fit(matrix[train], truth[train])

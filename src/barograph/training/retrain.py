@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -126,17 +126,13 @@ def retrain(
         frames(use)
     next(steps)
     settings = _settings(params, frames)
-    next(steps)
     material = Material(history, frames, _prior(params), settings, params.profile)
+    next(steps)
     trained: dict[str, Trained] = {}
     for use, model in train_all(params.train, material):
         trained[use] = model
         next(steps)
-
-    def learned_from() -> Lesson:
-        return lesson(history, usable_verdicts("online", params.train, frames), params.train)
-
-    evidence = Evidence(frames, learned_from)
+    evidence = Evidence(frames, partial(_lesson, history, params.train, frames))
     decisions: dict[str, Decision] = {}
     challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
@@ -148,13 +144,22 @@ def retrain(
             if digest is not None:
                 challengers[name] = digest
             next(steps)
-    released: tuple[Path, ...] = ()
-    if release and challengers:
-        chosen = {name: (digest, decisions[name]) for name, digest in challengers.items()}
-        release_challengers(folders, chosen)
-        promoted_names = (name for name in challengers if decisions[name]["promoted"])
-        released = tuple(folders.served / f"{name}.baro" for name in promoted_names)
+    released = _release(folders, decisions, challengers) if release and challengers else ()
     return Retrained(*_counts(history), decisions, released, challengers)
+
+
+def _release(
+    folders: ReleaseFolders, decisions: Mapping[str, Decision], challengers: Mapping[str, str]
+) -> tuple[Path, ...]:
+    """Put challengers in service, and return the files that were replaced."""
+    chosen = {name: (digest, decisions[name]) for name, digest in challengers.items()}
+    release_challengers(folders, chosen)
+    promoted = (name for name in challengers if decisions[name]["promoted"])
+    return tuple(folders.served / f"{name}.baro" for name in promoted)
+
+
+def _lesson(history: History, params: TrainParams, frames: tables.Frames) -> Lesson:
+    return lesson(history, usable_verdicts("online", params, frames), params)
 
 
 def _feature_sets(

@@ -36,7 +36,7 @@ class JudgedVerdicts:
     """Final verdicts, each with what the model said before.
 
     Attributes:
-        given: When each verdict was given, in milliseconds since 1970.
+        decided: When each verdict was given, in milliseconds since 1970.
         real: Whether it was real.
         probability: The probability of the candidate when the verdict was given.
         threshold: The threshold of the model then; the candidate was an alarm from there on.
@@ -45,7 +45,7 @@ class JudgedVerdicts:
         delay: Commits from the change to the first alarm; NaN where none was raised.
     """
 
-    given: Ints
+    decided: Ints
     real: Flags
     probability: Floats
     threshold: Floats
@@ -58,7 +58,7 @@ class JudgedVerdicts:
 
     def __len__(self) -> int:
         """Return the number of verdicts."""
-        return int(self.given.size)
+        return int(self.decided.size)
 
     @property
     def alarms(self) -> Flags:
@@ -72,7 +72,7 @@ class JudgedVerdicts:
 
     def since(self, timestamp: int) -> JudgedVerdicts:
         """Return the verdicts that were given at a time or later."""
-        return self.part(self.given >= timestamp)
+        return self.part(self.decided >= timestamp)
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _mondays(today: date, weeks: int) -> Iterator[date]:
 
 
 def _is_between(judged: JudgedVerdicts, start: date, end: date) -> Flags:
-    return (judged.given >= _milliseconds(start)) & (judged.given < _milliseconds(end))
+    return (judged.decided >= _milliseconds(start)) & (judged.decided < _milliseconds(end))
 
 
 def _milliseconds(day: date) -> int:
