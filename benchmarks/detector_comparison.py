@@ -3,31 +3,59 @@
 Writes all tables with their intervals and the figures into a folder, and prints F1 by detector.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from histories import MARKED, SHARED, TABLES, read_crowded, table_series
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
-from barograph.evaluation.annotators import majority_changes
+from barograph.evaluation.annotators import (
+    Marks,
+    covering,
+    f1,
+    majority_changes,
+    person_agreement,
+)
+from barograph.evaluation.metrics import Interval
+from barograph.evaluation.protocols import numbered
 from barograph.pipeline.detectors import write
-from barograph.studies.detector_benchmark.cases import Case, default_detectors, opinions
+from barograph.series import Floats
+from barograph.studies.detector_benchmark.cases import (
+    ONE_PERSON,
+    Case,
+    Opinion,
+    Points,
+    default_detectors,
+)
+from barograph.studies.detector_benchmark.delay import delays
 from barograph.studies.detector_benchmark.injection import Segment, calmest_segment
-from barograph.studies.detector_benchmark.measures import MARGIN
+from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval, run_detectors
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
+from barograph.studies.detector_benchmark.step_sizes import by_step_size
 from barograph.studies.detector_benchmark.tables import (
     ALL,
     BenchmarkSize,
+    by_margin,
     injection_tables,
-    marked_tables,
+    score_table,
 )
 
 PER_SOURCE = 40  # histories of one source at most, so that no source dominates
 SYSPERF = "histories/mongodb_dsi_sysperf_history.csv"
 LONGEST = 240
+
+Agreement = Callable[[Sequence[int], Marks], float]
+
+# By the name of the measure: the agreement of change points with marks on a series of a length.
+MEASURES: Mapping[str, Callable[[int], Agreement]] = {
+    "TCPD F1": lambda _: partial(f1, margin=MARGIN),
+    "covering": lambda length: partial(covering, length=length),
+}
 
 
 def histories(seed: int) -> list[Segment]:
@@ -56,8 +84,8 @@ def segments(name: str) -> list[Segment]:
 def unmarked() -> Iterator[Segment]:
     """Yield the calmest long segment of each SAP HANA history that no person marked."""
     for case in marked_cases():
-        everyone = {mark for opinion in case.people for mark in opinion.marks}
-        calm = calmest_segment(Segment(case.series, case.values), LONGEST, everyone)
+        marks = {mark for opinion in case.people for mark in opinion.marks}
+        calm = calmest_segment(Segment(case.series, case.values), LONGEST, marks)
         if calm is not None:
             yield calm
 
@@ -80,6 +108,67 @@ def marked_cases() -> list[Case]:
         )
         for series, people, group in zip(values, marked.marks, marked.groups, strict=True)
     ]
+
+
+def opinions(marks: Marks, margin: int) -> tuple[Opinion, ...]:
+    """Pair the marks of each person with the changes that the majority of the others marked."""
+    people = [sorted(person) for person in marks]
+    return tuple(
+        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
+        for k, person in enumerate(people)
+    )
+
+
+def marked_tables(
+    cases: Sequence[Case], detectors: Mapping[str, Detector], seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of series that people marked, by name.
+
+    The table "people" compares detectors with all marks. In the others the truth is the majority
+    of the people, and delays are those of the first change of each series.
+    """
+    detections = run_detectors(cases, detectors)
+    changing = [case for case in cases if case.truth]
+    return {
+        "people": annotator_agreement(cases, detectors, seed),
+        "scores": score_table(detections, cases, seed),
+        "margins": by_margin(detections, cases, seed),
+        "sizes": by_step_size(detections, cases, seed=seed),
+        "delays": delays(changing, detectors, seed=seed),
+    }
+
+
+def annotator_agreement(
+    cases: Sequence[Case], detectors: Mapping[str, Detector], seed: int = 0
+) -> pd.DataFrame:
+    """Return F1 and covering of each detector; a person is compared with the other people."""
+    series = numbered([case.series for case in cases])
+    points_by_detector = {
+        name: [case.detected_by(detector) for case in cases] for name, detector in detectors.items()
+    }
+    rows = []
+    for measure, of_length in MEASURES.items():
+        values = {
+            name: np.array(
+                [of_length(c.size)(p, _marks(c)) for p, c in zip(points, cases, strict=True)]
+            )
+            for name, points in points_by_detector.items()
+        }
+        values[ONE_PERSON] = np.array(
+            [person_agreement(_marks(case), of_length(case.size)) for case in cases]
+        )
+        rows += [(n, measure, *_interval(value, series, seed)) for n, value in values.items()]
+    frame = pd.DataFrame(rows, columns=["detector", "measure", *Interval._fields])
+    frame.insert(0, "cases", "all")
+    return frame
+
+
+def _marks(case: Case) -> list[Points]:
+    return [opinion.marks for opinion in case.people]
+
+
+def _interval(values: Floats, series: npt.ArrayLike, seed: int) -> Interval:
+    return ratio_interval(np.stack([values, np.ones(values.size)], axis=1), series, seed)
 
 
 def run(

@@ -35,13 +35,13 @@ def traces(count: int, commits: int, seed: int) -> Floats:
     return matrix
 
 
-def moved(size: float, at: int, generator: np.random.Generator) -> Floats:
+def moved(size: float, index: int, generator: np.random.Generator) -> Floats:
     """Return series of which the first ones move by `size` standard deviations at a commit."""
     noise = generator.standard_normal((SERIES, COMMITS))
     for t in range(1, COMMITS):
         noise[:, t] += MEMORY * noise[:, t - 1]
     noise /= np.sqrt(1 / (1 - MEMORY**2))
-    noise[:MOVED, at:] += size
+    noise[:MOVED, index:] += size
     levels = generator.uniform(10, 1000, (SERIES, 1))
     return levels * (1 + 0.02 * noise)
 
@@ -54,16 +54,16 @@ def common_steps(runs: int) -> list[dict[str, Any]]:
             generator = np.random.default_rng(int(100 * size) + after)
             counts = {name: [0, 0] for name in ("clusters", "triaged", "hunter")}
             for _ in range(runs):
-                matrix, at = moved(size, COMMITS - after, generator), COMMITS - after
+                matrix, index = moved(size, COMMITS - after, generator), COMMITS - after
                 for cluster in cluster_steps(matrix):
-                    is_near = abs(cluster.index - at) <= NEAR
+                    is_near = abs(cluster.index - index) <= NEAR
                     hits = sum(int(str(row)) < MOVED for row in cluster.members) if is_near else 0
                     counts["clusters"][0] += hits
                     counts["clusters"][1] += len(cluster.members) - hits
                 offsets = np.arange(0, matrix.size + 1, COMMITS)
                 for name, detector in (("triaged", Triaged()), ("hunter", Hunter())):
                     for row, points in enumerate(detect_many(detector, matrix.ravel(), offsets)):
-                        near = [abs(p.index - at) <= NEAR and row < MOVED for p in points]
+                        near = [abs(p.index - index) <= NEAR and row < MOVED for p in points]
                         counts[name][0] += any(near)
                         counts[name][1] += len(near) - sum(near)
             shares = {f"{name}, %": 100 * hits / MOVED / runs for name, (hits, _) in counts.items()}

@@ -12,7 +12,7 @@ from barograph.evaluation.matching import Counts, count, pairs, rand_index
 points = st.sets(st.integers(1, 39), max_size=8)
 
 
-def most_pairs(found: set[int], truth: set[int], margin: int) -> int:
+def most_pairs(reported: set[int], truth: set[int], margin: int) -> int:
     """Return the size of the largest matching, by augmenting paths in a bipartite graph."""
     owner: dict[int, int] = {}
 
@@ -25,34 +25,36 @@ def most_pairs(found: set[int], truth: set[int], margin: int) -> int:
                     return True
         return False
 
-    return sum(place(point, set()) for point in found)
+    return sum(place(point, set()) for point in reported)
 
 
 @settings(derandomize=True, deadline=None)
 @given(points, points, st.integers(0, 6))
-def test_pairs_are_the_largest_matching(found: set[int], truth: set[int], margin: int) -> None:
-    matched = pairs(found, truth, margin)
-    assert len(matched) == most_pairs(found, truth, margin)
+def test_pairs_are_the_largest_matching(reported: set[int], truth: set[int], margin: int) -> None:
+    matched = pairs(reported, truth, margin)
+    assert len(matched) == most_pairs(reported, truth, margin)
     assert all(abs(a - b) <= margin for a, b in matched)
     assert len({b for _, b in matched}) == len({a for a, _ in matched}) == len(matched)
 
 
 @settings(derandomize=True, deadline=None)
 @given(points, points, st.integers(0, 6))
-def test_f1_is_symmetric(found: set[int], truth: set[int], margin: int) -> None:
-    assert count(found, truth, margin).f1 == count(truth, found, margin).f1
+def test_f1_is_symmetric(reported: set[int], truth: set[int], margin: int) -> None:
+    assert count(reported, truth, margin).f1 == count(truth, reported, margin).f1
 
 
 @settings(derandomize=True, deadline=None)
 @given(points, points)
-def test_rand_index_equals_that_of_the_segment_labels(found: set[int], truth: set[int]) -> None:
-    labels = [np.searchsorted(sorted(side), np.arange(40), side="right") for side in (found, truth)]
-    assert rand_index(found, truth, 40) == pytest.approx(rand_score(*labels), abs=1e-12)
+def test_rand_index_equals_that_of_the_segment_labels(reported: set[int], truth: set[int]) -> None:
+    labels = [
+        np.searchsorted(sorted(side), np.arange(40), side="right") for side in (reported, truth)
+    ]
+    assert rand_index(reported, truth, 40) == pytest.approx(rand_score(*labels), abs=1e-12)
     pairs_of_points = list(combinations(range(40), 2))
     agree = sum(
         (labels[0][i] == labels[0][j]) == (labels[1][i] == labels[1][j]) for i, j in pairs_of_points
     )
-    assert rand_index(found, truth, 40) == pytest.approx(agree / len(pairs_of_points), abs=1e-12)
+    assert rand_index(reported, truth, 40) == pytest.approx(agree / len(pairs_of_points), abs=1e-12)
 
 
 def test_two_points_near_one_change_count_once() -> None:

@@ -63,7 +63,7 @@ def test_stacked_and_forest_models_learn_from_the_same_inputs() -> None:
     rows = simulated_points()
     assert rows.inputs.shape == (600, 7)
     parts = list(leznik.splits(rows, "rows", repetitions=3))
-    for model in (leznik.stacked(0), benchmark.best(0, trees=50)):
+    for model in (benchmark.stacked(0), benchmark.best(0, trees=50)):
         result = benchmark.mean([leznik.fit_and_rate(model, rows, part) for part in parts])
         assert result.accuracy > 0.8
         assert result.auc > 0.85
@@ -73,25 +73,25 @@ def test_read_names_missing_columns(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("file,delta_mean,label\na,1,true_positive\n")
     with pytest.raises(DataError, match=r"points\.csv: missing columns: \['delta_sd'"):
-        leznik.read(path)
+        benchmark.read(path)
 
 
 @needs_shared
 def test_published_rules_have_the_published_rates() -> None:
-    rows = leznik.read(POINTS)
+    rows = benchmark.read(POINTS)
     assert rows.truth.size == 15_331
     table = leznik.rule_tables(rows)
     for name in ("voting without distance", "voting with distance", "perfomalist"):
         result = table[name]
         rounded = tuple(round(share, 4) for share in result[:3])
-        assert rounded == pytest.approx(leznik.PUBLISHED[name], abs=1.01e-4)
+        assert rounded == pytest.approx(benchmark.PUBLISHED[name], abs=1.01e-4)
     assert round(table["voting, fitted with distance"].accuracy, 4) == 0.7682
     assert round(table["voting, fitted without distance"].accuracy, 4) == 0.7152
 
 
 @needs_shared
 def test_models_reach_the_published_accuracy_on_one_split() -> None:
-    rows = leznik.read(POINTS)
+    rows = benchmark.read(POINTS)
     part = next(leznik.splits(rows, "rows"))
-    assert leznik.fit_and_rate(leznik.stacked(0), rows, part).accuracy > 0.80
+    assert leznik.fit_and_rate(benchmark.stacked(0), rows, part).accuracy > 0.80
     assert leznik.fit_and_rate(benchmark.best(0, trees=60), rows, part).accuracy > 0.84

@@ -123,8 +123,8 @@ def whole_study(tmp_path: Path, calls: list[str]) -> tuple[Study, int, Path]:
     return study, count, tmp_path / "whole"
 
 
-def same(found: Study, expected: Study) -> None:
-    for table, other in zip(found, expected, strict=True):
+def same(actual: Study, expected: Study) -> None:
+    for table, other in zip(actual, expected, strict=True):
         assert_frame_equal(table, other, check_exact=True)
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from barograph.errors import DataError
+from barograph.evaluation.protocols import numbered
 from barograph.series import Flags, Floats
 
 DRAWS = 1000
@@ -45,7 +46,7 @@ def compared(
     """
     if np.unique(truth).size < 2:
         raise DataError(f"{truth.size} held-out rows of one class only: models cannot be compared")
-    group = _numbered(groups)
+    group = numbered(groups)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     generator = np.random.default_rng(seed)
@@ -99,15 +100,15 @@ def judgements_compared(
 
     Example:
         >>> truth, sure = np.array([1, 0]), ScoredRows(np.array([0.9, 0.1]), 0.5)
-        >>> found = judgements_compared(truth, sure, ScoredRows(np.ones(2), 0.5), [1, 2], draws=10)
-        >>> found["agreement"]["new"], found["agreement"]["old"], round(found["brier"]["new"], 3)
+        >>> gaps = judgements_compared(truth, sure, ScoredRows(np.ones(2), 0.5), [1, 2], draws=10)
+        >>> gaps["agreement"]["new"], gaps["agreement"]["old"], round(gaps["brier"]["new"], 3)
         (1.0, 0.5, 0.01)
     """
     measures = {
         "agreement": tuple((model.alarms == truth).astype(np.float64) for model in (new, old)),
         "brier": tuple((model.probability - truth) ** 2 for model in (new, old)),
     }
-    group = _numbered(groups)
+    group = numbered(groups)
     sizes = np.bincount(group)
     drawn = np.random.default_rng(seed).integers(0, sizes.size, (draws, sizes.size))
     rows = sizes[drawn].sum(axis=1)
@@ -118,11 +119,6 @@ def judgements_compared(
         means = {"new": float(first.mean()), "old": float(second.mean())}
         result[name] = means | {"low": float(low), "high": float(high)}
     return result
-
-
-def _numbered(groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
-    """Return the number of the group of each row, from 0."""
-    return np.unique(np.asarray(groups), return_inverse=True)[1]
 
 
 def auc(truth: npt.NDArray[np.int64], score: Floats) -> float:

@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn import metrics
 
 from barograph.errors import DataError
+from barograph.evaluation.shares import BINS
 from barograph.series import Floats
 
 METRICS = (
@@ -22,7 +23,6 @@ METRICS = (
     "brier",
     "calibration_error",
 )
-BINS = 10
 
 
 class Interval(NamedTuple):

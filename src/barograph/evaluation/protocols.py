@@ -44,7 +44,7 @@ def grouped_splits(
     A fifth of the series and a fifth of the commits are drawn. Rows with both drawn are the test
     part, rows with neither are the training part, and the others are left out.
     """
-    owner, change = _codes(series), _codes(commits)
+    owner, change = numbered(series), numbered(commits)
     for generator in _generators(seed, repetitions):
         held_series = generator.random(owner.max() + 1) < TEST_SHARE
         held_commits = generator.random(change.max() + 1) < TEST_SHARE
@@ -144,5 +144,6 @@ def hashed(names: npt.ArrayLike, salt: str) -> Floats:
     return drawn
 
 
-def _codes(labels: npt.ArrayLike) -> Ints:
+def numbered(labels: npt.ArrayLike) -> Ints:
+    """Return a number from 0 for each label, the same for equal ones."""
     return np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int64)

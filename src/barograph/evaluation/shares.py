@@ -11,6 +11,7 @@ from barograph.series import Floats
 
 Z = 1.96  # standard deviations of a 95 % interval
 LEVEL = 0.95
+BINS = 10  # of equal width, for the calibration
 
 
 class Share(NamedTuple):
@@ -109,22 +110,19 @@ def median_of(values: npt.ArrayLike) -> Median:
     return Median(middle, float(ordered[outside - 1]), float(ordered[-outside]), count)
 
 
-def calibration_bins(
-    truth: npt.NDArray[np.int64], probability: Floats, count: int = 10
-) -> list[CalibrationBin]:
+def calibration_bins(truth: npt.NDArray[np.int64], probability: Floats) -> list[CalibrationBin]:
     """Return the bins of equal width that have rows, with the interval of each share.
 
     Args:
         truth: 1 for real changes, 0 for noise.
         probability: The stated probabilities.
-        count: The number of bins.
 
     Example:
         >>> truth, probability = np.array([0, 0, 1, 1]), np.array([0.05, 0.05, 0.95, 0.95])
         >>> [part.rows for part in calibration_bins(truth, probability)]
         [2, 2]
     """
-    number = np.minimum((probability * count).astype(np.int64), count - 1)
+    number = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     result = []
     for bin_number in np.unique(number):
         inside = number == bin_number

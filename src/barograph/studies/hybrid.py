@@ -1,4 +1,4 @@
-"""The hybrid of Leznik et al. 2022, Figure 1, on one's own data: Tables 5 to 8.
+"""The hybrid of Leznik et al. 2022, Figure 1, on the team's data: Tables 5 to 8.
 
 A detector (SETDS for Perfomalist) and the votes of the deltas each classify a candidate; XGBoost
 gets both and the deltas, and learns which of them is wrong when. Every rate follows from the

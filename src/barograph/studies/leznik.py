@@ -7,7 +7,6 @@ change as the positive class.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from barograph.errors import DataError
 from barograph.features import FEATURE_SETS
-from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
 from barograph.series import Flags, Floats, Ints, Verdict
 
@@ -25,13 +22,6 @@ FEATURES = FEATURE_SETS["leznik"]
 PROTOCOLS = ("rows", "series")
 TEST_SHARE = 0.1
 REPETITIONS = 10
-# Table 5 has sensitivity and specificity the other way round; Table 7 has predictive values.
-PUBLISHED = {
-    "voting without distance": (0.6962, 0.6056, 0.7721),
-    "voting with distance": (0.7797, 0.7476, 0.8065),
-    "perfomalist": (0.7124, 0.6711, 0.7470),
-    "stacked": (0.8290, 0.7906, 0.8609),
-}
 
 
 @dataclass(frozen=True)
@@ -64,23 +54,6 @@ class TrainTest(NamedTuple):
 
     train: Ints
     test: Ints
-
-
-def read(path: str | Path) -> TriagedPoints:
-    """Read the published points."""
-    frame = pd.read_csv(path)
-    columns = ["file", *FEATURES, "perfomalist", "label"]
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise DataError(f"{path}: missing columns: {missing}")
-    names = frame["file"].astype(str)
-    return TriagedPoints(
-        features=frame[list(FEATURES)].to_numpy(dtype=np.float64),
-        perfomalist=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
-        truth=np.asarray(frame["label"] == "true_positive", dtype=np.int64),
-        series=pd.factorize(names)[0].astype(np.int64),
-        projects=names.str.split("/").str[0].to_numpy(dtype=object),
-    )
 
 
 def of_rows(rows: pd.DataFrame) -> TriagedPoints:
@@ -133,11 +106,6 @@ def splits(
         order = np.random.default_rng(child).permutation(groups)
         is_test[order[: round(groups * TEST_SHARE)]] = True
         yield TrainTest(np.flatnonzero(~is_test[owner]), np.flatnonzero(is_test[owner]))
-
-
-def stacked(seed: int) -> StackedTriage:
-    """Return their model: its votes use the printed thresholds, which were fitted to all points."""
-    return StackedTriage(published=True, random_state=seed)
 
 
 def fit_and_rate(model: Any, points: TriagedPoints, split: TrainTest) -> Rates:

@@ -1,7 +1,8 @@
 import numpy as np
+from detector_comparison import opinions
 
 from barograph.detection import Threshold
-from barograph.studies.detector_benchmark.cases import Case, Opinion, default_detectors, opinions
+from barograph.studies.detector_benchmark.cases import Case, Opinion, default_detectors
 from barograph.studies.detector_benchmark.report import COLOURS
 
 DAY = 24 * 3600.0
@@ -17,13 +18,13 @@ def test_opinions_compare_each_person_with_the_majority_of_the_others() -> None:
     assert people[3] == Opinion((90,), (11,))
 
 
-def test_found_by_shows_the_first_points_and_their_times() -> None:
+def test_detected_by_shows_the_first_points_and_their_times() -> None:
     values = 100.0 * 1.02 ** np.arange(20.0)
     case = Case("one", "drift", values, (), np.arange(20.0) * DAY)
     assert case.size == 20
-    assert case.found_by(Threshold()) == (7,)
-    assert case.found_by(Threshold(), 7) == ()
-    assert Case("one", "drift", values, ()).found_by(Threshold()) == ()
+    assert case.detected_by(Threshold()) == (7,)
+    assert case.detected_by(Threshold(), 7) == ()
+    assert Case("one", "drift", values, ()).detected_by(Threshold()) == ()
 
 
 def test_each_detector_has_a_colour() -> None:

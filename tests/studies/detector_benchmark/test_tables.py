@@ -7,12 +7,12 @@ from itertools import count as counting
 import numpy as np
 import pandas as pd
 import pytest
+from detector_comparison import annotator_agreement
 
 from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
-from barograph.studies.detector_benchmark.annotator_agreement import annotator_agreement
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Opinion
 from barograph.studies.detector_benchmark.delay import delay, delays
 from barograph.studies.detector_benchmark.injection import Segment
@@ -145,7 +145,7 @@ def test_disputed_series_are_those_with_several_answers() -> None:
     clear = Case("clear", "s", np.repeat([0.0, 9.0], 30), (30,))
     noisy = [Case(str(k), "s", np.random.default_rng(k).standard_normal(60), ()) for k in range(12)]
     disputed, *_ = most_disputed([clear, *noisy], 1, runs=4)
-    answers = {disputed.found_by(EDivisive(0.05, 100, seed, min_size=1)) for seed in range(4, 9)}
+    answers = {disputed.detected_by(EDivisive(0.05, 100, seed, min_size=1)) for seed in range(4, 9)}
     assert disputed is not clear
     assert len(answers) > 1
 

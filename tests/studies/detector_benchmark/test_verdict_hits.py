@@ -12,21 +12,21 @@ OPEN, LOOKED_AT = Verdict.NOT_TRIAGED, Verdict.UNDER_INVESTIGATION
 def test_count_hits_counts_each_point_under_one_verdict() -> None:
     table = count_hits([([5, 20, 33], {5: TRUE, 20: FALSE, 40: TRUE}), ([7, 9], {9: OPEN})])
     none = dict.fromkeys((LOOKED_AT, Verdict.UNSURE), 0)
-    assert table.found == {TRUE: 1, FALSE: 1, OPEN: 1, **none}
+    assert table.hits == {TRUE: 1, FALSE: 1, OPEN: 1, **none}
     assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1, **none}
     assert table.not_annotated == 2
 
 
 def test_count_hits_matches_each_candidate_once_within_the_margin() -> None:
     table = count_hits([([5, 6], {7: TRUE})], margin=2)
-    assert table.found[TRUE] == 1
+    assert table.hits[TRUE] == 1
     assert table.not_annotated == 1
 
 
 def test_rates_match_the_counts_of_the_paper() -> None:
     """Table 6's counts with the 6990 and 8341 verdicts of the data set."""
     table = VerdictHits(
-        found={TRUE: 4691, FALSE: 2110, OPEN: 1490, LOOKED_AT: 0},
+        hits={TRUE: 4691, FALSE: 2110, OPEN: 1490, LOOKED_AT: 0},
         candidates={TRUE: 6990, FALSE: 8341, OPEN: 0, LOOKED_AT: 0},
         not_annotated=9930,
     )

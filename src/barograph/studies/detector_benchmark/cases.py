@@ -17,7 +17,6 @@ from barograph.detection import (
     Triaged,
 )
 from barograph.detection.base import Detector
-from barograph.evaluation.annotators import Marks, majority_changes
 from barograph.series import Floats
 
 ONE_PERSON = "one person"
@@ -76,16 +75,7 @@ class Case:
         """The number of points."""
         return self.values.size
 
-    def found_by(self, detector: Detector, shown: int | None = None) -> Points:
+    def detected_by(self, detector: Detector, shown: int | None = None) -> Points:
         """Return the indices that a detector reports for all points, or for the first `shown`."""
         times = None if self.times is None else self.times[:shown]
         return tuple(point.index for point in detector.detect(self.values[:shown], times=times))
-
-
-def opinions(marks: Marks, margin: int) -> tuple[Opinion, ...]:
-    """Pair the marks of each person with the changes that the majority of the others marked."""
-    people = [sorted(person) for person in marks]
-    return tuple(
-        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
-        for k, person in enumerate(people)
-    )

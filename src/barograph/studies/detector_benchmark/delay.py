@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from barograph.detection.base import Detector
+from barograph.evaluation.protocols import numbered
 from barograph.series import Floats
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case
 from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval
@@ -26,7 +27,7 @@ def delays(
     the first wait at which it is reported within `MARGIN`, even if a later run drops it again.
     People saw each whole series, so their row has no numbers.
     """
-    series = np.unique([case.series for case in cases], return_inverse=True)[1]
+    series = numbered([case.series for case in cases])
     rows: list[tuple[object, ...]] = []
     for name, detector in detectors.items():
         waited = np.array([delay(detector, case, waits) for case in cases])
@@ -46,7 +47,7 @@ def delay(detector: Detector, case: Case, waits: Sequence[int]) -> float:
         shown = change + wait + 1
         if shown > case.size:
             break
-        if any(abs(point - change) <= MARGIN for point in case.found_by(detector, shown)):
+        if any(abs(point - change) <= MARGIN for point in case.detected_by(detector, shown)):
             return float(wait)
     return np.inf
 

@@ -11,6 +11,7 @@ import pandas as pd
 from barograph.detection.base import Detector
 from barograph.evaluation.matching import count, rand_index
 from barograph.evaluation.metrics import Interval
+from barograph.evaluation.protocols import numbered
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Points
 
 MARGIN = 5
@@ -19,9 +20,9 @@ RESAMPLES = 1000
 
 
 class Detection(NamedTuple):
-    """The change points that were found in a case, and the true ones."""
+    """The change points that were reported in a case, and the true ones."""
 
-    found: Points
+    reported: Points
     truth: Points
 
 
@@ -33,7 +34,7 @@ Measure = Callable[[Detection, Case], tuple[float, float]]  # a numerator and a 
 def run_detectors(cases: Sequence[Case], detectors: Mapping[str, Detector]) -> Detections:
     """Run every detector on every case, and add the marks of the people."""
     detections: dict[str, list[list[Detection]]] = {
-        name: [[Detection(case.found_by(detector), case.truth)] for case in cases]
+        name: [[Detection(case.detected_by(detector), case.truth)] for case in cases]
         for name, detector in detectors.items()
     }
     detections[ONE_PERSON] = [[Detection(*opinion) for opinion in case.people] for case in cases]
@@ -57,7 +58,7 @@ def measured(
         seed: Seed of the bootstrap over series.
     """
     labels = [case.scenario for case in cases] if by is None else list(by)
-    series = np.unique([case.series for case in cases], return_inverse=True)[1]
+    series = numbered([case.series for case in cases])
     rows = []
     for label in dict.fromkeys(labels):
         chosen = [k for k, other in enumerate(labels) if other == label]
@@ -98,7 +99,7 @@ def ratio_interval(ratios: npt.NDArray[np.float64], series: npt.ArrayLike, seed:
         seed: The same for every detector, so that all are compared on the same resamples.
     """
     known = ~np.isnan(ratios).any(axis=1)
-    groups = np.unique(np.asarray(series)[known], return_inverse=True)[1]
+    groups = numbered(np.asarray(series)[known])
     if not groups.size or ratios[known, 1].sum() == 0.0:
         return Interval(np.nan, np.nan, np.nan)
     size = int(groups.max()) + 1

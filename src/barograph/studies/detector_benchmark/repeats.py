@@ -58,7 +58,7 @@ def most_disputed(cases: Sequence[Case], number: int, runs: int) -> list[Case]:
     seeds = range(runs, runs + DRAWN)
 
     def answers(case: Case) -> int:
-        return len({case.found_by(_origin(seed)) for seed in seeds})
+        return len({case.detected_by(_origin(seed)) for seed in seeds})
 
     return sorted(cases, key=answers, reverse=True)[:number]
 
@@ -113,7 +113,7 @@ def _run(
     detector: Detector, cases: Sequence[Case], clock: Callable[[], float]
 ) -> tuple[list[Points], float]:
     start = clock()
-    result = [case.found_by(detector) for case in cases]
+    result = [case.detected_by(detector) for case in cases]
     return result, clock() - start
 
 

@@ -75,9 +75,9 @@ class _Alarms:
         return float(len(self.alarms(detection, case))), case.size / 1000
 
     def alarms(self, detection: Detection, case: Case) -> set[int]:
-        sizes = self.cache.get(case, detection.found)
+        sizes = self.cache.get(case, detection.reported)
         inside = (sizes >= self.low) & ((sizes < self.high) | (self.high == np.inf))
-        return set(np.array(detection.found, dtype=np.int64)[inside].tolist())
+        return set(np.array(detection.reported, dtype=np.int64)[inside].tolist())
 
 
 class _TrueShare(_Alarms):

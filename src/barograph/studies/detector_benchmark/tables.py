@@ -1,4 +1,4 @@
-"""All tables of the comparison on injected changes, and on series that people marked."""
+"""All tables of the comparison on injected changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ import pandas as pd
 
 from barograph.detection.base import Detector
 from barograph.errors import NotEnoughDataError
-from barograph.studies.detector_benchmark.annotator_agreement import annotator_agreement
 from barograph.studies.detector_benchmark.cases import Case
 from barograph.studies.detector_benchmark.delay import delays
 from barograph.studies.detector_benchmark.injection import (
@@ -76,25 +75,6 @@ def injection_tables(
         "reverts": by_revert(segments, detectors, size),
         "repeats": summary,
         "distribution": distribution,
-    }
-
-
-def marked_tables(
-    cases: Sequence[Case], detectors: Mapping[str, Detector], seed: int
-) -> dict[str, pd.DataFrame]:
-    """Return the tables of series that people marked, by name.
-
-    The table "people" compares detectors with all marks. In the others the truth is the majority
-    of the people, and delays are those of the first change of each series.
-    """
-    detections = run_detectors(cases, detectors)
-    changing = [case for case in cases if case.truth]
-    return {
-        "people": annotator_agreement(cases, detectors, seed),
-        "scores": score_table(detections, cases, seed),
-        "margins": by_margin(detections, cases, seed),
-        "sizes": by_step_size(detections, cases, seed=seed),
-        "delays": delays(changing, detectors, seed=seed),
     }
 
 

@@ -29,7 +29,7 @@ class VerdictHits(NamedTuple):
     `not_annotated` counts the points that were found where there is no candidate.
     """
 
-    found: dict[Verdict, int]
+    hits: dict[Verdict, int]
     candidates: dict[Verdict, int]
     not_annotated: int
 
@@ -50,13 +50,13 @@ class VerdictHits(NamedTuple):
         Table 7 prints the predictive values 4691/6801 and 6231/8530 under the names of sensitivity
         and specificity. These three properties follow the definitions.
         """
-        right = self.found[TRUE] + self.candidates[FALSE] - self.found[FALSE]
+        right = self.hits[TRUE] + self.candidates[FALSE] - self.hits[FALSE]
         decided = sum(self.candidates[verdict] for verdict in Verdict if verdict.is_final)
         return right / decided if decided else float("nan")
 
     def _rate(self, verdict: Verdict) -> float:
         candidates = self.candidates[verdict]
-        return self.found[verdict] / candidates if candidates else float("nan")
+        return self.hits[verdict] / candidates if candidates else float("nan")
 
 
 def count_hits(
@@ -68,7 +68,7 @@ def count_hits(
         series: For each series, the found indices and the verdict of every candidate by its index.
         margin: The largest distance of a match, in points; each candidate is matched once.
     """
-    found = dict.fromkeys(Verdict, 0)
+    hits = dict.fromkeys(Verdict, 0)
     candidates = dict.fromkeys(Verdict, 0)
     not_annotated = 0
     for indices, verdicts in series:
@@ -78,8 +78,8 @@ def count_hits(
         for verdict in verdicts.values():
             candidates[verdict] += 1
         for _, candidate in matched:
-            found[verdicts[candidate]] += 1
-    return VerdictHits(found, candidates, not_annotated)
+            hits[verdicts[candidate]] += 1
+    return VerdictHits(hits, candidates, not_annotated)
 
 
 def by_verdict(
@@ -104,14 +104,14 @@ def _hits(detector: Detector, triaged: TriagedSeries) -> VerdictHits:
 
 
 def _counts(single: Sequence[VerdictHits]) -> dict[str, int]:
-    found = {str(verdict): sum(hit.found[verdict] for hit in single) for verdict in Verdict}
-    return {**found, "not annotated": sum(hit.not_annotated for hit in single)}
+    hits = {str(verdict): sum(hit.hits[verdict] for hit in single) for verdict in Verdict}
+    return {**hits, "not annotated": sum(hit.not_annotated for hit in single)}
 
 
 def _rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
     """Return accuracy, sensitivity and specificity, each with a bootstrap interval over series."""
     counts = np.array(
-        [[h.found[TRUE], h.candidates[TRUE], h.found[FALSE], h.candidates[FALSE]] for h in single],
+        [[h.hits[TRUE], h.candidates[TRUE], h.hits[FALSE], h.candidates[FALSE]] for h in single],
         dtype=np.float64,
     ).reshape(-1, 4)
     hit, true, wrong, false = counts.T
