@@ -50,16 +50,16 @@ def make_repository(folder: Path, commits: Mapping[str, Made]) -> dict[str, str]
         "--quiet",
         "--force",
         f"--export-marks={written}",
-        given="\n".join([*lines, ""]),
+        text="\n".join([*lines, ""]),
     )
     hashes = dict(line.split() for line in written.read_text(encoding="utf-8").splitlines())
     return {name: hashes[f":{mark}"] for name, mark in marks.items()}
 
 
-def _git(folder: Path, *arguments: str, given: str = "") -> None:
+def _git(folder: Path, *arguments: str, text: str = "") -> None:
     subprocess.run(  # noqa: S603
         ["git", "-C", folder, *arguments],  # noqa: S607
-        input=given.encode(),
+        input=text.encode(),
         check=True,
         capture_output=True,
     )

@@ -99,48 +99,49 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> Path:
 
 def write_tables(folder: Path) -> None:
     """Write series with a step in every second one; a candidate stands at the middle of each."""
-    generator = np.random.default_rng(7)
     folder.mkdir(parents=True)
-    names = ("project", "variant", "task", "test", "measurement")
+    generator = np.random.default_rng(7)
+    write(folder, "series", SERIES_SCHEMA, series_columns())
+    points = pa.schema([field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS])
+    write(folder, "points", points, points_columns(generator))
+    write(folder, "candidates", CANDIDATES_SCHEMA, candidates_columns(generator))
+
+
+def series_columns() -> dict[str, object]:
+    names = ("project", "variant", "task", "measurement")
     series = {name: [f"{name}{k % 7}" if k % 7 else name for k in range(SERIES)] for name in names}
-    series["test"] = [f"test{k}" for k in range(SERIES)]
-    write(
-        folder,
-        "series",
-        SERIES_SCHEMA,
-        series | {"args": ["{}"] * SERIES, "direction": [1] * SERIES},
-    )
+    tests = [f"test{k}" for k in range(SERIES)]
+    return {**series, "test": tests, "args": ["{}"] * SERIES, "direction": [1] * SERIES}
+
+
+def points_columns(generator: np.random.Generator) -> dict[str, object]:
     values = 100 + generator.standard_normal((SERIES, LENGTH))
     values[::2, LENGTH // 2 :] += 6
     orders = np.tile(np.arange(LENGTH), SERIES)
     owners = np.repeat(np.arange(SERIES), LENGTH)
-    points = {
+    return {
         "series": owners,
         "order": orders,
         "commit": [commit(k, i) for k, i in zip(owners.tolist(), orders.tolist(), strict=True)],
         "time": orders * DAY,
         "value": values.ravel(),
     }
-    once = pa.schema([field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS])
-    write(folder, "points", once, points)
+
+
+def candidates_columns(generator: np.random.Generator) -> dict[str, object]:
     index = generator.integers(LENGTH // 2 - 5, LENGTH // 2 + 5, SERIES)
     index[::2] = LENGTH // 2
-    verdicts = np.where(np.arange(SERIES) % 2 == 0, "true_positive", "false_positive").astype(
-        object
-    )
-    verdicts[-20:] = "not_triaged"
-    decided = [LENGTH * DAY + k if k < SERIES - 20 else None for k in range(SERIES)]
-    candidates = {
+    verdicts = ["false_positive" if k % 2 else "true_positive" for k in range(SERIES - 20)]
+    return {
         "series": np.arange(SERIES),
         "index": index,
         "order": index,
         "commit": [commit(k, i) for k, i in enumerate(index.tolist())],
-        "verdict": verdicts,
+        "verdict": verdicts + ["not_triaged"] * 20,
         "calculated_on": (index + 2) * DAY,
-        "triaged_on": decided,
+        "triaged_on": [LENGTH * DAY + k for k in range(SERIES - 20)] + [None] * 20,
         "algorithm": ["by hand"] * SERIES,
     }
-    write(folder, "candidates", CANDIDATES_SCHEMA, candidates)
 
 
 def commit(series: int, order: int) -> str:

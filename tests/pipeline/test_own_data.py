@@ -36,7 +36,7 @@ STAGES = (load, subseries, characterise, tune, train, evaluate, windows, classif
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def team_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with parameters for a table of results, made the current one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
@@ -75,7 +75,7 @@ def decide(count: int) -> None:
     pq.write_table(table, path)
 
 
-@pytest.mark.usefixtures("own")
+@pytest.mark.usefixtures("team_data")
 def test_pipeline_runs_to_the_end_with_twenty_verdicts() -> None:
     write_results(24)
     for stage in STAGES:
@@ -85,7 +85,7 @@ def test_pipeline_runs_to_the_end_with_twenty_verdicts() -> None:
     assert report.summary()
 
 
-@pytest.mark.usefixtures("own")
+@pytest.mark.usefixtures("team_data")
 def test_pipeline_runs_to_the_end_on_a_history_without_a_change() -> None:
     write_results(6, step=0.0)
     for stage in STAGES:
