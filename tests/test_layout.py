@@ -3,10 +3,13 @@
 import ast
 import subprocess
 from collections import defaultdict
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from barograph.sources.formats.registry import MODULES
 from tests.conftest import LONGEST, TESTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,6 +73,7 @@ def room_of(module: tuple[str, ...]) -> str:
     return module[0]
 
 
+@cache
 def modules_of(path: Path) -> set[str]:
     """Return the full names of all that a file imports, at any depth of its code."""
     names: set[str] = set()
@@ -109,6 +113,25 @@ def test_rooms_import_only_what_the_table_allows() -> None:
         for other in imports_of(path) - {room, "domain"} - ALLOWED[room]:
             offenders.add((str(path.relative_to(PACKAGE)), other))
     assert offenders == set()
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Imports inside functions and of types count, those of packages that import lazily do not."""
+    paths = {
+        ".".join(path.relative_to(PACKAGE.parent).parts).removesuffix(".py"): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    del paths["barograph"], paths["barograph.detection"]
+    imports = {
+        name: {full if full in paths else full.rpartition(".")[0] for full in modules_of(path)}
+        & (paths.keys() - {name})
+        for name, path in paths.items()
+    }
+    imports["barograph.sources.formats.registry"] |= {
+        f"barograph.sources.formats.{module}" for module in MODULES
+    }
+    TopologicalSorter(imports).prepare()  # raises an error that names a circle
 
 
 def test_the_front_door_needs_no_command_and_no_service() -> None:
