@@ -168,7 +168,6 @@ def command(
     from barograph.extras import needed
 
     if demo:
-        _refuse_with_demo(context)
         # Short histories need no compiled kernels, and compiling would keep charts and reasons
         # waiting for half a minute after an installation.
         interpret_small(0)
@@ -182,6 +181,7 @@ def command(
     method, name = make_detector(detector), DETECTORS[detector]
     with ExitStack() as stack:
         if demo:
+            _refuse_with_demo(context)
             folder = stack.enter_context(demo_folder())
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
