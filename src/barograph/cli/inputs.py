@@ -316,7 +316,7 @@ OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
         "--max-size",
         type=click.IntRange(min=1),
-        default=1024,
+        default=512,
         show_default=True,
         metavar="MIB",
         help="Largest file to read, decompressed.",

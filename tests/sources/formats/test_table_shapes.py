@@ -205,8 +205,11 @@ def test_usual_names_of_columns_are_known(tmp_path: Path, header: str, series: s
     assert list(loaded.history.commits) == ["c1", "c2"]
 
 
-def test_times_in_milliseconds_are_no_metric_and_thousands_are_one(tmp_path: Path) -> None:
-    content = 'timestamp_ms,build,memory\n1736755200000,7,"4,992,238"\n1736841600000,8,"5,000"\n'
+@pytest.mark.parametrize("column", ["timestamp_ms", "date_ms"])
+def test_times_in_milliseconds_are_no_metric_and_thousands_are_one(
+    tmp_path: Path, column: str
+) -> None:
+    content = f'{column},build,memory\n1736755200000,7,"4,992,238"\n1736841600000,8,"5,000"\n'
     loaded = read(tmp_path / "t.csv", content)
     assert values(loaded) == {"t/memory": [4_992_238, 5_000]}
     assert loaded.history.times.tolist() == [1736755200000, 1736841600000]

@@ -23,7 +23,7 @@ from barograph.texts import Texts
 HEAD = 65_536  # bytes of a file that recognition may look at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MEBIBYTE = 1 << 20
-MAX_BYTES = 1 << 30
+MAX_BYTES = 512 * MEBIBYTE  # many small values take up to eight times as much memory
 MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
 NO_ORDER = int(np.iinfo(np.int64).min)

@@ -31,7 +31,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
         "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
         "@timestamp", "_time",
-        "timestamp_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
+        "timestamp_ms", "date_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
     ),
     "commit": (
         "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
