@@ -30,8 +30,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "time": (
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
         "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
-        "@timestamp", "_time",
-        "timestamp_ms", "date_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
+        "@timestamp", "_time", "date_ms",
+        "timestamp_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
     ),
     "commit": (
         "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
