@@ -325,8 +325,11 @@ def test_a_regression_of_a_branch_is_reported_until_the_branch_takes_it_back(
             rows.append(f"q,{k},f{k},fix,lower,{value + noise[k]}")
         path.write_text("\n".join([*rows, ""]))
         left, report = gate_json(capsys, str(path), "--branch", "fix")
-        found = (report["regressions"], report["improvements"])
-        return left, *([answer["begins_commit"] for answer in kind] for kind in found)
+        worse, better = (
+            [answer["begins_commit"] for answer in report[kind]]
+            for kind in ("regressions", "improvements")
+        )
+        return left, worse, better
 
     assert pushed([140.0] * 3) == (2, ["f40"], [])
     assert pushed([140.0] * 3) == (2, ["f40"], [])

@@ -16,6 +16,7 @@ from barograph.cli.search import ChangeSearch, SearchResult, find, search_option
 from barograph.series import UNKNOWN_TIME
 
 if TYPE_CHECKING:
+    from barograph.detection import Discoveries
     from barograph.plotting.changes import Findings, ReportedChange
     from barograph.series import Series
 
@@ -69,7 +70,7 @@ def command(
         for line in listing.lines(findings, every=every, width=listing.terminal_width()):
             click.echo(line)
         if result.discoveries is not None:
-            click.echo(_discoveries_text(result))
+            click.echo(_discoveries_text(result.discoveries))
         click.echo(listing.summary(findings, seconds))
 
 
@@ -177,10 +178,7 @@ def draw(findings: Findings, path: Path) -> None:
         figure_of([*panels()]).savefig(draft, format=path.suffix[1:])
 
 
-def _discoveries_text(result: SearchResult) -> str:
-    control = result.discoveries
-    if control is None:
-        return ""
+def _discoveries_text(control: Discoveries) -> str:
     return (
         f"false discoveries: at most {control.rate:g} expected, "
         f"{control.removed} of {control.with_pvalue} change points left out, "
