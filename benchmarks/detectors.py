@@ -1,9 +1,12 @@
 """Detectors beside the programs that people use: the same input, in turn, on one thread.
 
 Peers run in environments of their own, made from their packages in a cache folder. A figure is the
-median of five runs in turn with ours, a ratio the median of the five pairs.
+median of five runs in turn with ours, a ratio the median of the five pairs. Both sides run on one
+thread, and CPU time is measured: on a busy machine, elapsed time would count the waiting of the
+slower side only.
 """
 
+import functools
 import statistics
 import time
 import tracemalloc
@@ -23,6 +26,7 @@ from barograph.series import Floats
 RUNS = 5
 PERMUTATIONS = 100
 OURS = "Barograph"
+cpu_seconds = functools.partial(seconds, clock=time.process_time)
 
 
 def steps(size: int, length: int, seed: int = 1) -> Floats:
@@ -33,9 +37,9 @@ def steps(size: int, length: int, seed: int = 1) -> Floats:
 
 
 def median_seconds(function: Callable[[], object], calls: int) -> float:
-    """Return the median time of several calls after one to warm up."""
+    """Return the median CPU time of several calls after one to warm up."""
     function()
-    return statistics.median(seconds(function) for _ in range(calls))
+    return statistics.median(cpu_seconds(function) for _ in range(calls))
 
 
 def rows_of(task: str, size: int, times: dict[str, list[float]]) -> list[dict[str, Any]]:
@@ -60,8 +64,10 @@ def passes(size: int, books: bool) -> tuple[list[dict[str, Any]], float]:
     apart = 0.0
     for _ in range(RUNS):
         if books:
-            times.setdefault("naive", []).append(seconds(lambda: naive(series)))
-            times.setdefault("row and column", []).append(seconds(lambda: row_and_column(series)))
+            times.setdefault("naive", []).append(cpu_seconds(lambda: naive(series)))
+            times.setdefault("row and column", []).append(
+                cpu_seconds(lambda: row_and_column(series))
+            )
             times.setdefault("NumPy", []).append(median_seconds(lambda: with_numpy(values), 20))
         question = {"series": [series], "runs": 20, "permutations": 0, "seed": 0}
         (answer,) = ask(SIGNAL, "peer_signal.py", question)
