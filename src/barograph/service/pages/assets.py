@@ -26,6 +26,8 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 IMPORTED = re.compile(rb'from "\./([a-z_]+\.js)"')
+SCRIPT = Markup('<script type="module" src="{}"{}></script>')
+PRELOAD = Markup('<link rel="modulepreload" href="{}"{}>')
 FOR_EVER = "public, max-age=31536000, immutable"
 
 routes = APIRouter(include_in_schema=False)
@@ -74,17 +76,17 @@ def module(*scripts: str) -> Markup:
 
     What the first script imports is asked for first.
     """
-    modules: list[str] = []
+    elements: dict[str, Markup] = {}
     for script in scripts:
         needed = [script]
         for path in needed:
             names = (other.decode() for other in IMPORTED.findall(assets()[path].content))
             needed += [name for name in dict.fromkeys(names) if name not in needed]
-        modules += [name for name in needed if name not in modules]
-    load = Markup('<script type="module" src="{}"></script>')
-    preload = Markup('<link rel="modulepreload" href="{}">')
-    elements = ((load if name in scripts else preload).format(address(name)) for name in modules)
-    return Markup("\n").join(elements)
+        priority = Markup("") if script == scripts[0] else Markup(' fetchpriority="low"')
+        for name in needed:
+            element = SCRIPT if name in scripts else PRELOAD
+            elements.setdefault(name, element.format(address(name), priority))
+    return Markup("\n").join(elements.values())
 
 
 @routes.get("/static/{digest}/{name}")
