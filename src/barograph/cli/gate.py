@@ -136,17 +136,14 @@ def judged(
     from barograph.detection.online.latest import JudgedHistory, judge_latest
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]
-    chosen = [
-        (number, count, branch)
-        for number, count, branch in zip(filled, selection.counts, selection.branch, strict=True)
-        if count
+    rows = zip(filled, selection.counts, selection.branch, strict=True)
+    chosen = [(number, count, branch) for number, count, branch in rows if count]
+    parts = [
+        JudgedHistory(history.values_of(number), _runs(history, number, count, aggregate))
+        for number, count, _ in chosen
     ]
-    runs = [_runs(history, number, count, aggregate) for number, count, _ in chosen]
-    values = [
-        JudgedHistory(history.values_of(number), runs_of_series)
-        for (number, _, _), runs_of_series in zip(chosen, runs, strict=True)
-    ]
-    decisions = judge_latest(judge, values, [max(count, branch) for _, count, branch in chosen])
+    newest = [max(count, branch) for _, count, branch in chosen]
+    decisions = judge_latest(judge, parts, newest)
     return [
         JudgedSeries(
             name=str(series.id),
@@ -163,13 +160,11 @@ def judged(
             reruns=decision.reruns,
             baseline_size=decision.baseline_size,
             changes=changes_of(decision.steps),
-            runs=runs_of_series,
+            runs=part.runs,
             is_new=count == len(series),
             branch=branch,
         )
-        for (number, count, branch), runs_of_series, decision in zip(
-            chosen, runs, decisions, strict=True
-        )
+        for (number, count, branch), part, decision in zip(chosen, parts, decisions, strict=True)
         for series in [history[number]]
     ]
 
