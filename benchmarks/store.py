@@ -22,9 +22,9 @@ from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, SeriesId
 from barograph.store import Measurement, Store
+from barograph.store.cache import SeriesTail, needed, write_blocks
 from barograph.store.database import Row
-from barograph.store.tail import SeriesTail, needed, write_blocks
-from barograph.store.upsert import NEW_POINT
+from barograph.store.judging import NEW_POINT
 
 FEATURE_SET = "bauer8"
 ROWS = 12_000

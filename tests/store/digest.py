@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
+from barograph.store.judging import DECISION
 from barograph.store.schema import (
     candidates,
     models,
@@ -17,7 +18,6 @@ from barograph.store.schema import (
     steps,
     verdicts,
 )
-from barograph.store.upsert import DECISION
 
 STEP = ("order", "kind", "change_order", "from_order", "probability")
 

@@ -15,8 +15,8 @@ from barograph.store import (
     PointResult,
     PointStatus,
     Store,
+    cache,
     reading,
-    registry,
 )
 from barograph.store.measurement import CHANGE
 from barograph.store.schema import points, revisions
@@ -308,7 +308,7 @@ def test_first_direction_of_a_series_holds(store: Store) -> None:
 def test_registry_is_trimmed_only_between_batches(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "CACHED", 3)
+    monkeypatch.setattr(cache, "CACHED", 3)
     names = [series(f"t{number}") for number in range(8)]
     for order in range(3):
         batch = [point(order)._replace(series=name) for name in names[: 4 + 2 * order]]

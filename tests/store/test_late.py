@@ -12,11 +12,10 @@ from barograph.store import (
     PointResult,
     Store,
     database,
-    judging,
+    late,
     life,
     reading,
     retention,
-    stale,
 )
 from tests.shared import PATIENCE, wait_for
 from tests.store.digest import digest
@@ -49,12 +48,12 @@ class Recorder(Rule):
 
 @pytest.fixture(autouse=True)
 def _in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "JUDGED_AGAIN", TOGETHER)
+    monkeypatch.setattr(late, "JUDGED_AGAIN", TOGETHER)
 
 
 def unjudged(store: Store) -> dict[int, int]:
     with store.read() as connection:
-        return stale.unjudged_from(connection)
+        return late.unjudged_from(connection)
 
 
 def contents(store: Store) -> str:
@@ -93,8 +92,8 @@ def test_others_are_written_before_all_decisions_are_made_again(
         store.ingest([row for row in sent if row.order != 1], "ci")
         judge.sizes.clear()
         judge.during = lambda: store._writer.add(lambda: seen.append(len(judge.sizes)))
-        late = store.ingest([row for row in sent if row.order == 1], "ci")
-        assert all(result.decision is not None for result in late.points)
+        answer = store.ingest([row for row in sent if row.order == 1], "ci")
+        assert all(result.decision is not None for result in answer.points)
         content = contents(store)
     assert seen == [1]  # the job that came meanwhile waited for one transaction
     assert max(judge.sizes) <= TOGETHER
@@ -106,16 +105,18 @@ def test_request_is_answered_once_all_its_decisions_are_made(
     new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = history("a", LENGTH)
-    late = [sent[place] for place in (1, 50, 51, 117)]
-    late.append(sent[70])  # a duplicate, whose decision changes
-    late.append(sent[90]._replace(value=-90.0, time=1))
-    rest = [row for row in sent if row not in late or row in (sent[70], sent[90])]
+    late_rows = [sent[place] for place in (1, 50, 51, 117)]
+    late_rows.append(sent[70])  # a duplicate, whose decision changes
+    late_rows.append(sent[90]._replace(value=-90.0, time=1))
+    rest = [row for row in sent if row not in late_rows or row in (sent[70], sent[90])]
     contents_in_turn = []
     for together in (TOGETHER, 10**6):
-        monkeypatch.setattr(judging, "JUDGED_AGAIN", together)
+        monkeypatch.setattr(late, "JUDGED_AGAIN", together)
         with Store(new_url(), Rule()) as store:
             store.ingest(rest, "ci")
-            contents_in_turn.append((answers(store.ingest(late, "ci").points), contents(store)))
+            contents_in_turn.append(
+                (answers(store.ingest(late_rows, "ci").points), contents(store))
+            )
     (in_parts, left), (at_once, whole) = contents_in_turn
     assert left == whole
     # A duplicate that is judged in the same transaction is answered as it was stored before.
@@ -199,7 +200,10 @@ def test_late_result_without_a_series_for_its_decision_reports_so(
 ) -> None:
     sent, judge = history("a", LENGTH), Recorder()
     with Store(new_url(), judge) as store:
-        late = sent.pop(LENGTH - 2), sent.pop(1)  # the second is judged in the first transaction
+        late_rows = (
+            sent.pop(LENGTH - 2),
+            sent.pop(1),
+        )  # the second is judged in the first transaction
         store.ingest([*sent, point(500, name="b")], "ci")
         with store.read() as connection:
             numbers = {row.name.test: row.id for row in reading.find_series(connection)}
@@ -214,7 +218,7 @@ def test_late_result_without_a_series_for_its_decision_reports_so(
                     store.merge(numbers["a"], numbers["b"], "me")
 
         judge.during = end_series
-        left, judged = store.ingest(late, "ci").points
+        left, judged = store.ingest(late_rows, "ci").points
     assert (left.status, left.decision) == ("written", None)
     assert left.reason == "deleted, or merged into another series, before its decision was made"
     assert (judged.reason, judged.decision is None) == ("", False)

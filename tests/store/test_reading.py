@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.store import Store, reading
+from barograph.store.cache import orders_before
 from barograph.store.reasons import store_reasons
-from barograph.store.tail import orders_before
 from barograph.triage import tickets
 from tests.store.samples import history, point, series
 

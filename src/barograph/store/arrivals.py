@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from barograph.detection.online import ANSWERS, Answer
 from barograph.series import MIN_CHANGE, SeriesId
 from barograph.store.database import Insertion, Row
-from barograph.store.registry import series_id
+from barograph.store.reading import series_id
 from barograph.store.schema import arrivals, points, series
 from barograph.wording import percent
 

@@ -20,8 +20,7 @@ from barograph.files import named, published
 from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.candidate_records import is_listed
-from barograph.store.reading import read_series
-from barograph.store.registry import series_id
+from barograph.store.reading import read_series, series_id
 from barograph.store.schema import candidates, points, series
 
 CHUNK = 500  # series in one query

@@ -9,34 +9,38 @@ import sqlalchemy as sa
 from barograph.detection.online import Judge
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
 from barograph.store import stale
+from barograph.store.cache import Known, Registry, TailCache, load_tails
 from barograph.store.judging import (
-    ChangedHistory,
+    PointRows,
     Unjudged,
     UnjudgedCommit,
     UnjudgedRun,
     decide,
+    name_known_changes,
+    stored_value,
+)
+from barograph.store.late import (
+    ChangedHistory,
+    Changes,
+    StoredRuns,
+    StoredValue,
+    StoredValues,
     judge_again,
+    note_unjudged,
+    stored_values,
+    unjudged_from,
+    upsert,
 )
 from barograph.store.measurement import (
+    Entry,
     Limits,
     Measurement,
     PointResult,
     PointStatus,
+    commit_fault,
     fault,
+    rerun_fault,
     series_fault,
-)
-from barograph.store.registry import Known, Registry
-from barograph.store.tail import TailCache, load_tails
-from barograph.store.upsert import (
-    Changes,
-    Entry,
-    StoredRuns,
-    StoredValue,
-    StoredValues,
-    name_known_changes,
-    stored_value,
-    stored_values,
-    upsert,
 )
 
 Arrived = dict[int, list[Entry]]  # by series
@@ -109,43 +113,23 @@ class Ingest:
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
-        unjudged = self._unjudged_from(connection)
-        late = {
-            series
-            for series, entries in arrived.items()
-            if not self._follows(series, entries) or series in unjudged
-        }
-        stored = stored_values(
-            connection, {(series, entry.order) for series in late for entry in arrived[series]}
-        )
-        changes = Changes(timestamp, model)
+        rows, unjudged = PointRows(timestamp, model), self._unjudged_from(connection)
         appended: Unjudged = {}
-        changed: dict[int, ChangedHistory] = {}
+        late: Arrived = {}
         for series, entries in arrived.items():
-            if series in late:
-                since = unjudged.get(series)
-                history = self._upsert(
-                    series, entries, measurements, stored, changes, results, since
-                )
-                if history is not None:
-                    changed[series] = history
-            elif commits := self._append(series, entries, measurements, changes, results):
+            if not self._follows(series, entries) or series in unjudged:
+                late[series] = entries
+            elif commits := self._append(series, entries, measurements, rows, results):
                 appended[series] = commits
-        changes.write(connection)
-        decide(connection, self.tails, appended, judge, changes)
+        changed = self._write_late(connection, late, measurements, rows, results)
+        decide(connection, self.tails, appended, judge, rows)
         stale.mark(connection, appended)
-        left = self._judge_again(connection, changed, judge, changes)
+        left = self._judge_again(connection, changed, judge, rows)
         while left and complete:
-            left = self._judge_again(connection, left, judge, changes)
+            left = self._judge_again(connection, left, judge, rows)
         name_known_changes(connection, results)
         self.tails.trim()
-        waiting = [
-            result
-            for since, late_results in left.values()
-            for order, of_commit in late_results.items()
-            if order >= since
-            for result in of_commit
-        ]
+        waiting = [result for history in left.values() for result in history.waiting]
         return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
 
     def go_on(
@@ -162,23 +146,23 @@ class Ingest:
             for series, since in self._unjudged_from(connection).items()
             if series in numbers
         }
-        return not self._judge_again(connection, changed, judge, Changes(timestamp, model))
+        return not self._judge_again(connection, changed, judge, PointRows(timestamp, model))
 
     def _judge_again(
         self,
         connection: sa.Connection,
         changed: dict[int, ChangedHistory],
         judge: Judge,
-        changes: Changes,
+        rows: PointRows,
     ) -> dict[int, ChangedHistory]:
         """Make decisions again, as many as fit into a transaction; note and return what is left."""
         if not changed:
             return {}
-        left = judge_again(connection, self.tails, changed, judge, changes)
+        left = judge_again(connection, self.tails, changed, judge, rows)
         orders = {series: history.since for series, history in left.items()}
         unjudged = self._unjudged_from(connection)
         done = changed.keys() - left.keys()
-        stale.note_unjudged(connection, orders, done & unjudged.keys())
+        note_unjudged(connection, orders, done & unjudged.keys())
         self._unjudged = {k: unjudged[k] for k in unjudged.keys() - done} | orders
         stale.mark(connection, changed)
         return left
@@ -186,7 +170,7 @@ class Ingest:
     def _unjudged_from(self, connection: sa.Connection) -> dict[int, int]:
         """Return the order from which decisions are left, by series."""
         if self._unjudged is None:
-            self._unjudged = stale.unjudged_from(connection)
+            self._unjudged = unjudged_from(connection)
         return self._unjudged
 
     def _locate(
@@ -213,12 +197,8 @@ class Ingest:
                 continue
             number, direction = known
             if measurement.direction and measurement.direction != direction:
-                direction = self.registry.add_direction(connection, measurement)
-                if measurement.direction != direction:
-                    results[row].reason = (
-                        f"direction: {int(measurement.direction)}, but the series has "
-                        f"{int(direction)}"
-                    )
+                results[row].reason = self._direction_fault(connection, measurement)
+                if results[row].reason:
                     continue
             if measurement.order is None:
                 without_order.append(row)
@@ -234,6 +214,13 @@ class Ingest:
                 connection, row, measurements[row], arrived, history
             )
         return arrived
+
+    def _direction_fault(self, connection: sa.Connection, measurement: Measurement) -> str:
+        """Return why a direction is refused; a series without a direction gets it."""
+        direction = self.registry.add_direction(connection, measurement)
+        if measurement.direction == direction:
+            return ""
+        return f"direction: {int(measurement.direction)}, but the series has {int(direction)}"
 
     def _numbers(
         self, connection: sa.Connection, measurements: list[Measurement]
@@ -306,7 +293,7 @@ class Ingest:
         series: int,
         entries: list[Entry],
         measurements: Sequence[Measurement],
-        changes: Changes,
+        rows: PointRows,
         results: list[PointResult],
     ) -> list[UnjudgedCommit]:
         """Return the commits to append to a series; reject what is beyond a limit."""
@@ -314,10 +301,12 @@ class Ingest:
         commits: list[UnjudgedCommit] = []
         for entry in entries:
             measurement, result = measurements[entry.row], results[entry.row]
-            measured = changes.measured(series, entry, measurement)
+            measured = rows.measured(series, entry, measurement)
             value = stored_value(measurement)
             if commits and commits[-1].order == entry.order:
-                result.reason = self._rerun_fault(measurement, entry, commits[-1].commits)
+                result.reason = rerun_fault(
+                    measurement, entry.order, commits[-1].commits, self.limits
+                )
                 if not result.reason:
                     rerun = UnjudgedRun(entry.run, value, measured)
                     commits[-1] = commits[-1].with_rerun(rerun, result)
@@ -334,12 +323,29 @@ class Ingest:
     def _too_long(self) -> str:
         return f"series: has {self.limits.series_length} commits, and no more are allowed"
 
-    def _rerun_fault(self, measurement: Measurement, entry: Entry, commits: list[str]) -> str:
-        """Return why a further run of a commit is refused, given the commits of its runs."""
-        reason = _commit_fault(measurement, entry, commits)
-        if reason or len(commits) < self.limits.runs:
-            return reason
-        return f"run: order {entry.order} has {len(commits)} runs, and no more are allowed"
+    def _write_late(
+        self,
+        connection: sa.Connection,
+        late: Arrived,
+        measurements: Sequence[Measurement],
+        rows: PointRows,
+        results: list[PointResult],
+    ) -> dict[int, ChangedHistory]:
+        """Add or revise points of series; return what must be judged again."""
+        if not late:
+            return {}
+        unjudged, changes = self._unjudged_from(connection), Changes(rows)
+        stored = stored_values(
+            connection, {(series, entry.order) for series in late for entry in late[series]}
+        )
+        histories = {
+            series: self._upsert(
+                series, entries, measurements, stored, changes, results, unjudged.get(series)
+            )
+            for series, entries in late.items()
+        }
+        changes.write(connection)
+        return {series: history for series, history in histories.items() if history is not None}
 
     def _upsert(
         self,
@@ -382,13 +388,5 @@ class Ingest:
             return self._too_long if count >= self.limits.series_length else ""
         commits = [stored.commit for stored in runs.values()]
         if entry.run in runs:
-            return _commit_fault(measurement, entry, commits)
-        return self._rerun_fault(measurement, entry, commits)
-
-
-def _commit_fault(measurement: Measurement, entry: Entry, commits: list[str]) -> str:
-    """Return why a measurement is refused if a run at its order names another commit."""
-    known = next(filter(None, commits), "")
-    if not measurement.commit or not known or measurement.commit == known:
-        return ""
-    return f"commit: order {entry.order} of this series is {known!r}"
+            return commit_fault(measurement, entry.order, commits)
+        return rerun_fault(measurement, entry.order, commits, self.limits)

@@ -1,49 +1,52 @@
-"""Judge commits that are new, or that come after a change of their series' past.
+"""Judge the commits that follow the cached values of their series, and write the decisions."""
 
-A late result changes all later decisions of its series. If they are many, they are made again in
-several transactions, so that others need not wait; `stale` notes from where they are left.
-"""
-
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import (
+    ANSWERS,
     AlarmLog,
     AlarmStep,
     BatchDecisions,
     Judge,
     PendingSeries,
 )
-from barograph.store.database import Insertion, Row
-from barograph.store.measurement import PointResult
-from barograph.store.schema import steps
-from barograph.store.tail import (
+from barograph.store.cache import (
     SeriesTail,
-    StoredRun,
     TailCache,
     is_block_due,
     orders_before,
-    rewind,
     write_blocks,
 )
-from barograph.store.upsert import (
-    NEW_POINT,
-    OTHER_DECISION,
-    Changes,
-    StoredDecision,
-    commit_decision,
+from barograph.store.database import BulkUpdate, Insertion, Row
+from barograph.store.measurement import (
+    CommitDecision,
+    Entry,
+    KnownChange,
+    Measurement,
+    PointResult,
 )
+from barograph.store.schema import points, steps
 
+CHUNK = 1000  # series or orders in one query
+
+# Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
+StoredDecision = tuple[int, float, float, int, int, int | None]
+UNDECIDED: StoredDecision = (0, 0.0, 0.0, 0, 0, None)
+
+PLACE = ("series", "order", "run")
+MEASURED = ("commit", "time", "value", "received")
+DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
+DECIDED = ("settled", *DECISION, "model", "reasons", "decided")
+NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
+OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
 COMMIT = NEW_POINT.names.index("commit")
 LOOK_BACK = 16  # orders that are read in advance
-JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
-PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
 STEP = Insertion(
     steps,
     (
@@ -51,6 +54,41 @@ STEP = Insertion(
         *("standing", "score", "confirmed", "direction", "model", "decided"),
     ),
 )
+
+
+class PointRows(NamedTuple):
+    """Makes the rows of points that one transaction writes.
+
+    Attributes:
+        received: When the measurements were received.
+        model: Number of the model that decides.
+    """
+
+    received: int
+    model: int
+
+    def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
+        """Return the columns of a point that do not depend on the decision."""
+        place = (series, entry.order, entry.run)
+        return (
+            *place,
+            measurement.commit,
+            measurement.time,
+            stored_value(measurement),
+            self.received,
+        )
+
+    def decided(self, settled: float | None, decision: StoredDecision) -> Row:
+        """Return the columns of a point that hold the decision; reasons are found on request."""
+        return (settled, *decision, self.model, None, self.received)
+
+
+class StoredRun(NamedTuple):
+    """One stored result of a series."""
+
+    order: int
+    run: str
+    value: float
 
 
 class UnjudgedRun(NamedTuple):
@@ -109,54 +147,15 @@ class UnjudgedCommit(NamedTuple):
         return [self.value, *(rerun.value for rerun in self.reruns)]
 
 
-class ChangedHistory(NamedTuple):
-    """The first order from which a series must be judged again, and the results to update."""
-
-    since: int
-    results: dict[int, list[PointResult]]
-
-
 Unjudged = dict[int, list[UnjudgedCommit]]  # by series, each in the order of its commits
 
 
-def judge_again(
+def decide(
     connection: sa.Connection,
     tails: TailCache,
-    changed: dict[int, ChangedHistory],
+    unjudged: Unjudged,
     judge: Judge,
-    changes: Changes,
-) -> dict[int, ChangedHistory]:
-    """Make decisions again from where histories change on, as many as fit into a transaction.
-
-    Returns:
-        What is left. The tails of these series are not cached.
-    """
-    left: dict[int, ChangedHistory] = {}
-    unjudged: Unjudged = {}
-    room = JUDGED_AGAIN
-    for series, history in changed.items():
-        if room <= 0:
-            left[series] = history
-            continue
-        since, results = history
-        tail, later, following = rewind(connection, series, since, judge.history, room)
-        tails.put(series, tail)
-        if later:  # else they were deleted meanwhile
-            unjudged[series] = [
-                UnjudgedCommit.stored(order, runs, results.get(order, ()))
-                for order, runs in groupby(later, attrgetter("order"))
-            ]
-        if following is not None:
-            left[series] = history._replace(since=following)
-        room -= len(later) + PER_SERIES
-    decide(connection, tails, unjudged, judge, changes)
-    for series in left:
-        tails.drop(series)
-    return left
-
-
-def decide(
-    connection: sa.Connection, tails: TailCache, unjudged: Unjudged, judge: Judge, changes: Changes
+    point_rows: PointRows,
 ) -> None:
     """Judge commits that follow the cached tails; write the decisions and extend the tails."""
     if not unjudged:
@@ -164,7 +163,7 @@ def decide(
     pending = [_pending(tails[series], commits) for series, commits in unjudged.items()]
     judged = judge.judge(pending)
     decisions = _decisions(judged)
-    rows = _Rows(changes)
+    rows = _Rows(point_rows)
     due: list[tuple[int, SeriesTail]] = []
     items = zip(unjudged.items(), pending, judged.logs, strict=True)
     for (series, commits), values, log in items:
@@ -238,11 +237,11 @@ class _Rows:
     """The rows that decisions add and change.
 
     Args:
-        changes: Makes the rows.
+        point_rows: Makes the rows of points.
     """
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
+    def __init__(self, point_rows: PointRows) -> None:
+        self._point_rows = point_rows
         self._new: list[Row] = []
         self._again: list[Row] = []
         self._steps: list[Row] = []
@@ -256,7 +255,7 @@ class _Rows:
             by_order[order] = replace(step, index=index, newest=order, moved_from=moved_from)
             change = (step.kind.value, index, moved_from, step.probability)
             standing = (state.change, state.score, state.confirmed, state.direction)
-            decided = (self._changes.model, self._changes.received)
+            decided = (self._point_rows.model, self._point_rows.received)
             self._steps.append((series, order, *change, *standing, *decided))
         return by_order
 
@@ -269,9 +268,9 @@ class _Rows:
         steps: Mapping[int, AlarmStep],
     ) -> None:
         """Add the decision on a commit to the row of each run, and report it."""
-        self._add(series, commit.order, commit, self._changes.decided(settled, decision))
+        self._add(series, commit.order, commit, self._point_rows.decided(settled, decision))
         for rerun in commit.reruns:  # the first run has the settled value
-            self._add(series, commit.order, rerun, self._changes.decided(None, decision))
+            self._add(series, commit.order, rerun, self._point_rows.decided(None, decision))
         reported = commit_decision(decision)
         for result in commit.results:
             result.decision = reported
@@ -290,3 +289,60 @@ class _Rows:
         NEW_POINT.into(connection, self._new)
         OTHER_DECISION.into(connection, self._again)
         STEP.into(connection, self._steps)
+
+
+def stored_value(measurement: Measurement) -> float:
+    """Return the value of a measurement as it is stored: -0.0 becomes 0.0."""
+    return float(measurement.value) + 0.0
+
+
+def commit_decision(stored: StoredDecision) -> CommitDecision:
+    """Return a decision as it is reported; the commit since when a change is known follows."""
+    answer, probability, surprise, baseline_size, reruns, since = stored
+    known = None if since is None else KnownChange(since, "")
+    return CommitDecision(ANSWERS[answer], probability, surprise, reruns, known, baseline_size)
+
+
+def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]) -> None:
+    """Add the commit of the known change to decisions that have only its order."""
+    known: dict[tuple[int, int], list[PointResult]] = defaultdict(list)
+    for result in results:
+        if result.decision is not None and result.decision.known_since is not None:
+            known[result.series, result.decision.known_since.order].append(result)
+    p = points.c
+    for numbers, orders in batched_lookups(known):
+        at_places = p.series.in_(numbers), p.order.in_(orders), p.settled.is_not(None)
+        for number, order, commit in connection.execute(
+            sa.select(p.series, p.order, p.commit).where(*at_places)
+        ):
+            for result in known.get((number, order), ()):
+                assert result.decision is not None  # noqa: S101 - chosen for it
+                since = KnownChange(order, commit)
+                result.decision = result.decision._replace(known_since=since)
+
+
+def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
+    """Split pairs of series and order into queries that the database answers by key.
+
+    Each query is one order of many series, or many orders of one series, whichever takes fewer
+    queries. SQLite answers a list of pairs by scanning the whole table.
+
+    Returns:
+        Lists of series and of orders, to be combined with each other.
+    """
+    by_order: dict[int, set[int]] = defaultdict(set)
+    by_series: dict[int, set[int]] = defaultdict(set)
+    for series, order in places:
+        by_order[order].add(series)
+        by_series[series].add(order)
+    if len(by_order) <= len(by_series):
+        for order, numbers in sorted(by_order.items()):
+            yield from ((chunk, [order]) for chunk in _chunks(numbers))
+    else:
+        for series, orders in sorted(by_series.items()):
+            yield from (([series], chunk) for chunk in _chunks(orders))
+
+
+def _chunks(numbers: set[int]) -> Iterator[list[int]]:
+    ordered = sorted(numbers)
+    return (ordered[first : first + CHUNK] for first in range(0, len(ordered), CHUNK))

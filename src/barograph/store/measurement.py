@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -40,6 +41,20 @@ class Measurement(NamedTuple):
     run: str = ""
     time: int | None = None
     direction: Direction = Direction.UNKNOWN
+
+
+class Entry(NamedTuple):
+    """The place of one measurement in its series; sorts by it, then by arrival.
+
+    Attributes:
+        order: Order of the commit.
+        run: Run of the commit.
+        row: Index of the measurement in its batch.
+    """
+
+    order: int
+    run: str
+    row: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +204,24 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
         return "series: every label is empty"
     labels = [*fields.items(), *(("args", text) for pair in series.args for text in pair)]
     return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
+
+
+def rerun_fault(
+    measurement: Measurement, order: int, commits: Sequence[str], limits: Limits
+) -> str:
+    """Return why a further run of a commit is refused, given the commits that its runs name."""
+    reason = commit_fault(measurement, order, commits)
+    if reason or len(commits) < limits.runs:
+        return reason
+    return f"run: order {order} has {len(commits)} runs, and no more are allowed"
+
+
+def commit_fault(measurement: Measurement, order: int, commits: Sequence[str]) -> str:
+    """Return why a measurement is refused if a run at its order names another commit."""
+    known = next(filter(None, commits), "")
+    if not measurement.commit or not known or measurement.commit == known:
+        return ""
+    return f"commit: order {order} of this series is {known!r}"
 
 
 def _label(name: str, text: object, limits: Limits) -> str:

@@ -15,7 +15,6 @@ from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Series, SeriesId
 from barograph.store.database import rows_in
 from barograph.store.measurement import CommitDecision, KnownChange
-from barograph.store.registry import series_id
 from barograph.store.schema import aliases, models, points, revisions, series, steps
 
 POINT = (
@@ -107,6 +106,11 @@ def get_series(connection: sa.Connection, number: int) -> StoredSeries:
     if row is None:
         raise DataError(f"there is no series {number}")
     return stored_series(row)
+
+
+def series_id(row: sa.Row[Any]) -> SeriesId:
+    """Return the identity in a row that has the columns of the table."""
+    return SeriesId.from_row(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
 
 
 def stored_series(row: sa.Row[Any]) -> StoredSeries:

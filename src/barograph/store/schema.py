@@ -155,7 +155,7 @@ revisions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The newest values of a series up to one of its commits, as the bytes of doubles: see `tail`.
+# The newest values of a series up to one of its commits, as the bytes of doubles: see `cache`.
 blocks = sa.Table(
     "blocks",
     metadata,
@@ -189,7 +189,7 @@ steps = sa.Table(
 # Series whose candidates are older than their points: see `stale`.
 touched = sa.Table("touched", metadata, _only_series(), _time("version"))
 
-# Series of which the decisions from an order on are still to be made again: see `judging`.
+# Series of which the decisions from an order on are still to be made again: see `late`.
 unjudged = sa.Table(
     "unjudged", metadata, _only_series(), sa.Column("order", sa.BigInteger, nullable=False)
 )

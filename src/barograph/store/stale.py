@@ -1,22 +1,18 @@
-"""Which series have candidates, or decisions, that are older than their points.
+"""Which series have candidates that are older than their points.
 
 Ingest marks the series that it changes. The refresh reads the oldest of them, computes outside any
 transaction, and claims those whose points have not changed meanwhile.
-
-Decisions are older while those after a late result are made again, in several transactions.
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 
 import sqlalchemy as sa
 
 from barograph.store.database import Insertion, count_rows
-from barograph.store.schema import touched, unjudged
+from barograph.store.schema import touched
 
 MARK = Insertion(touched, ("series", "version"), replace=("version",))
-UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 
 
 def mark(connection: sa.Connection, changed: Iterable[int]) -> None:
@@ -53,17 +49,3 @@ def claim(connection: sa.Connection, versions: dict[int, int]) -> set[int]:
     }
     connection.execute(sa.delete(touched).where(t.series.in_(current)))
     return current
-
-
-def unjudged_from(connection: sa.Connection) -> dict[int, int]:
-    """Return the order from which decisions are to be made again, by series."""
-    return dict(connection.execute(sa.select(unjudged)).all())
-
-
-def note_unjudged(
-    connection: sa.Connection, left: Mapping[int, int], done: AbstractSet[int]
-) -> None:
-    """Note from which orders the decisions of series are left, and which series are done."""
-    if done:
-        connection.execute(sa.delete(unjudged).where(unjudged.c.series.in_(done)))
-    UNJUDGED.into(connection, list(left.items()))

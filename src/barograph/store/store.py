@@ -28,10 +28,10 @@ from barograph.store.database import (
     writing,
 )
 from barograph.store.ingest import Ingest
+from barograph.store.late import report_stored, unjudged_from
 from barograph.store.measurement import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.schema import models, state
 from barograph.store.sqlite_file import MODE
-from barograph.store.upsert import report_stored
 from barograph.store.writer import TOGETHER, Request, Writer, cut, joined
 
 T = TypeVar("T")
@@ -144,7 +144,7 @@ class Store:
 
         def read_left() -> set[int]:
             with self.read() as connection:
-                return set(stale.unjudged_from(connection))
+                return set(unjudged_from(connection))
 
         # The writer reads: a reader in another thread may still hold a connection at the end.
         if left := self._writer.run(read_left):  # from when the store was last closed

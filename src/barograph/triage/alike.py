@@ -18,7 +18,7 @@ from barograph.store.candidate_records import (
     candidates_of_series,
     get_candidate,
 )
-from barograph.store.registry import series_id
+from barograph.store.reading import series_id
 from barograph.store.schema import candidates, series, verdicts
 from barograph.triage.explanations import candidates_of
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from barograph.series import SeriesId
 from barograph.store.database import rows_in
-from barograph.store.registry import series_id
+from barograph.store.reading import series_id
 from barograph.store.schema import candidates, series
 from barograph.triage.grouping import QueueEntry
 from barograph.triage.patterns import PatternSet, compiled, stored_patterns

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from barograph.series import Verdict
 from barograph.store import reading
+from barograph.store.cache import orders_before
 from barograph.store.candidate_records import get_candidate, is_listed
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
-from barograph.store.tail import orders_before
 from barograph.triage.effects import (
     Effect,
     Results,

@@ -1,54 +1,63 @@
-"""Decide whether an arriving point is new, a duplicate, or another value for a stored point."""
+"""Results that are not of a new commit at the end: duplicates, other values, late ones.
+
+A late result changes all later decisions of its series. If they are many, they are made again in
+several transactions, so that others need not wait; the table `unjudged` says from where.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.detection.online import ANSWERS, AlarmStep, StepKind
+from barograph.detection.online import AlarmStep, Judge, StepKind
+from barograph.store.cache import SeriesTail, TailCache, second_look_states, with_stored
 from barograph.store.database import BulkUpdate, Insertion, Row
-from barograph.store.measurement import (
-    CommitDecision,
-    KnownChange,
-    Measurement,
-    PointResult,
-    PointStatus,
+from barograph.store.judging import (
+    DECISION,
+    MEASURED,
+    NEW_POINT,
+    PLACE,
+    UNDECIDED,
+    PointRows,
+    StoredDecision,
+    StoredRun,
+    Unjudged,
+    UnjudgedCommit,
+    batched_lookups,
+    commit_decision,
+    decide,
+    name_known_changes,
+    stored_value,
 )
-from barograph.store.schema import points, revisions, steps
+from barograph.store.measurement import Entry, Measurement, PointResult, PointStatus
+from barograph.store.schema import points, revisions, steps, unjudged
 
 UNKNOWN_TIME = -(2**63)  # earlier than every known time
 DELETED = "deleted, or merged into another series, before its decision was made"
-CHUNK = 1000  # series or orders in one query
-
-# Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
-StoredDecision = tuple[int, float, float, int, int, int | None]
-UNDECIDED: StoredDecision = (0, 0.0, 0.0, 0, 0, None)
-
-PLACE = ("series", "order", "run")
-MEASURED = ("commit", "time", "value", "received")
-DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
-DECIDED = ("settled", *DECISION, "model", "reasons", "decided")
-NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
+JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
+PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
 OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
-OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
 REVISED = ("series", "order", "run", "value", "time", "received")
 REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
+UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 
 
-class Entry(NamedTuple):
-    """The place of one measurement in its series; sorts by it, then by arrival.
+class ChangedHistory(NamedTuple):
+    """The first order from which a series must be judged again, and the results to update."""
 
-    Attributes:
-        order: Order of the commit.
-        run: Run of the commit.
-        row: Index of the measurement in its batch.
-    """
+    since: int
+    results: dict[int, list[PointResult]]
 
-    order: int
-    run: str
-    row: int
+    @property
+    def waiting(self) -> list[PointResult]:
+        """The results whose decisions are not made yet."""
+        late = (results for order, results in self.results.items() if order >= self.since)
+        return [result for of_commit in late for result in of_commit]
 
 
 @dataclass(slots=True)
@@ -92,18 +101,6 @@ StoredRuns = dict[str, StoredValue]  # what the store has for one series and ord
 StoredValues = dict[tuple[int, int], StoredRuns]  # by series and order
 
 
-def stored_value(measurement: Measurement) -> float:
-    """Return the value of a measurement as it is stored: -0.0 becomes 0.0."""
-    return float(measurement.value) + 0.0
-
-
-def commit_decision(stored: StoredDecision) -> CommitDecision:
-    """Return a decision as it is reported; the commit since when a change is known follows."""
-    answer, probability, surprise, baseline_size, reruns, since = stored
-    known = None if since is None else KnownChange(since, "")
-    return CommitDecision(ANSWERS[answer], probability, surprise, reruns, known, baseline_size)
-
-
 def _sortable(time: int | None) -> int:
     return UNKNOWN_TIME if time is None else time
 
@@ -138,24 +135,6 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
     return values
 
 
-def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]) -> None:
-    """Add the commit of the known change to decisions that have only its order."""
-    known: dict[tuple[int, int], list[PointResult]] = defaultdict(list)
-    for result in results:
-        if result.decision is not None and result.decision.known_since is not None:
-            known[result.series, result.decision.known_since.order].append(result)
-    p = points.c
-    for numbers, orders in batched_lookups(known):
-        at_places = p.series.in_(numbers), p.order.in_(orders), p.settled.is_not(None)
-        for number, order, commit in connection.execute(
-            sa.select(p.series, p.order, p.commit).where(*at_places)
-        ):
-            for result in known.get((number, order), ()):
-                assert result.decision is not None  # noqa: S101 - chosen for it
-                since = KnownChange(order, commit)
-                result.decision = result.decision._replace(known_since=since)
-
-
 def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> None:
     """Report the decisions that are stored, or that there is none to make any more."""
     stored = stored_values(connection, {(result.series, result.order or 0) for result in results})
@@ -169,47 +148,18 @@ def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> 
     name_known_changes(connection, results)
 
 
-def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
-    """Split pairs of series and order into queries that the database answers by key.
-
-    Each query is one order of many series, or many orders of one series, whichever takes fewer
-    queries. SQLite answers a list of pairs by scanning the whole table.
-
-    Returns:
-        Lists of series and of orders, to be combined with each other.
-    """
-    by_order: dict[int, set[int]] = defaultdict(set)
-    by_series: dict[int, set[int]] = defaultdict(set)
-    for series, order in places:
-        by_order[order].add(series)
-        by_series[series].add(order)
-    if len(by_order) <= len(by_series):
-        for order, numbers in sorted(by_order.items()):
-            yield from ((chunk, [order]) for chunk in _chunks(numbers))
-    else:
-        for series, orders in sorted(by_series.items()):
-            yield from (([series], chunk) for chunk in _chunks(orders))
-
-
-def _chunks(numbers: set[int]) -> Iterator[list[int]]:
-    ordered = sorted(numbers)
-    return (ordered[first : first + CHUNK] for first in range(0, len(ordered), CHUNK))
-
-
 @dataclass
 class Changes:
     """The rows of one transaction that are written before any decision.
 
     Attributes:
-        received: When the measurements were received.
-        model: Number of the model that decides.
+        rows: Makes the rows of points.
         added: Points between or before stored ones, or further runs of stored commits.
         replaced: Points whose value, time or commit changes.
         revised: Superseded values by place and value; None if that value holds again.
     """
 
-    received: int
-    model: int
+    rows: PointRows
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
     revised: dict[Row, Row | None] = field(default_factory=dict)
@@ -218,24 +168,9 @@ class Changes:
         self, series: int, entry: Entry, measurement: Measurement, *, is_new_commit: bool
     ) -> None:
         """Add a point; it is judged together with those after it, perhaps later."""
-        row = self.measured(series, entry, measurement)
+        row = self.rows.measured(series, entry, measurement)
         settled = stored_value(measurement) if is_new_commit else None
-        self.added.append((*row, *self.decided(settled, UNDECIDED)))
-
-    def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
-        """Return the columns of a point that do not depend on the decision."""
-        place = (series, entry.order, entry.run)
-        return (
-            *place,
-            measurement.commit,
-            measurement.time,
-            stored_value(measurement),
-            self.received,
-        )
-
-    def decided(self, settled: float | None, decision: StoredDecision) -> Row:
-        """Return the columns of a point that hold the decision; reasons are found on request."""
-        return (settled, *decision, self.model, None, self.received)
+        self.added.append((*row, *self.rows.decided(settled, UNDECIDED)))
 
     def resolve_conflict(
         self, series: int, entry: Entry, stored: StoredValue, measurement: Measurement
@@ -265,11 +200,11 @@ class Changes:
         if wins or gets_commit:
             self._replace(place, stored)
         stored.others[value] = time
-        self.revised[(*place, value)] = (*place, value, time, self.received)
+        self.revised[(*place, value)] = (*place, value, time, self.rows.received)
         return (PointStatus.DUPLICATE if known and not wins else PointStatus.REVISED), wins
 
     def _replace(self, place: tuple[int, int, str], stored: StoredValue) -> None:
-        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.received))
+        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.rows.received))
 
     def write(self, connection: sa.Connection) -> None:
         """Write the rows; a point that is both added and replaced is added first."""
@@ -301,3 +236,91 @@ def upsert(
         result.decision = commit_decision(stored.decision)
         result.steps = stored.steps
     return result, changed
+
+
+def judge_again(
+    connection: sa.Connection,
+    tails: TailCache,
+    changed: dict[int, ChangedHistory],
+    judge: Judge,
+    rows: PointRows,
+) -> dict[int, ChangedHistory]:
+    """Make decisions again from where histories change on, as many as fit into a transaction.
+
+    Returns:
+        What is left. The tails of these series are not cached.
+    """
+    left: dict[int, ChangedHistory] = {}
+    again: Unjudged = {}
+    room = JUDGED_AGAIN
+    for series, history in changed.items():
+        if room <= 0:
+            left[series] = history
+            continue
+        since, results = history
+        tail, later, following = rewind(connection, series, since, judge.history, room)
+        tails.put(series, tail)
+        if later:  # else they were deleted meanwhile
+            again[series] = [
+                UnjudgedCommit.stored(order, runs, results.get(order, ()))
+                for order, runs in groupby(later, attrgetter("order"))
+            ]
+        if following is not None:
+            left[series] = history._replace(since=following)
+        room -= len(later) + PER_SERIES
+    decide(connection, tails, again, judge, rows)
+    for series in left:
+        tails.drop(series)
+    return left
+
+
+def rewind(
+    connection: sa.Connection, series: int, since: int, history: int, limit: int
+) -> tuple[SeriesTail, list[StoredRun], int | None]:
+    """Take a series back to just before an order.
+
+    Args:
+        connection: Of the writing transaction.
+        series: Number of the series.
+        since: The order.
+        history: Number of values that a decision reads.
+        limit: Maximum number of runs, except that the first commit is always complete.
+
+    Returns:
+        The tail, the runs of whole commits from there on, and the order of the first commit that
+        is left.
+    """
+    p, s = points.c, steps.c
+    before = p.series == series, p.order < since, p.settled.is_not(None)
+    total = sa.select(sa.func.count()).where(*before).scalar_subquery().label("total")
+    settled = sa.select(p.order, p.settled, p.answer, p.baseline_size, total).where(*before)
+    newest = connection.execute(settled.order_by(p.order.desc()).limit(history))
+    rows = list(reversed(newest.all()))
+    tail = SeriesTail()
+    if rows:
+        tail = with_stored(SeriesTail(count=rows[0].total - len(rows)), rows, history)
+    connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
+    tail.state = second_look_states(connection, [series]).get(series)
+    query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
+    ordered = query.order_by(p.order, p.run)
+    later = [StoredRun(*row) for row in connection.execute(ordered.limit(limit + 1))]
+    if len(later) <= limit:
+        return tail, later, None
+    left = later[-1].order
+    if left == later[0].order:
+        return rewind(connection, series, since, history, 2 * limit)
+    return tail, [run for run in later if run.order < left], left
+
+
+def unjudged_from(connection: sa.Connection) -> dict[int, int]:
+    """Return the order from which decisions are to be made again, by series."""
+    return dict(connection.execute(sa.select(unjudged)).all())
+
+
+def note_unjudged(
+    connection: sa.Connection, left: Mapping[int, int], done: AbstractSet[int]
+) -> None:
+    """Note from which orders the decisions of series are left, and which series are done."""
+    if done:
+        connection.execute(sa.delete(unjudged).where(unjudged.c.series.in_(done)))
+    UNJUDGED.into(connection, list(left.items()))

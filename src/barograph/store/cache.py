@@ -1,42 +1,147 @@
-"""The newest values of each series: what the next decision is made from.
+"""What the next results need, kept in memory: numbers of series, orders of commits, newest values.
 
-A commit counts with one value, however many runs it has: the settled one. The values are kept in
-memory. After a start they are read from the database: the table `blocks` holds the newest values of
-a series as bytes, so that a start reads those and the few points after them instead of every point.
-The block of a series is rewritten in the transaction of every 64th commit; the series take turns,
-so that no transaction writes the blocks of all of them.
+A commit counts with one value, however many runs it has: the settled one. After a start the values
+are read from the database: the table `blocks` holds the newest values of a series as bytes, so that
+a start reads those and the few points after them instead of every point. The block of a series is
+rewritten in the transaction of every 64th commit; the series take turns, so that no transaction
+writes the blocks of all of them.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
-from barograph.series import Floats
-from barograph.store.database import Insertion, rows_in
-from barograph.store.measurement import CHANGE
-from barograph.store.schema import blocks, points, steps
+from barograph.series import Direction, Floats, SeriesId
+from barograph.store.database import Insertion, insert, renew_revision, rows_in
+from barograph.store.measurement import CHANGE, Measurement
+from barograph.store.reading import series_id
+from barograph.store.schema import aliases, blocks, commits, points, series, steps
 
+CACHED = 200_000  # names of each kind; beyond this they are forgotten
+Known = tuple[int, Direction]  # number and direction of a series
+ORDER_OF = sa.select(commits.c.order).where(
+    commits.c.project == sa.bindparam("project"), commits.c.commit == sa.bindparam("commit")
+)
 NOWHERE = -(2**63)  # before every order
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
-CHUNK = 500  # series in one query
+CHUNK = 500  # series, or names, in one query
 BLOCK_EVERY = 64  # points of a series between two blocks
 _BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
 
 
-class StoredRun(NamedTuple):
-    """One stored result of a series."""
+class Registry:
+    """The numbers of series, and the orders of commits in their projects."""
 
-    order: int
-    run: str
-    value: float
+    def __init__(self) -> None:
+        self._series: dict[SeriesId, Known] = {}
+        self._commits: dict[tuple[str, str], int] = {}
+
+    def clear(self) -> None:
+        """Empty the cache."""
+        self._series.clear()
+        self._commits.clear()
+
+    def trim(self) -> None:
+        """Empty the cache of series if it is too large; call it only between batches."""
+        if len(self._series) > CACHED:
+            self._series.clear()
+
+    def known(self, names: Iterable[SeriesId]) -> list[Known | None]:
+        """Return number and direction of each series, None if it is not cached."""
+        return list(map(self._series.get, names))
+
+    def number(self, name: SeriesId) -> int:
+        """Return the number of a cached series."""
+        return self._series[name][0]
+
+    def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
+        """Cache those of the series that the store has."""
+        by_digest = {name.digest: name for name in names if name not in self._series}
+        digests = list(by_digest)
+        for first in range(0, len(digests), CHUNK):
+            chunk = series.c.digest.in_(digests[first : first + CHUNK])
+            query = sa.select(series.c.digest, series.c.id, series.c.direction).where(chunk)
+            renamed = (
+                sa.select(aliases.c.digest, series.c.id, series.c.direction)
+                .join(series, series.c.id == aliases.c.series)
+                .where(aliases.c.digest.in_(digests[first : first + CHUNK]))
+            )
+            for digest, number, direction in connection.execute(sa.union_all(query, renamed)):
+                self._series[by_digest[bytes(digest)]] = (number, Direction(direction))
+
+    def preload(self, connection: sa.Connection, after: int, count: int) -> list[int]:
+        """Cache the series whose numbers follow one; return their numbers."""
+        if len(self._series) + count > CACHED:
+            return []
+        query = sa.select(series).where(series.c.id > after).order_by(series.c.id)
+        rows = connection.execute(query.limit(count)).all()
+        for row in rows:
+            self._series[series_id(row)] = (row.id, Direction(row.direction))
+        return [row.id for row in rows]
+
+    def add(self, connection: sa.Connection, new: dict[SeriesId, Direction]) -> None:
+        """Create series that the store does not have."""
+        if not new:
+            return
+        rows = [
+            {"digest": name.digest, **name.labels, "args": name.args_json, "direction": int(way)}
+            for name, way in new.items()
+        ]
+        connection.execute(sa.insert(series), rows)
+        self.look_up(connection, new)
+
+    def add_direction(self, connection: sa.Connection, measurement: Measurement) -> Direction:
+        """Store the direction of a measurement if its series has none; return the stored one."""
+        name, new = measurement.series, measurement.direction
+        number, direction = self._series[name]
+        if direction is not Direction.UNKNOWN:
+            return direction
+        query = sa.update(series).where(series.c.id == number).values(direction=int(new))
+        connection.execute(query)
+        renew_revision(connection)
+        self._series[name] = (number, new)
+        return new
+
+    def order_of(self, connection: sa.Connection, project: str, commit: str) -> int | None:
+        """Return the order of a commit in its project, if it has one."""
+        known = self._commits.get((project, commit))
+        if known is None:
+            known = connection.scalar(ORDER_OF, {"project": project, "commit": commit})
+            if known is not None:
+                if len(self._commits) > CACHED:
+                    self._commits.clear()
+                self._commits[project, commit] = known
+        return known
+
+    def next_order(self, connection: sa.Connection, project: str) -> int:
+        """Return the order after all commits of a project."""
+        last = connection.scalar(
+            sa.select(sa.func.max(commits.c.order)).where(commits.c.project == project)
+        )
+        return 0 if last is None else last + 1
+
+    def add_commits(self, connection: sa.Connection, orders: dict[tuple[str, str], int]) -> None:
+        """Store the orders of commits, by project and commit; an order that is stored stays."""
+        new = {name: order for name, order in orders.items() if name not in self._commits}
+        if not new:
+            return
+        connection.execute(
+            insert(connection, commits).on_conflict_do_nothing(),
+            [
+                {"project": project, "commit": commit, "order": order}
+                for (project, commit), order in new.items()
+            ],
+        )
+        for project, commit in new:
+            self.order_of(connection, project, commit)
 
 
 def needed(count: int, history: int) -> int:
@@ -173,47 +278,9 @@ def load_tails(
     tails: dict[int, SeriesTail] = {}
     for first in range(0, len(numbers), CHUNK):
         tails.update(_load_chunk(connection, numbers[first : first + CHUNK], history))
-    for series, state in _states(connection, numbers).items():
-        tails[series].state = state
+    for number, state in second_look_states(connection, numbers).items():
+        tails[number].state = state
     return tails
-
-
-def rewind(
-    connection: sa.Connection, series: int, since: int, history: int, limit: int
-) -> tuple[SeriesTail, list[StoredRun], int | None]:
-    """Take a series back to just before an order.
-
-    Args:
-        connection: Of the writing transaction.
-        series: Number of the series.
-        since: The order.
-        history: Number of values that a decision reads.
-        limit: Maximum number of runs, except that the first commit is always complete.
-
-    Returns:
-        The tail, the runs of whole commits from there on, and the order of the first commit that
-        is left.
-    """
-    p, s = points.c, steps.c
-    before = p.series == series, p.order < since, p.settled.is_not(None)
-    total = sa.select(sa.func.count()).where(*before).scalar_subquery().label("total")
-    settled = sa.select(p.order, p.settled, p.answer, p.baseline_size, total).where(*before)
-    newest = connection.execute(settled.order_by(p.order.desc()).limit(history))
-    rows = list(reversed(newest.all()))
-    tail = SeriesTail()
-    if rows:
-        tail = _appended(SeriesTail(count=rows[0].total - len(rows)), rows, history)
-    connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
-    tail.state = _states(connection, [series]).get(series)
-    query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
-    ordered = query.order_by(p.order, p.run)
-    later = [StoredRun(*row) for row in connection.execute(ordered.limit(limit + 1))]
-    if len(later) <= limit:
-        return tail, later, None
-    left = later[-1].order
-    if left == later[0].order:
-        return rewind(connection, series, since, history, 2 * limit)
-    return tail, [run for run in later if run.order < left], left
 
 
 def is_block_due(series: int, before: int, after: int) -> bool:
@@ -248,7 +315,7 @@ def _load_chunk(
     after_block = b.series.in_(with_block), b.series == p.series, p.order > b.order
     for where in ((p.series.in_(without),), after_block):
         for series, rows in _settled(connection, *where):
-            tails[series] = _appended(tails[series], rows, history)
+            tails[series] = with_stored(tails[series], rows, history)
     return tails
 
 
@@ -260,11 +327,11 @@ def _settled(
     query = sa.select(p.series, p.order, p.settled, p.answer, p.baseline_size)
     settled = query.where(p.settled.is_not(None), *where)
     ordered = connection.execute(settled.order_by(p.series, p.order))
-    for series, rows in groupby(ordered, attrgetter("series")):
-        yield series, list(rows)
+    for number, rows in groupby(ordered, attrgetter("series")):
+        yield number, list(rows)
 
 
-def _appended(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
+def with_stored(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
     """Return a tail with stored values appended; the decision on the last says where Pre starts."""
     values = np.concatenate((tail.values, [row.settled for row in rows]))
     last, newest = rows[-1], values.size - 1
@@ -278,7 +345,7 @@ def _cut(values: Floats, start: int, last: int, count: int, history: int) -> Ser
     return SeriesTail(values[drop:].copy(), max(0, start - drop), last, count)
 
 
-def _states(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, AlarmState]:
+def second_look_states(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, AlarmState]:
     """Return the state of the second look after the last step of each series."""
     s = steps.c
     columns = (s.series, s.standing, s.score, s.confirmed, s.direction, s.probability)

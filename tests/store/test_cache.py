@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.detection.online import PendingSeries
-from barograph.store import Measurement, Store, ingest, tail
+from barograph.store import Measurement, Store, cache, ingest
 from barograph.store import store as stores
+from barograph.store.cache import SeriesTail, TailCache, load_tails, needed
 from barograph.store.schema import blocks as table
 from barograph.store.schema import points, series
-from barograph.store.tail import SeriesTail, TailCache, load_tails, needed
 from tests.store.judges import Rule
 from tests.store.samples import series as named
 
@@ -102,7 +102,7 @@ def comparable(found: dict[int, SeriesTail]) -> dict[int, tuple[object, ...]]:
 def test_tails_from_blocks_equal_tails_from_points(
     store: Store, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    monkeypatch.setattr(cache, "BLOCK_EVERY", 5)
     store.judge = RULE
     history = RULE.history
     grown(store, seed)
@@ -128,7 +128,7 @@ def test_tails_from_blocks_equal_tails_from_points(
 def test_block_of_a_shorter_history_is_ignored(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    monkeypatch.setattr(cache, "BLOCK_EVERY", 5)
     store.judge = RULE
     grown(store, 3)
     with store.read() as connection:
@@ -142,7 +142,7 @@ def test_block_of_a_shorter_history_is_ignored(
 def test_blocks_of_another_length_give_the_same_tails(
     store: Store, held_then: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    monkeypatch.setattr(cache, "BLOCK_EVERY", 5)
     store.judge = RULE
     grown(store, 5)
     with store.read() as connection:
@@ -164,17 +164,17 @@ def test_blocks_of_another_length_give_the_same_tails(
 
 def test_series_take_turns_at_writing_blocks() -> None:
     due = [
-        [number for number in range(640) if tail.is_block_due(number, index, index + 1)]
+        [number for number in range(640) if cache.is_block_due(number, index, index + 1)]
         for index in range(100, 164)
     ]
     assert {len(some) for some in due} == {10}
     assert sorted(number for some in due for number in some) == list(range(640))
-    assert tail.is_block_due(0, 0, 500)
-    assert not tail.is_block_due(7, 0, 60)
+    assert cache.is_block_due(0, 0, 500)
+    assert not cache.is_block_due(7, 0, 60)
 
 
 def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    monkeypatch.setattr(cache, "BLOCK_EVERY", 5)
     monkeypatch.setattr(stores, "PRELOAD", 5)
     requested: list[int] = []
 
