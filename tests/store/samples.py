@@ -1,9 +1,10 @@
 """Series and measurements to test with."""
 
 import numpy as np
+import sqlalchemy as sa
 
 from barograph.series import SeriesId
-from barograph.store import Measurement
+from barograph.store import Measurement, reading
 
 
 def series(name: str = "a", project: str = "p") -> SeriesId:
@@ -31,3 +32,9 @@ def history(
         for name in names
         for run in range(runs)
     ]
+
+
+def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
+    """Return the number of a series by an identity that it has or had."""
+    stored = reading.series_named(connection, [name]).get(name)
+    return None if stored is None else stored.id

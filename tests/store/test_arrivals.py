@@ -7,10 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.series import SeriesId
-from barograph.store import Measurement, Store, arrivals, life, reading, rejections, stale
+from barograph.store import Measurement, Store, arrivals, life, rejections, stale
 from barograph.store.arrivals import HOUR, PATIENCE, usual_gap
 from barograph.store.schema import points
 from tests.store.judges import Rule
+from tests.store.samples import number_of
 
 DAY = 24 * HOUR
 
@@ -52,7 +53,7 @@ def test_silence_is_reported_by_pipeline_and_by_series(store: Store) -> None:
 
 def test_silence_of_a_retired_series_is_not_reported(store: Store) -> None:
     with store.read() as connection:
-        seek = reading.number_of(connection, SeriesId("db", "arm", "io", "seek", ""))
+        seek = number_of(connection, SeriesId("db", "arm", "io", "seek", ""))
     assert seek is not None
     store.change(lambda connection: life.retire(connection, seek, "ann"))
     with store.read() as connection:

@@ -2,6 +2,7 @@ import itertools
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -138,12 +139,11 @@ def test_two_rows_of_one_candidate_give_one_entry_with_the_later_verdict(
         (1, 2), (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE), dates, strict=True
     )
     for number, verdict, timestamp in verdicts_given:
-        item = [(number, None)]
-        store.write(
-            lambda c, i=item, v=verdict, t=timestamp: verdicts.record_batch(
-                c, i, v, "ann", timestamp=t
-            )
+        item: tuple[int, int | None] = number, None
+        give = partial(
+            verdicts.record_batch, items=[item], verdict=verdict, who="ann", timestamp=timestamp
         )
+        store.write(give)
     exported(store, tmp_path)
     with Store(new_url(), Rule()) as other:
         other.ingest(history("ab", 30), "ci")

@@ -25,7 +25,7 @@ from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.verdicts import record_batch
 from tests.store.digest import digest
 from tests.store.judges import Rule
-from tests.store.samples import history, point, series
+from tests.store.samples import history, number_of, point, series
 from tests.triage.test_refresh import Scripted
 
 DAY = 86_400_000
@@ -77,7 +77,7 @@ def test_results_under_a_former_name_go_to_the_renamed_series(store: Store, url:
     sent = Measurement(series("other", "q"), 1.0, commit="c1")
     assert store.ingest([sent], "ci").points[0].order == 1
     with store.read() as connection:
-        assert reading.number_of(connection, series("a")) == 1
+        assert number_of(connection, series("a")) == 1
         renamed = reading.series_named(connection, [series("a")])[series("a")]
         assert (renamed.id, renamed.name) == (1, series("new", "q"))
 

@@ -16,7 +16,7 @@ from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
 from barograph.store.reading import steps_between
 from tests.detection.online.models import edge_model, paper_model
-from tests.store.samples import series
+from tests.store.samples import number_of, series
 from tests.training.online_histories import learned
 
 LENGTH = 1300
@@ -92,7 +92,7 @@ def everything() -> list[Measurement]:
 
 def said(store: Store, name: str) -> Said:
     with store.read() as connection:
-        number = reading.number_of(connection, series(name))
+        number = number_of(connection, series(name))
         assert number is not None
         points = reading.points_of(connection, number, limit=LENGTH)
         noted = sorted(steps_between(connection, number, 0, LENGTH).items())

@@ -9,7 +9,7 @@ from barograph.store import Store, reading
 from barograph.store.cache import orders_before
 from barograph.store.reasons import store_reasons
 from barograph.triage import tickets
-from tests.store.samples import history, point, series
+from tests.store.samples import history, number_of, point, series
 
 
 def test_find_series_filters_by_label_and_pages(store: Store) -> None:
@@ -20,8 +20,8 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
         assert [item.name for item in (*first, *rest)] == [series(name) for name in "abcd"]
         [row] = reading.find_series(connection, test="c")
         assert reading.get_series(connection, row.id) == row
-        assert reading.number_of(connection, series("c")) == row.id
-        assert reading.number_of(connection, series("nobody")) is None
+        assert number_of(connection, series("c")) == row.id
+        assert number_of(connection, series("nobody")) is None
         named = reading.series_named(connection, [series("nobody"), series("c")])
         assert named == {series("c"): row}
         with pytest.raises(DataError, match="no label 'id'"):

@@ -17,7 +17,7 @@ from barograph.store.archive import archive, restore
 from barograph.store.reading import StoredPoint
 from tests.store.digest import digest
 from tests.store.judges import Rule
-from tests.store.samples import point, series
+from tests.store.samples import number_of, point, series
 from tests.training.online_histories import learned
 
 QUIET, JUMP = 60, 40.0  # commits before the jump, and its size
@@ -37,7 +37,7 @@ def level(count: int = QUIET, seed: int = 1) -> list[Measurement]:
 
 def stored(store: Store, name: SeriesId | None = None) -> list[StoredPoint]:
     with store.read() as connection:
-        number = reading.number_of(connection, name or series())
+        number = number_of(connection, name or series())
         assert number is not None
         return reading.points_of(connection, number, limit=10_000)
 

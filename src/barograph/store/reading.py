@@ -118,14 +118,6 @@ def stored_series(row: sa.Row[Any]) -> StoredSeries:
     return StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired)
 
 
-def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
-    """Return the number of a series by its identity, or by one that it had before."""
-    present = sa.select(series.c.id).where(series.c.digest == name.digest)
-    former = sa.select(aliases.c.series).where(aliases.c.digest == name.digest)
-    number: int | None = connection.scalar(sa.union_all(present, former))
-    return number
-
-
 def series_named(
     connection: sa.Connection, names: Iterable[SeriesId]
 ) -> dict[SeriesId, StoredSeries]:

@@ -16,7 +16,7 @@ from barograph.store import Measurement, Store, reading
 from barograph.store.reading import steps_between
 from tests.detection.online.models import paper_model
 from tests.store.digest import digest
-from tests.store.samples import series
+from tests.store.samples import number_of, series
 from tests.training.online_histories import histories, learned
 
 NAMES = "abcd"
@@ -67,7 +67,7 @@ def stored_decisions(
 ) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
     """Alarms, steps and probabilities of a series."""
     with store.read() as connection:
-        number = reading.number_of(connection, series(name))
+        number = number_of(connection, series(name))
         assert number is not None
         points = reading.points_of(connection, number)
         noted = steps_between(connection, number, 0, LENGTH)
