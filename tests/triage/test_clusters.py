@@ -1,8 +1,12 @@
-import pytest
+from collections.abc import Hashable, Iterable
+from typing import Any
 
-from barograph.detection.stepfit import ClusterSettings, Status
+import pytest
+import sqlalchemy as sa
+
+from barograph.detection.stepfit import ClusterSettings, Status, StepCluster
 from barograph.errors import DataError
-from barograph.store import Measurement, Store
+from barograph.store import Measurement, Store, life
 from barograph.triage import clusters
 from tests.store.samples import series
 
@@ -47,6 +51,66 @@ def test_recluster_keeps_old_clusters_as_not_current(store: Store) -> None:
         [kept] = clusters.of_project(connection, "p")
     assert kept.id == cluster.id
     assert not kept.cluster.current
+
+
+def delete(store: Store, numbers: Iterable[Hashable]) -> None:
+    def work(connection: sa.Connection) -> None:
+        for number in numbers:
+            life.delete(connection, int(str(number)), "ann")
+
+    store.change(work)
+
+
+def test_ignored_cluster_goes_with_its_last_series(store: Store) -> None:
+    step(store, 0, 40, 20, commits=True)
+    [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    store.write(lambda c: clusters.set_status(c, cluster.id, Status.IGNORED, "ann"))
+    delete(store, cluster.cluster.members)
+    moved = [
+        Measurement(series(f"n{k}"), 1.0 + (order >= 22), order, f"c{order}")
+        for order in range(40)
+        for k in range(8)
+    ]
+    store.ingest(moved, "ci")
+    [other] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    assert (other.order, other.cluster.status) == (22, Status.NEW)
+    with store.read() as connection:
+        assert [row.id for row in clusters.of_project(connection, "p")] == [other.id]
+
+
+def test_series_that_is_deleted_during_the_search_is_in_no_cluster(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step(store, 0, 40, 20, commits=True)
+    search = clusters.cluster_steps
+
+    def deleting(*args: Any, **more: Any) -> list[StepCluster]:
+        steps = search(*args, **more)
+        delete(store, steps[0].members[:3])
+        return steps
+
+    monkeypatch.setattr(clusters, "cluster_steps", deleting)
+    [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    assert len(cluster.cluster.members) == 5
+
+
+def test_status_that_is_set_during_the_search_of_two_processes_is_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step(store, 0, 40, 20, commits=True)
+    search = clusters.cluster_steps
+
+    def overtaken(*args: Any, **more: Any) -> list[StepCluster]:
+        monkeypatch.setattr(clusters, "cluster_steps", search)
+        [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
+        store.write(lambda c: clusters.set_status(c, cluster.id, Status.IGNORED, "ann"))
+        return search(*args, **more)
+
+    monkeypatch.setattr(clusters, "cluster_steps", overtaken)
+    [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
+    assert cluster.cluster.status is Status.IGNORED
+    with store.read() as connection:
+        assert [row.id for row in clusters.of_project(connection, "p")] == [cluster.id]
 
 
 def test_project_without_points_has_no_clusters(store: Store) -> None:

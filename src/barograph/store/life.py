@@ -254,13 +254,14 @@ def _remove(connection: sa.Connection, number: int) -> None:
 
 
 def _leave_clusters(connection: sa.Connection, number: int) -> None:
-    """Take a series out of the clusters that it is in."""
+    """Take a series out of the clusters that it is in, and delete those with no series left."""
     k = clusters.c
     for cluster, text in connection.execute(sa.select(k.id, k.members)).all():
         members = json.loads(text)
         if number in members:
             left = json.dumps([member for member in members if member != number])
             connection.execute(sa.update(clusters).where(k.id == cluster).values(members=left))
+    connection.execute(sa.delete(clusters).where(k.members == "[]"))
 
 
 def _add_alias(connection: sa.Connection, name: SeriesId, number: int) -> None:

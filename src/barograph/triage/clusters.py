@@ -1,13 +1,20 @@
 """Clusters: steps that many series of a project have in common (Skia), kept between runs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.stepfit import ClusterSettings, Status, StepCluster, cluster_steps
+from barograph.detection.stepfit import (
+    ClusterSettings,
+    Status,
+    StepCluster,
+    cluster_steps,
+    coalesce,
+)
 from barograph.errors import DataError
 from barograph.series import Floats, Ints
 from barograph.store import audit
@@ -52,16 +59,22 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     Returns:
         The clusters of this search, the largest regression first.
     """
+    settings = settings or ClusterSettings()
     with store.read() as connection:
-        steps = search(connection, project, settings)
+        numbers, orders, values = traces_of(connection, project, settings.span)
+    found = cluster_steps(values, numbers, orders=orders, settings=settings)
     timestamp = now()
 
     def work(connection: sa.Connection) -> None:
+        # Meanwhile series may have been deleted, and another process may have stored clusters.
+        left = frozenset[Hashable](_numbers(connection, project))
+        known = [row.cluster for row in of_project(connection, project)]
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
-        for cluster in steps:
-            if cluster.current:
-                _write(connection, project, cluster, timestamp)
+        for cluster in coalesce(found, known, orders):
+            members = tuple(filter(left.__contains__, cluster.members))
+            if cluster.current and members:
+                _write(connection, project, replace(cluster, members=members), timestamp)
 
     store.write(work)
     with store.read() as connection:
@@ -188,8 +201,7 @@ def _write(connection: sa.Connection, project: str, cluster: StepCluster, timest
 
 def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
     """Return the results of a project at its last commits."""
-    query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
-    numbers = list(connection.scalars(query))
+    numbers = _numbers(connection, project)
     orders = _orders(connection, project, numbers, span)
     table = np.full((len(numbers), orders.size), np.nan)
     p = points.c
@@ -206,6 +218,11 @@ def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
                 table[first + int(np.searchsorted(part, number)), column] = value
     measured = ~np.isnan(table).all(axis=0)
     return Traces(numbers, orders[measured], table[:, measured])
+
+
+def _numbers(connection: sa.Connection, project: str) -> list[int]:
+    query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
+    return list(connection.scalars(query))
 
 
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:

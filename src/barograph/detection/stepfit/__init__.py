@@ -5,7 +5,8 @@ from barograph.detection.stepfit.clusters import (
     Status,
     StepCluster,
     cluster_steps,
+    coalesce,
 )
 from barograph.detection.stepfit.detector import StepFit
 
-__all__ = ["ClusterSettings", "Status", "StepCluster", "StepFit", "cluster_steps"]
+__all__ = ["ClusterSettings", "Status", "StepCluster", "StepFit", "cluster_steps", "coalesce"]
