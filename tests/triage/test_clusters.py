@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.detection.stepfit import ClusterSettings, Status, StepCluster
+from barograph.detection.stepfit import ClusterSettings, Status, StepCluster, cluster_steps
 from barograph.errors import DataError
 from barograph.store import Measurement, Store, life
 from barograph.triage import clusters
 from tests.store.samples import series
 
+SEARCH = "barograph.triage.clusters.cluster_steps"
 NAMES = [f"s{k}" for k in range(12)]
 
 
@@ -82,14 +83,13 @@ def test_series_that_is_deleted_during_the_search_is_in_no_cluster(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step(store, 0, 40, 20, commits=True)
-    search = clusters.cluster_steps
 
     def deleting(*args: Any, **more: Any) -> list[StepCluster]:
-        steps = search(*args, **more)
+        steps = cluster_steps(*args, **more)
         delete(store, steps[0].members[:3])
         return steps
 
-    monkeypatch.setattr(clusters, "cluster_steps", deleting)
+    monkeypatch.setattr(SEARCH, deleting)
     [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
     assert len(cluster.cluster.members) == 5
 
@@ -98,15 +98,14 @@ def test_status_that_is_set_during_the_search_of_two_processes_is_kept(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step(store, 0, 40, 20, commits=True)
-    search = clusters.cluster_steps
 
     def overtaken(*args: Any, **more: Any) -> list[StepCluster]:
-        monkeypatch.setattr(clusters, "cluster_steps", search)
+        monkeypatch.setattr(SEARCH, cluster_steps)
         [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
         store.write(lambda c: clusters.set_status(c, cluster.id, Status.IGNORED, "ann"))
-        return search(*args, **more)
+        return cluster_steps(*args, **more)
 
-    monkeypatch.setattr(clusters, "cluster_steps", overtaken)
+    monkeypatch.setattr(SEARCH, overtaken)
     [cluster] = clusters.recluster(store, "p", ClusterSettings(k=2))
     assert cluster.cluster.status is Status.IGNORED
     with store.read() as connection:
