@@ -1,5 +1,6 @@
 """Authorisation: every route without a token, with a wrong one, and with one of another scope."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from barograph.service.pages.rendering import PageRoute
 from barograph.store.tokens import Scope
 from tests.service.conftest import Start, app_of, make_token
 from tests.service.samples import POINTS, result
+from tests.shared import ROOT
 
 # Routes that need no token.
 OPEN = {"/health", "/ready", "/ping", "/openapi.json"}
@@ -60,6 +62,20 @@ def test_route_needs_its_scope(start: Start, method: str, path: str, scope: Scop
     assert call(client, method, path, strong)[0] not in {401, 403}
     admin = strong if scope is Scope.ADMIN else make_token(client, Scope.ADMIN)
     assert call(client, method, path, admin)[0] not in {401, 403}
+
+
+def test_scopes_are_those_of_the_documentation() -> None:
+    page = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    stated = {
+        (method, path): scope
+        for routes, scope in re.findall(r"^\| (`.*`) \| `(\w+)` \|", page, re.MULTILINE)
+        for method, path in re.findall(r"`(\w+) (\S+)`", routes)
+    }
+    used = {
+        (method, path.replace(":path}", "}")): scope.value  # how it is matched
+        for method, path, scope in GUARDED
+    }
+    assert stated == used
 
 
 def test_open_routes_need_no_token(client: TestClient) -> None:
