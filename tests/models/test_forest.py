@@ -61,6 +61,7 @@ def test_from_arrays_restores_a_forest() -> None:
         ("thresholds", 0, np.inf, "the threshold of node 0 is infinite"),
         ("shares", 0, np.nan, "array 'shares': a number is outside 0 to 1"),
         ("roots", 1, 10**9, "the roots must rise"),
+        ("roots", 1, 0, "the roots must rise"),
     ],
 )
 def test_from_arrays_refuses_walks_that_leave_the_arrays(
@@ -72,6 +73,19 @@ def test_from_arrays_refuses_walks_that_leave_the_arrays(
     arrays[name][place] = value
     with pytest.raises(ArtifactError, match=message):
         FlatForest.from_arrays(arrays, columns=5)
+
+
+def test_from_arrays_refuses_children_in_another_tree_and_of_leaves() -> None:
+    matrix, truth = sample(200)
+    flat = FlatForest.of(RandomForestClassifier(n_estimators=2, random_state=0).fit(matrix, truth))
+    arrays = flat.arrays()
+    leaf = int(np.flatnonzero(np.isnan(arrays["thresholds"]))[0])
+    second = int(arrays["roots"][1])
+    for node, child in ((0, second + 1), (second, second), (leaf, 0), (leaf, leaf + 2)):
+        children = arrays["children"].copy()
+        children[node] = child
+        with pytest.raises(ArtifactError, match=f"node {node} has the child {child}, which is not"):
+            FlatForest.from_arrays({**arrays, "children": children}, columns=5)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 17, 4099])

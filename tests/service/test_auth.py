@@ -1,6 +1,7 @@
 """Authorisation: every route without a token, with a wrong one, and with one of another scope."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,8 +13,9 @@ from barograph.service.app import ROUTERS
 from barograph.service.auth import RateLimiter, is_loopback
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.rendering import PageRoute
+from barograph.store import tokens
 from barograph.store.tokens import Scope
-from tests.service.conftest import Start, app_of, make_token
+from tests.service.conftest import Start, app_of, make_token, store_of
 from tests.service.samples import POINTS, result
 from tests.shared import ROOT
 
@@ -95,6 +97,17 @@ def test_revoked_token_is_refused_at_once(client: TestClient) -> None:
     assert made.json()["token"] not in listed
 
 
+def test_token_that_another_process_revoked_is_accepted_for_a_second_at_most(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = make_token(client, Scope.READ)
+    auth = app_of(client).state.context.auth
+    assert client.get("/api/v1/series", headers=read).status_code == 200
+    store_of(client).write(lambda c: tokens.revoke(c, "read", "test"))
+    monkeypatch.setattr(auth.tokens, "_clock", lambda: time.monotonic() + 1.0)
+    assert client.get("/api/v1/series", headers=read).status_code == 401
+
+
 def test_revoking_the_last_token_still_requires_a_token(client: TestClient) -> None:
     admin = make_token(client, Scope.ADMIN)
     assert client.delete("/api/v1/tokens/admin", headers=admin).status_code == 200
@@ -108,6 +121,7 @@ def test_revoking_the_last_token_still_requires_a_token(client: TestClient) -> N
         ({"Host": "localhost:8000"}, 200),
         ({"Host": "[::1]:8000"}, 200),
         ({"Host": "evil.example"}, 421),
+        ({"Host": "10.1.2.3:8000"}, 421),
         ({"Host": "["}, 421),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
@@ -115,6 +129,7 @@ def test_revoking_the_last_token_still_requires_a_token(client: TestClient) -> N
         ({"Origin": "http://127.0.0.1"}, 200),
         ({"Origin": "http://["}, 403),
         ({"Host": "localhost:8000", "Origin": "http://localhost:8000"}, 200),
+        ({"Host": "localhost:8000", "Origin": "http://localhost:3000"}, 403),
         ({"Authorization": "Bearer baro_wrong"}, 401),
     ],
 )
@@ -146,6 +161,15 @@ def test_default_rate_is_below_what_a_service_answers() -> None:
     limiter = RateLimiter(Settings().rate, Settings().burst, lambda: next(now))
     refused = sum(limiter.take("ci") > 0 for _ in range(9000))
     assert 5000 < refused < 7000
+
+
+def test_limiter_forgets_the_callers_that_were_quiet_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("barograph.service.auth.CACHED_CALLERS", 2)
+    limiter = RateLimiter(0.001, 1)
+    assert [limiter.take(name) > 0 for name in "aaba"] == [False, True, False, True]
+    assert [limiter.take(name) > 0 for name in "cab"] == [False, True, False]
 
 
 def test_requests_without_a_token_are_rate_limited_by_address(start: Start) -> None:

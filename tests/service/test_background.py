@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -124,6 +125,27 @@ def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_pat
     second = worker.pid
     assert second is not None
     wait_for(lambda: has_ended(second))
+
+
+def endless(*_: object) -> None:
+    """Do the work of a process whose round does not end."""
+    time.sleep(PATIENCE)
+
+
+def test_worker_has_ended_once_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "_work", endless)
+    worker = BackgroundWorker(WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None))
+    worker.start()
+    wait_for(lambda: worker.pid is not None)
+    pid = worker.pid
+    monkeypatch.setattr(background, "GRACE", 0.1)
+    started = time.monotonic()
+    worker.stop()
+    assert pid is not None
+    assert has_ended(pid)
+    assert time.monotonic() - started < PATIENCE / 2
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import random
+import threading
 import time
 import zlib
 from typing import Any
@@ -248,6 +250,22 @@ def test_gzip_that_unpacks_to_far_more_than_results_is_refused(client: TestClien
     status, reply = post(client, gzip.compress(b" " * (32 << 20)), Content_Encoding="gzip")
     assert status == 413
     assert reply["error"]["message"].startswith("the body unpacks to more than 250 times its size")
+
+
+def test_large_gzip_is_unpacked_in_another_thread(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+
+    def unpack(packed: bytes, limit: int) -> bytes:
+        names.append(threading.current_thread().name)
+        return gzip.decompress(packed)[:limit]
+
+    monkeypatch.setattr("barograph.service.requests._unpack", unpack)
+    noise = random.Random(0).randbytes(20_000).hex().encode()
+    assert post(client, gzip.compress(b'"%s"' % noise), Content_Encoding="gzip")[0] == 422
+    assert post(client, gzip.compress(b'"x"'), Content_Encoding="gzip")[0] == 422
+    assert [name.startswith("asyncio_") for name in names] == [True, False]
 
 
 def test_gzip_bombs_are_refused(start: Start) -> None:

@@ -337,6 +337,14 @@ def test_trusted_proxies_have_any_number_of_connections() -> None:
         assert answer(ASK % b"", port).startswith(b"HTTP/1.1 200")
 
 
+def test_proxy_is_exempt_from_the_limit_and_other_addresses_are_not() -> None:
+    limits = ConnectionLimits(per_address=1, trusted_proxies=frozenset(["127.0.0.2"]))
+    with running(limits) as port, connect(port) as first:
+        first.sendall(ASK % b"")
+        assert reply(first).startswith(b"HTTP/1.1 200")
+        assert answer(ASK % b"", port).startswith(b"HTTP/1.1 503")
+
+
 def test_health_is_answered_when_all_connections_are_taken() -> None:
     with running(ConnectionLimits(total=2, reserved=1)) as port:
         held = [connect(port), connect(port)]

@@ -98,6 +98,22 @@ def test_write_by_cookie_needs_the_csrf_header(signed_in: TestClient) -> None:
     assert answer.json()["refused"][0]["why"] == "gone"
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_every_method_that_writes_by_cookie_needs_the_csrf_header(
+    signed_in: TestClient, method: str
+) -> None:
+    refused = signed_in.request(method, "/api/v1/saved-filters/mine", json={"query": ""})
+    assert (refused.status_code, CSRF in refused.text) == (403, True)
+
+
+def test_csrf_token_of_another_session_is_refused(signed_in: TestClient) -> None:
+    other = csrf_of(signed_in)
+    secret = secret_of(signed_in, Scope.READ, Scope.TRIAGE, Scope.INGEST)
+    assert sign_in(signed_in, secret).status_code == 303
+    body = {"verdict": "unsure", "change_points": [{"id": 9}]}
+    assert signed_in.post("/api/v1/verdicts", json=body, headers=other).status_code == 403
+
+
 def test_session_has_the_scopes_of_its_token_only(client: TestClient) -> None:
     sign_in(client, secret_of(client, Scope.READ))
     body = {"verdict": "unsure", "change_points": [{"id": 9}]}
@@ -191,7 +207,10 @@ def test_page_of_plain_http_is_another_site_for_a_service_with_tls(
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize(("host", "status"), [("10.1.2.3:8000", 200), ("evil.example", 421)])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("10.1.2.3:8000", 200), ("[2001:db8::1]:8000", 200), ("evil.example", 421)],
+)
 def test_service_for_other_machines_answers_for_its_addresses(
     start: Start, host: str, status: int
 ) -> None:

@@ -183,6 +183,14 @@ def test_results_without_a_commit_are_never_replaced(tmp_path: Path) -> None:
     assert column(history, "order") == ["1", "2"]
 
 
+@pytest.mark.parametrize("order", [2**53 + 1, -(2**53) - 1])
+def test_history_whose_orders_are_too_large_is_refused(tmp_path: Path, order: int) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text(f"order,commit,test,value\n{order},a1,b0,4.5\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"row 1: order {order} is too large; orders are at"):
+        add(history, output(tmp_path, 5), commit="a2")
+
+
 def test_commit_of_another_branch_gets_an_order_of_its_own(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     add(history, output(tmp_path, 1), commit="a1", branch="feature")

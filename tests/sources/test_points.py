@@ -41,6 +41,7 @@ def test_columns_of_separates_an_invalid_document() -> None:
         {"order": 2**70},
         {"order": -(2**63)},
         {"order": 2**53 + 1},
+        {"order": -(2**53) - 1},
         {"value": "1"},
         {"value": True},
         {"value": float("nan")},

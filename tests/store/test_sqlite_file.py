@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from barograph.errors import StoreError
 from barograph.store import Store
+from barograph.store.sqlite_file import SQLiteFile
 from tests.store.judges import Rule
 from tests.store.samples import history
 
@@ -53,6 +55,21 @@ def test_pipe_in_the_place_of_the_gate_delays_no_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "store.db-gate")
     with Store(str(tmp_path / "store.db")) as store:
         store.write(lambda _: None)
+
+
+@pytest.mark.parametrize("field", ["st_dev", "st_ino"])
+def test_file_with_the_number_of_another_device_is_another_one(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "store.db"
+    path.touch()
+    file = SQLiteFile(path, 0o600, 1.0)
+    file.opened()
+    file.check()
+    stat = path.stat()
+    numbers = {name: getattr(stat, name) + (name == field) for name in ("st_dev", "st_ino")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "stat", lambda _: SimpleNamespace(**numbers))
+        with pytest.raises(StoreError, match="was replaced while it was open"):
+            file.check()
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])

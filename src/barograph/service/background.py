@@ -148,6 +148,7 @@ class BackgroundWorker:
         self._thread.join(GRACE)
         if self._process is not None and self._process.is_alive():
             self._process.terminate()
+            self._process.join(GRACE)  # as long as it has the store open, its log stays
 
     def _supervise(self) -> None:
         delay, longest = RESTART_DELAYS

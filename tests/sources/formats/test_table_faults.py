@@ -57,6 +57,7 @@ CSV_FAULTS = {
     "p,a,,c,,1": "order is missing",
     "p,a,1.5,c,,1": "order is not a whole number",
     f"p,a,{2**53 + 1},c,,1": TOO_LARGE,
+    f"p,a,{-(2**53) - 1},c,,1": TOO_LARGE,
     f"p,a,-{2**63},c,,1": TOO_LARGE,
     f"p,a,{'9' * 5000},c,,1": "order is not a whole number",
     "p,a,1,c,yesterday,1": "not a time",
