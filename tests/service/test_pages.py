@@ -7,7 +7,7 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
-from barograph.service.pages import assets, page_router, render
+from barograph.service.pages import assets, page_router, render, rendering
 from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import ApiError
 from barograph.store.tokens import Scope
@@ -32,6 +32,13 @@ def board(client: TestClient) -> TestClient:
 
 def test_results_that_hardly_differ_have_a_sparkline() -> None:
     assert sparkline(Trace((0.0, 5e-324), 1)) == ("M0 56L240 4", "", "")
+
+
+def test_templates_are_compiled_before_the_first_page() -> None:
+    rendering.environment.cache_clear()
+    rendering.preload()
+    compiled = {name for _, name in rendering.environment().cache or ()}
+    assert {"base.html", "queue.html", "series.html"} <= compiled
 
 
 def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:

@@ -21,7 +21,7 @@ from barograph.service.data_health import RejectionCounter
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import CandidateModel, LoadedModel, ModelWatch
-from barograph.service.pages import assets, health, sign_in
+from barograph.service.pages import assets, health, rendering, sign_in
 from barograph.service.pages import commit as commit_page
 from barograph.service.pages import model as model_page
 from barograph.service.pages import processed as processed_pages
@@ -187,7 +187,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _preload(store: Store) -> None:
-    """Read the newest values of all series into memory, and freeze the garbage collector."""
+    """Read pages and the newest values of all series into memory; freeze the garbage collector."""
+    rendering.preload()
     try:
         store.preload()
     except BarographError as error:

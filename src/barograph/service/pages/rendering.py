@@ -20,7 +20,7 @@ from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
-from barograph.service.pages.assets import accepts_gzip, address, module
+from barograph.service.pages.assets import accepts_gzip, address, module, version
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -153,6 +153,13 @@ def environment() -> Environment:
         "verdict": verdict_word,
     }
     return made
+
+
+def preload() -> None:
+    """Compile all templates, and compress what they load, before the first page is asked for."""
+    version()
+    for name in environment().list_templates():
+        environment().get_template(name)
 
 
 def age(time: int, now: int | None = None) -> str:
