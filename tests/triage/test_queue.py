@@ -15,6 +15,7 @@ from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import by_cause
 from barograph.triage.processed import processed
 from barograph.triage.traces import Levels, traces
+from tests.store.samples import number_of
 from tests.triage.test_grouping import entry, numbers
 
 DAY = 86_400_000
@@ -57,8 +58,6 @@ class Filled:
         }
 
         def work(connection: sa.Connection) -> int:
-            from barograph.store.reading import number_of
-
             key = connection.execute(
                 sa.insert(candidates), {"series": number_of(connection, name), **row}
             ).inserted_primary_key
