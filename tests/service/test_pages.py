@@ -83,3 +83,11 @@ def test_a_static_file_is_plain_for_who_takes_no_gzip(client: TestClient) -> Non
 def test_an_unknown_static_file_is_not_found(client: TestClient) -> None:
     assert client.get("/static/x/..%2Fapp.py").status_code == 404
     assert client.get("/static/x/app.py").status_code == 404
+
+
+def test_page_is_packed_whatever_the_clock_says(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: -1.0)  # the header of gzip holds no time before 1970
+    answer = client.get("/", headers={"Accept-Encoding": "gzip"})
+    assert (answer.status_code, answer.headers["content-encoding"]) == (200, "gzip")

@@ -72,7 +72,7 @@ def render(
     body = environment().get_template(template).render(common | values).encode()
     headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
     if len(body) > SMALL and accepts_gzip(request):
-        body = gzip.compress(body, 5)
+        body = gzip.compress(body, 5, mtime=0)
         headers["Content-Encoding"] = "gzip"
     return Response(body, status, headers, "text/html; charset=utf-8")
 
