@@ -1,5 +1,6 @@
 """Marks become changes, quiet points and models; what is measured is what the detector does."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,13 +9,9 @@ from algorithm_1 import Algorithm1
 
 from barograph.detection.online import Budget, StepKind, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.detection.online.second_look import (
-    SECOND_LOOK_WINDOWS,
-    Request,
-    SecondLook,
-    WindowScore,
-)
-from barograph.detection.online.views import BEFORE, direction_of
+from barograph.detection.online.rule import Request, WindowScore
+from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, SecondLook
+from barograph.detection.online.views import sides_of
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import Marked
 from barograph.features import feature_matrix
@@ -229,10 +226,8 @@ def second_look(
             def score(requests: list[Request], index: int = first + index) -> list[WindowScore]:
                 return [WindowScore(w, i, 0.5, float(surprises[w][index])) for w, i in requests]
 
-            def rise(split: int, values: list[float] = values[: index + 1]) -> int:
-                return direction_of(values[max(split - BEFORE, 0) : split], values[split:])
-
-            alarm = rule.advance(index, FIRST, score, rise).alarm
+            sides = partial(sides_of, values[: index + 1])
+            alarm = rule.advance(index, FIRST, score, sides).alarm
             if alarm is not None:
                 alarms.append((first + index, first + alarm.split))
     return alarms

@@ -1,7 +1,5 @@
 """The second look: a change is called early and confirmed later; a spike is withdrawn."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -17,12 +15,8 @@ from barograph.detection.online import (
     StepKind,
     replay,
 )
-from barograph.detection.online.second_look import (
-    Decided,
-    NewestResult,
-    SecondLook,
-    WindowScore,
-)
+from barograph.detection.online.rule import Decided, NewestResult, Sides, WindowScore
+from barograph.detection.online.second_look import SAME, SecondLook
 from barograph.errors import ConfigError
 from barograph.series import Floats
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
@@ -118,9 +112,9 @@ def test_budget_bounds_the_alarms_on_noise(weights: dict[int, float]) -> None:
     assert 0.2 * allowed < alarms / points < 1.3 * allowed
 
 
-def towards(direction: int) -> Callable[[int], int]:
-    """Return what a rule calls for the direction of a step."""
-    return lambda _: direction
+def towards(direction: int, until: int = SAME) -> Sides:
+    """Return both sides of a split at which the level moves, after a number of points."""
+    return lambda _: ([0.0], [0.0] * until + [float(direction)] * 20)
 
 
 def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[str, int, int]]]:
@@ -149,6 +143,18 @@ def test_surer_near_score_moves_or_confirms_the_change() -> None:
     alarms, steps = machine((50, 0, 6.0, 1), (54, 2, 7.0, 1), (57, 5, 8.0, 1))
     assert alarms == [50]
     assert steps == [("called", 50, 50), ("moved", 52, 54), ("confirmed", 52, 57)]
+
+
+@pytest.mark.parametrize(("until", "place"), [(0, 50), (1, 50), (2, 52)])
+def test_change_moves_only_if_the_values_between_lie_on_the_other_side(
+    until: int, place: int
+) -> None:
+    rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    alarm, [step] = rule.decide(54, [WindowScore(2, 52, 0.9, 9.0)], towards(1, until))
+    assert alarm is None
+    assert (step.index, step.probability) == (place, 0.9)
+    assert step.kind is (StepKind.CONFIRMED if place == 50 else StepKind.MOVED)
 
 
 def test_change_up_to_ten_points_later_replaces_the_other_if_it_is_surer() -> None:

@@ -20,7 +20,7 @@ from barograph.detection.online.judge import (
 from barograph.detection.online.newest import Departure, Settled, departure, settle
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.replay import Replay, replay, replay_many
-from barograph.detection.online.second_look import AlarmState
+from barograph.detection.online.rule import AlarmState
 
 __all__ = [
     "ALARM_POLICIES",

@@ -19,18 +19,16 @@ from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departures
 from barograph.detection.online.pending import PendingBatch, PendingSeries, batches_of
-from barograph.detection.online.second_look import (
-    SECOND_LOOK_WINDOWS,
+from barograph.detection.online.rule import (
     AlarmRule,
     AlarmState,
     NewestResult,
     Request,
     WindowScore,
-    rule_for,
 )
+from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, rule_for
 from barograph.detection.online.views import (
     BEFORE,
-    direction_of,
     part_of_step,
     sides_of,
     views_for,
@@ -221,9 +219,9 @@ class _Run:
         self._note(rule, row, end, shift)
         while (row := self._next_event(rule, row, end, shift)) < end:
             at = row + shift
-            look, rise = partial(self._look, row), partial(self._direction, row, shift)
+            look, sides = partial(self._look, row), partial(self._sides, row, shift)
             newest = self._newest_result(row, shift)
-            answer, alarm, steps, _ = rule.advance(at, self._first, look, rise, newest)
+            answer, alarm, steps, _ = rule.advance(at, self._first, look, sides, newest)
             self._answer[row] = ANSWERS.index(answer)
             log.steps += steps
             if steps and rule.state is not None:
@@ -259,11 +257,8 @@ class _Run:
             for window, split in requests
         ]
 
-    def _direction(self, row: int, shift: int, split: int) -> int:
-        """Return the direction of the step at a split, as `HistoryWindow.direction` does."""
-        return direction_of(*self._sides(row, shift, split))
-
     def _sides(self, row: int, shift: int, split: int) -> tuple[list[float], list[float]]:
+        """Return the values on both sides of a split, as `HistoryWindow.sides` does."""
         newest = int(self._batch.newest[row])
         place = newest - (row + shift) + split
         begin = max(place - BEFORE, int(self._batch.kept[row]))

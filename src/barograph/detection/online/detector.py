@@ -25,12 +25,8 @@ from barograph.detection.online.newest import (
     departure,
     settle,
 )
-from barograph.detection.online.second_look import (
-    NewestResult,
-    Request,
-    WindowScore,
-    rule_for,
-)
+from barograph.detection.online.rule import NewestResult, Request, WindowScore
+from barograph.detection.online.second_look import rule_for
 from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import HISTORY, REGIME_SETS, HistoryWindow, check_pair
 from barograph.errors import ConfigError, DataError
@@ -286,8 +282,8 @@ class OnlineDetector:
         surprise = 0.0 if departed is None else departed.surprise
         has_reruns, way = len(self._runs) > 1, self._window.way
         newest = NewestResult(surprise, has_reruns, settled.is_step, settled.is_clear, way)
-        score, rise = partial(self._score, rows), self._window.direction
-        answer, alarm, steps, scores = self._rule.advance(place, self._first, score, rise, newest)
+        score, sides = partial(self._score, rows), self._window.sides
+        answer, alarm, steps, scores = self._rule.advance(place, self._first, score, sides, newest)
         known = self._rule.state_at(place)
         since: int | None = None
         if steps:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.online.newest import Settled, settle
-from barograph.detection.online.second_look import AlarmState
+from barograph.detection.online.rule import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats, Ints
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import AlarmStep, StepKind
-from barograph.detection.online.second_look import AlarmState
+from barograph.detection.online.rule import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.errors import DataError
 from barograph.series import Floats, as_floats, require_finite

@@ -203,13 +203,13 @@ class HistoryWindow:
         for view in self._distinct:
             view.reset(self._values)
 
-    def direction(self, split: int) -> int:
-        """Return the direction of the step between the points before a split and those since."""
-        return direction_of(*sides_of(self._values, split - self._base))
+    def sides(self, split: int) -> tuple[list[float], list[float]]:
+        """Return the last values before a split, and all values since."""
+        return sides_of(self._values, split - self._base)
 
     def way(self, split: int) -> float:
         """Return which part of the step at an earlier split the newest value has gone."""
-        before, since = sides_of(self._values, split - self._base)
+        before, since = self.sides(split)
         return part_of_step(before, since[:-1], since[-1])
 
     @property

@@ -98,6 +98,10 @@ def _run(
                 alarm = is_moved = distance > near or certain
             elif abs(distance) <= same:
                 alarm, is_moved = False, is_surer
+                begin = max(min(place, change) - before, offsets[k])
+                known = values[begin : at + 1]
+                if distance != 0 and not _is_better(known, place - begin, change - begin):
+                    place = change
             else:
                 alarm = is_moved = is_surer or not 0 < distance <= near
             if alarm:
@@ -125,6 +129,19 @@ def _looks(surprises: Floats, bonus: Floats, windows: Ints, age: int) -> tuple[i
         if windows[k] == age and surprises[k] > -np.inf:
             surprise = surprises[k]
     return best, score, surprise
+
+
+@kernel
+def _is_better(values: Floats, split: int, other: int) -> bool:
+    """Return what `is_better_split` returns."""
+    first, second = min(split, other), max(split, other)
+    if first == 0:
+        return True
+    lower, upper = median(np.sort(values[:first])), median(np.sort(values[second:]))
+    if upper == lower:
+        return True
+    part = (median(np.sort(values[first:second])) - lower) / (upper - lower)
+    return part < 0.5 if split > other else part > 0.5
 
 
 @kernel
