@@ -191,6 +191,17 @@ def test_history_whose_orders_are_too_large_is_refused(tmp_path: Path, order: in
         add(history, output(tmp_path, 5), commit="a2")
 
 
+def test_history_takes_orders_up_to_the_largest_alone(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text(f"order,commit,test,value\n{2**53 - 1},a1,b0,4.5\n", encoding="utf-8")
+    assert add(history, output(tmp_path, 5), commit="a2").commits == {"a2": 2**53}
+    assert add(history, output(tmp_path, 6), commit="a2").replaced == 1
+    before = history.read_bytes()
+    with pytest.raises(DataError, match=rf"order: the next one is {2**53 + 1}; orders are at most"):
+        add(history, output(tmp_path, 7), commit="a3")
+    assert history.read_bytes() == before
+
+
 def test_commit_of_another_branch_gets_an_order_of_its_own(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     add(history, output(tmp_path, 1), commit="a1", branch="feature")

@@ -173,6 +173,8 @@ def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int,
         if place not in placed:
             there = _order_of(known.get(_name_in(known, result.commit), {}), result.branch)
             last += there is None
+            if last > LARGEST_ORDER:
+                raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
     of_result = [placed[result.rank, result.branch] for result in results]
     replaced = _remove(history, orders, {*zip(_series(results), of_result, strict=True)}, run)
@@ -212,8 +214,6 @@ def _orders(history: HistoryFile) -> list[int]:
     for row, fault in faults.items():
         raise DataError(f"{history.path}: row {row + 1}: {fault.reason} (got {fault.value!r:.40})")
     orders: list[int] = places.tolist()
-    if max(orders, default=0) >= LARGEST_ORDER:  # the next order would be
-        raise DataError(f"{history.path}: order {max(orders)} is too large; {ORDER_HINT}")
     return orders
 
 
