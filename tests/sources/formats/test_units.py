@@ -11,6 +11,7 @@ from barograph.sources.formats.units import (
     SIZES,
     TIMES,
     conversion,
+    direction_of_measurement,
     direction_of_name,
     direction_of_unit,
     unit_of,
@@ -110,4 +111,32 @@ def test_any_text_is_a_unit_or_none(text: str) -> None:
     ],
 )
 def test_name_of_a_measurement_contradicts_its_unit_or_does_not(name: str, expected: int) -> None:
+    assert int(direction_of_name(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "expected"),
+    [
+        ("Errors", "req/s", -1),
+        ("Cache misses", "ops/s", -1),
+        ("timeoutRate", "req/s", -1),
+        ("Failed requests", "req/s", 0),
+        ("default", "req/s", 1),
+        ("drop table", "ops/s", 1),
+        ("Requests", "req/s", 1),
+        ("", "req/s", 1),
+        ("rate", "req/s", 1),
+        ("Errors", "kittens", 0),
+    ],
+)
+def test_high_rate_of_failures_is_worse(name: str, unit: str, expected: int) -> None:
+    assert int(direction_of_measurement(name, unit)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("Failures/s", -1), ("errors_per_sec", -1), ("error_rate", -1), ("page faults (1/s)", -1),
+     ("failed_per_sec", 0), ("default_per_sec", 0)],
+)  # fmt: skip
+def test_name_of_a_number_of_failures_has_a_direction(name: str, expected: int) -> None:
     assert int(direction_of_name(name)) == expected

@@ -15,7 +15,7 @@ from barograph.series import UNKNOWN_TIME, Direction, Ints
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.units import conversion, direction_of_unit
+from barograph.sources.formats.units import conversion, direction_of_measurement
 from barograph.sources.report import LoadReport, Place, Skip
 from barograph.texts import Texts
 
@@ -150,6 +150,8 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
 
 def _directions(results: Collected, first: Ints, names: list[str]) -> Ints:
     """Return the directions of all series, those of their units where no file says it."""
-    of_unit = np.array([int(direction_of_unit(name)) for name in names], dtype=np.int64)
-    unknown = results.directions == int(Direction.UNKNOWN)
-    return np.where(unknown, of_unit[first], results.directions)
+    directions = results.directions.copy()
+    for number in np.flatnonzero(directions == int(Direction.UNKNOWN)).tolist():
+        name, unit = results.ids[number].measurement, names[first[number]]
+        directions[number] = int(direction_of_measurement(name, unit))
+    return directions

@@ -67,6 +67,23 @@ COUNTER_WORDS = re.compile(
     r"err|fail|fault|miss|drop|lost|loss|timeout|retr|alloc|stall|pause|conflict|evict|abort|reject"
     r"|cycle|instruction|free|avail|uptime|saved|processed|hits?$"
 )
+# A name that ends with one of these counts failures, whatever they are counted per; one that begins
+# with a participle may count them, or measure how fast the system deals with them.
+FAILURES = frozenset(
+    (
+        "errors",
+        "failures",
+        "timeouts",
+        "misses",
+        "faults",
+        "drops",
+        "aborts",
+        "rejections",
+        "retries",
+    )
+)
+FAILED = frozenset(("failed", "rejected", "dropped", "lost", "aborted", "missed"))
+RATE_ENDINGS = frozenset(("rate", "count", "total", "per", "1", *TIMES))
 RATE_WORDS = re.compile(r"throughput|bandwidth|rate$")  # these contradict only a cost
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -79,6 +96,7 @@ DIRECTIONS = {
 }  # fmt: skip
 
 
+@lru_cache(256)  # a file has few units, and many series
 def unit_of(name: str) -> Unit | None:
     """Return what is known about a unit, None if nothing is.
 
@@ -153,12 +171,14 @@ def direction_of_name(name: str) -> Direction:
     Example:
         >>> direction_of_name("real_time_ns").name, direction_of_name("ops_per_sec").name
         ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
-        >>> direction_of_name("latency_min").name, direction_of_name("errors_per_sec").name
-        ('UNKNOWN', 'UNKNOWN')
+        >>> direction_of_name("errors_per_sec").name, direction_of_name("latency_min").name
+        ('LOWER_IS_BETTER', 'UNKNOWN')
     """
-    words = [word.lower() for word in WORDS.findall(CAMEL.sub("_", name))]
+    words = _words(name)
     if not words:
         return NEITHER
+    if _counts_failures(words):
+        return LOWER
     *before, last = words
     if before[-1:] == ["per"]:
         above, counter = " ".join(before[-2:-1]), before[:-1]
@@ -172,6 +192,41 @@ def direction_of_name(name: str) -> Direction:
         return NEITHER
     direction = direction_of_unit(last)
     return NEITHER if direction == LOWER and any(map(RATE_WORDS.search, before)) else direction
+
+
+def direction_of_measurement(name: str, unit: str) -> Direction:
+    """Return which way is better for a measurement in a unit: a high rate of failures is worse.
+
+    Example:
+        >>> direction_of_measurement("Requests", "req/s").name
+        'HIGHER_IS_BETTER'
+        >>> direction_of_measurement("Errors", "req/s").name
+        'LOWER_IS_BETTER'
+        >>> direction_of_measurement("Failed requests", "req/s").name
+        'UNKNOWN'
+    """
+    direction = direction_of_unit(unit)
+    if direction != HIGHER:
+        return direction
+    words = _words(name)
+    if _counts_failures(words):
+        return LOWER
+    return NEITHER if words and words[0] in FAILED else HIGHER
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in WORDS.findall(CAMEL.sub("_", name))]
+
+
+def _counts_failures(words: list[str]) -> bool:
+    """Return whether a name is that of a number or rate of failures."""
+    kept = [*words]
+    while kept and kept[-1] in RATE_ENDINGS:
+        kept.pop()
+    if not kept:
+        return False
+    is_rate = len(kept) < len(words) and words[len(kept)] in ("rate", "count")
+    return kept[-1] in FAILURES or (is_rate and f"{kept[-1]}s" in FAILURES)
 
 
 def stated_direction(text: str, field: str) -> Direction:
