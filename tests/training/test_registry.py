@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 
 from barograph import files as locks
+from barograph.cli import main
+from barograph.cli import retrain as command
 from barograph.errors import ConfigError, DataError
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
+from barograph.service import Retraining, RetrainingConfig
+from barograph.store import Store, audit, export, retrainings
 from barograph.training import registry, tables
 from barograph.training import release as releasing
 from barograph.training import retrain as retraining
@@ -42,6 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
     monkeypatch.setattr(releasing, "decide", decided)
+    Store("ci.db").close()
     return tmp_path
 
 
@@ -67,7 +72,7 @@ def release(models: Models) -> None:
 
 
 def retrain(models: Models) -> None:
-    """Retrain, where everything is learned in a moment."""
+    """Retrain on the command line, where everything is learned in a moment."""
 
     def learned(*_: object) -> Iterator[tuple[str, Any]]:
         for use, model in models.items():
@@ -80,9 +85,16 @@ def retrain(models: Models) -> None:
         patch.setattr(tables, "frames_of", lambda *_: lambda _use: None)
         sets = dict.fromkeys(models, "leznik")
         train = SimpleNamespace(feature_sets=sets)
-        params: Any = SimpleNamespace(train=train, release=PARAMS, prior=None, profile="")
-        history: Any = None
-        retraining.retrain(history, params, FOLDERS)
+        params = SimpleNamespace(train=train, release=PARAMS, prior=None, profile="")
+        patch.setattr(export, "read_all", lambda _: (None, None))
+        patch.setattr(command, "read_params", lambda *_: params)
+        with pytest.raises(SystemExit) as ended:
+            main(["retrain", "--store", "ci.db"])
+        assert not ended.value.code
+
+
+def no_params() -> Any:
+    raise ConfigError("no parameters here")
 
 
 def killed_in(step: int, act: Callable[[Models], None], models: Models) -> bool:
@@ -145,6 +157,24 @@ def test_killed_release_leaves_one_set_of_models(
     assert not killed_in(99, act, made(3 - number))
     assert served() == {0.1 * (3 - number)}
     assert not (FOLDERS.registry / "pending.json").exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.parametrize(("step", "is_released"), [(16, False), (17, True), (22, True), (26, True)])
+def test_record_of_a_killed_retraining_follows_the_models(step: int, *, is_released: bool) -> None:
+    assert killed_in(step, retrain, made(1))
+    with Store("ci.db") as store:
+        for _ in range(2):  # the service starts twice
+            Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
+        with store.read() as connection:
+            latest = retrainings.latest(connection)
+            notes = [
+                entry.subject for entry in audit.trail(connection) if entry.action == "release"
+            ]
+    assert latest is not None
+    assert latest.state == "done"
+    assert (latest.released is not None) == is_released == (SERVED / "label_free.baro").exists()
+    assert notes == ["retraining 1"] * is_released
 
 
 def challenge(folders: ReleaseFolders, number: int) -> str:

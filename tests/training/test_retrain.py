@@ -146,7 +146,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
     better = {"promoted": True, "why": "not worse than the champion", "uses": {"adaptive": facts}}
     beside = {"changes": 80, "reported": [0.5, 0.6, 0.7], "reported_by_other": [0.6, 0.7, 0.8]}
     worse = {"promoted": False, "why": "reports no more changes", BESIDE: beside}
-    result = Retrained(30, 20, 12, {"adaptive": better, "online": worse}, ())
+    result = Retrained(30, 20, 12, {"adaptive": better, "online": worse})
     assert [*result.lines()] == [
         "50 verdicts: 30 real, 20 noise, in 12 series",
         "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "

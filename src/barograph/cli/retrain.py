@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,8 @@ from barograph.extras import needed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import Connection
-
     from barograph.store import Store
+    from barograph.training.registry import ReleaseFolders
     from barograph.training.retrain import Retrained, RetrainParams
 
 BUILT_IN = "retrain.yaml"
@@ -82,20 +82,18 @@ def command(
     with open_existing(url) as store:
         with store.read() as connection:
             history, _ = read_all(connection)
-        if dry_run:
-            result = retrain(history, params, folders, dry_run=True, step=show.update)
-        else:
-            result = _recorded(store, lambda: retrain(history, params, folders, step=show.update))
+        learn = partial(retrain, history, params, folders, dry_run=dry_run, step=show.update)
+        result = learn() if dry_run else _released(store, folders, learn)
     if output == "json":
-        released = [str(file) for file in result.released]
+        released = [str(release_to / f"{name}.baro") for name in result.challengers]
         echo_json(result.to_json() | {"released": released, "dry_run": dry_run})
         return
     for line in result.lines():
         click.echo(line)
     if dry_run:
         click.echo("dry run: nothing was written")
-    elif result.released:
-        names = ", ".join(file.name for file in result.released)
+    elif result.challengers:
+        names = ", ".join(f"{name}.baro" for name in result.challengers)
         click.echo(
             f"released to {release_to}: {names}; a service using this folder loads them by itself"
         )
@@ -110,26 +108,25 @@ def _print_params(context: click.Context, *, is_requested: bool) -> None:
         context.exit()
 
 
-def _recorded(store: Store, work: Callable[[], Retrained]) -> Retrained:
-    """Do a training, and note in the store how it ended."""
+def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:
+    """Do a training, release its models, and note in the store how it ended."""
     from barograph.store import retrainings
+    from barograph.training.registry import was_released
 
+    was_released_here = partial(was_released, folders=folders)
+    retrainings.note_releases(store, was_released_here)
     number = store.write(lambda connection: retrainings.begin(connection, WHO))
     try:
         with retrainings.heartbeat(store, number):
-            result = work()
+            result = learn()
     except BaseException as error:
         why = {"why": str(error)}
         store.write(lambda c: retrainings.finish(c, number, retrainings.FAILED, why))
         raise
-
-    def note(connection: Connection) -> None:
-        retrainings.finish(connection, number, retrainings.DONE, result.to_json())
-        if result.released:
-            names = [file.stem for file in result.released]
-            retrainings.note_release(connection, number, WHO, names)
-
-    store.write(note)
+    store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result.to_json()))
+    if result.challengers:
+        with retrainings.releasing(store, number, WHO, was_released_here):
+            result.release(folders)
     return result
 
 

@@ -13,7 +13,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -130,6 +130,10 @@ class Retraining:
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
+        try:
+            retrainings.note_releases(store, self._was_released)
+        except (BarographError, OSError) as error:
+            LOG.warning("releases of killed processes could not be noted: %s", error)
 
     @property
     def progress(self) -> RetrainingProgress | None:
@@ -217,9 +221,9 @@ class Retraining:
         }
         if not chosen:
             raise ConfigError(f"retraining {number} has no model that may be released")
-        with self._lock:
+        releasing = retrainings.releasing(self._store, number, who, self._was_released)
+        with self._lock, releasing:
             release_challengers(self.config.folders, chosen)
-        self._store.write(lambda c: retrainings.note_release(c, number, who, list(chosen)))
         return list(chosen)
 
     def roll_back(self, name: str, who: str) -> str:
@@ -233,6 +237,9 @@ class Retraining:
         facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
         self._store.write(lambda c: audit.note(c, now(), who, "rollback", name, **facts))
         return name
+
+    def _was_released(self, digests: Mapping[str, str]) -> bool:
+        return registry.was_released(digests, self.config.folders)
 
     def stop(self) -> None:
         """End the running training with the service."""
@@ -309,7 +316,7 @@ def _learn(config: RetrainingConfig, report: Callable[[int, int, int], None]) ->
         else:
             report(4, done - 2 - len(USES), len(FILES))
 
-    result = retrain(history, params, config.folders, release=False, step=step)
+    result = retrain(history, params, config.folders, step=step)
     report(5, 0, 1)
     labels = audited_labels(history, params.train)
     doubted = [[numbers[label.candidate], label.real, label.probability] for label in labels]

@@ -7,8 +7,9 @@ such notes are missing for two minutes; clocks of hosts that share a store must 
 import json
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -39,8 +40,8 @@ class RetrainingRecord(NamedTuple):
         verdicts: Number of candidates with a final verdict that it learned from.
         last_verdict: The latest entry of the verdict history that it knew.
         result: What came of it; for a failed one, `why`.
-        released_by: Who released its models.
-        released: When they were released.
+        released_by: Who released its models, or tried to.
+        released: When they were released; None if they were not.
     """
 
     id: int
@@ -107,15 +108,46 @@ def heartbeat(store: Store, number: int) -> Iterator[None]:
         thread.join()
 
 
-def note_release(connection: sa.Connection, number: int, who: str, files: list[str]) -> None:
-    """Note that the models of a training were released."""
+@contextmanager
+def releasing(
+    store: Store, number: int, who: str, was_released: Callable[[Mapping[str, str]], bool]
+) -> Iterator[None]:
+    """Note that the models of a training are released in the block.
+
+    If the process is killed after it has released them, `note_releases` completes the note.
+    """
+    unreleased = sa.update(retrainings).where(_is_unreleased(), retrainings.c.id == number)
+    store.write(lambda connection: connection.execute(unreleased.values(released_by=who)))
+    yield
+    note_releases(store, was_released)
+
+
+def note_releases(store: Store, was_released: Callable[[Mapping[str, str]], bool]) -> None:
+    """Note the releases that were begun and took effect.
+
+    Args:
+        store: Store with the trainings.
+        was_released: Returns whether models, by the names of their files, are or were in service.
+    """
+    r = retrainings.c
+    begun = sa.select(r.id, r.released_by, r.result).where(_is_unreleased(), r.state == DONE)
+    with store.read() as connection:
+        rows = connection.execute(begun.where(r.released_by.is_not(None))).all()
+    for number, who, result in rows:
+        challengers = json.loads(result)["challengers"]
+        if was_released(challengers):
+            store.write(partial(_note_release, number=number, who=who, files=list(challengers)))
+
+
+def _is_unreleased() -> sa.ColumnElement[bool]:
+    return retrainings.c.released.is_(None)
+
+
+def _note_release(connection: sa.Connection, number: int, who: str, files: list[str]) -> None:
     timestamp = now()
-    connection.execute(
-        sa.update(retrainings)
-        .where(retrainings.c.id == number)
-        .values(released_by=who, released=timestamp)
-    )
-    audit.note(connection, timestamp, who, "release", f"retraining {number}", files=files)
+    unreleased = sa.update(retrainings).where(_is_unreleased(), retrainings.c.id == number)
+    if connection.execute(unreleased.values(released=timestamp)).rowcount:
+        audit.note(connection, timestamp, who, "release", f"retraining {number}", files=files)
 
 
 def latest(connection: sa.Connection, state: str | None = None) -> RetrainingRecord | None:

@@ -177,6 +177,19 @@ def resume(folders: ReleaseFolders = FOLDERS) -> None:
         pass
 
 
+def was_released(digests: Mapping[str, str], folders: ReleaseFolders = FOLDERS) -> bool:
+    """Return whether model files, by their names, are or were in service.
+
+    A release that was decided, but whose process was killed, is completed first.
+    """
+    resume(folders)
+    indices = {name: Index.read(name, folders) for name in digests}
+    return all(
+        digest in (*indices[name].champions, *indices[name].withdrawn)
+        for name, digest in digests.items()
+    )
+
+
 def _complete(folders: ReleaseFolders) -> None:
     path = folders.registry / PENDING
     pending = _read(

@@ -1,4 +1,4 @@
-"""Retrain on the verdicts of a team: learn challengers, compare them with the champions, release.
+"""Retrain on the verdicts of a team: learn challengers, and compare them with the champions.
 
 The same parameters, seed and verdicts give the same model files as the stages of the pipeline.
 """
@@ -69,15 +69,14 @@ class Retrained:
         noise: Number of candidates that people called noise.
         series: Number of series with such candidates.
         decisions: What was decided on each file of `FILES`.
-        released: The files that were replaced; none in a dry run.
-        challengers: The digests of the files in the registry that may be released.
+        challengers: The digests of the files in the registry that may be released; none in a dry
+            run.
     """
 
     real: int
     noise: int
     series: int
     decisions: Mapping[str, Decision]
-    released: tuple[Path, ...]
     challengers: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +86,15 @@ class Retrained:
             "files": {name: dict(decision) for name, decision in self.decisions.items()},
             "challengers": dict(self.challengers),
         }
+
+    def release(self, folders: ReleaseFolders) -> None:
+        """Put the challengers in service.
+
+        Raises:
+            ConfigError: Another model was released since the comparison; none is released then.
+        """
+        chosen = {name: (digest, self.decisions[name]) for name, digest in self.challengers.items()}
+        release_challengers(folders, chosen)
 
     def lines(self) -> Iterator[str]:
         """Yield one line for the verdicts, and one for each file."""
@@ -104,17 +112,15 @@ def retrain(
     folders: ReleaseFolders,
     *,
     dry_run: bool = False,
-    release: bool = True,
     step: Callable[[int], None] | None = None,
 ) -> Retrained:
-    """Learn models for every use, and release the files that are not worse than the champions.
+    """Learn models for every use, and compare them with the champions; release nothing.
 
     Args:
         history: All series, with people's verdicts on their candidates.
         params: How models are learned and released.
-        folders: Where the champions are, and where new ones are released.
+        folders: Where the champions are, and where new files are registered.
         dry_run: Decide, but write nothing.
-        release: Whether to release them now; otherwise `release_challengers` can do so later.
         step: Called with the number of steps that are done, of `STEPS`.
     """
     steps = map(step or (lambda _: None), count(1))
@@ -144,18 +150,7 @@ def retrain(
             if digest is not None:
                 challengers[name] = digest
             next(steps)
-    released = _release(folders, decisions, challengers) if release and challengers else ()
-    return Retrained(*_counts(history), decisions, released, challengers)
-
-
-def _release(
-    folders: ReleaseFolders, decisions: Mapping[str, Decision], challengers: Mapping[str, str]
-) -> tuple[Path, ...]:
-    """Put challengers in service, and return the files that were replaced."""
-    chosen = {name: (digest, decisions[name]) for name, digest in challengers.items()}
-    release_challengers(folders, chosen)
-    promoted = (name for name in challengers if decisions[name]["promoted"])
-    return tuple(folders.served / f"{name}.baro" for name in promoted)
+    return Retrained(*_counts(history), decisions, challengers)
 
 
 def _lesson(history: History, params: TrainParams, frames: tables.Frames) -> Lesson:
