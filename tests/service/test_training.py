@@ -354,7 +354,7 @@ def test_pages_without_the_scope_admin_offer_no_retraining(start: Start) -> None
     client = start()
     read = make_token(client, Scope.READ)
     page = client.get("/model", headers=read).text
-    assert "need a token with the scope <code>admin</code>" in page
+    assert "need the scope <code>admin</code>" in page
     assert client.get("/model", headers=make_token(client, Scope.INGEST)).status_code == 403
 
 
