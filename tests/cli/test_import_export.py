@@ -61,6 +61,15 @@ def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> N
     assert history.values.size == 60
 
 
+def test_large_numbers_have_separators(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"query,{k},{100 + k % 3}\n" for k in range(1200))
+    Path("long.csv").write_text(f"test,order,value\n{rows}")
+    assert "points: 1,200 written" in run(capsys, "import", "long.csv")[1]
+    assert "1,200 points" in run(capsys, "export", "out")[1]
+    deleted = run(capsys, "series", "delete", "query")[1]
+    assert deleted.startswith("1,200 results")
+
+
 def test_import_stores_subjects_and_authors_that_git_knows(
     capsys: pytest.CaptureFixture[str], workplace: Path
 ) -> None:

@@ -146,9 +146,9 @@ def test_lines_name_the_figures_of_each_decision() -> None:
     better = {"promoted": True, "why": "not worse than the champion", "uses": {"adaptive": facts}}
     beside = {"changes": 80, "reported": [0.5, 0.6, 0.7], "reported_by_other": [0.6, 0.7, 0.8]}
     worse = {"promoted": False, "why": "reports no more changes", BESIDE: beside}
-    result = Retrained(30, 20, 12, {"adaptive": better, "online": worse})
+    result = Retrained(1246, 1829, 868, {"adaptive": better, "online": worse})
     assert [*result.lines()] == [
-        "50 verdicts: 30 real, 20 noise, in 12 series",
+        "3,075 verdicts: 1,246 real, 1,829 noise, in 868 series",
         "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "
         "verdicts; agreement with people 84%, 80%",
         "online: kept as it is: reports no more changes; 60% of 80 changes reported in time, 70% "

@@ -35,7 +35,7 @@ def command(folder: Path, url: str, output: str) -> None:
     if output == "json":
         echo_json(counts)
     else:
-        click.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
+        click.echo(", ".join(f"{count:,} {name}" for name, count in counts.items()))
 
 
 def _refuse_stage_output(folder: Path) -> None:

@@ -69,7 +69,7 @@ def command(
         if output == "json":
             echo_json(counts)
         else:
-            rows = [f"{count} {name}" for name, count in counts.items() if count]
+            rows = [f"{count:,} {name}" for name, count in counts.items() if count]
             click.echo(", ".join(rows) or "nothing")
         return
     models = online_models(model)
@@ -85,9 +85,9 @@ def command(
         candidates = {"written": filled.candidates, "had": filled.already}
         echo_json({"points": filled.points, "reasons": filled.reasons, "candidates": candidates})
         context.exit(code)
-    points = ", ".join(f"{count} {status}" for status, count in filled.points.items())
+    points = ", ".join(f"{count:,} {status}" for status, count in filled.points.items())
     click.echo(f"points: {points}")
-    click.echo(f"candidates: {filled.candidates} written, {filled.already} already there")
+    click.echo(f"candidates: {filled.candidates:,} written, {filled.already:,} already there")
     context.exit(code)
 
 

@@ -47,6 +47,7 @@ def command(days: float, dry_run: bool, url: str, output: str) -> None:
         return
     verb = "would be deleted" if dry_run else "deleted"
     click.echo(
-        f"{result.points} results and {result.candidates} candidates of {result.series} series "
-        f"{verb}; {result.kept} series keep theirs for a verdict or a ticket"
+        f"{result.points:,} results and {result.candidates:,} candidates "
+        f"of {result.series:,} series {verb}; "
+        f"{result.kept:,} series keep theirs for a verdict or a ticket"
     )

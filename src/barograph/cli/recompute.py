@@ -61,10 +61,10 @@ def command(
         echo_json(asdict(result) | {"projects": sorted(result.projects)})
         return
     click.echo(
-        f"{result.series} series: {result.added} candidates added, {result.moved} moved, "
-        f"{result.withdrawn} withdrawn, {result.returned} found again"
+        f"{result.series:,} series: {result.added:,} candidates added, {result.moved:,} moved, "
+        f"{result.withdrawn:,} withdrawn, {result.returned:,} found again"
     )
     click.echo(
-        f"of those with a verdict: {result.processed_moved} moved, {result.processed_withdrawn} "
-        f"withdrawn, {result.processed_returned} found again"
+        f"of those with a verdict: {result.processed_moved:,} moved, "
+        f"{result.processed_withdrawn:,} withdrawn, {result.processed_returned:,} found again"
     )

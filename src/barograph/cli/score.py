@@ -53,7 +53,7 @@ def command(
         report_rejected(filled)
         if revised := filled.points["revised"]:
             click.echo(
-                f"{revised} results correct the stored value of their run; a rerun needs another "
+                f"{revised:,} results correct the stored value of their run; a rerun needs another "
                 "value in the column run",
                 err=True,
             )

@@ -105,7 +105,7 @@ def merge(which: str, into: str, url: str, model: Path, second_look: SecondLook)
     with open_store(url, online_models(model), second_look()) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
-    click.echo(f"{moved} results moved to series {target}")
+    click.echo(f"{moved:,} results moved to series {target}")
 
 
 @command.command(epilog="Example: barograph series retire db/insert/ops")
@@ -142,7 +142,7 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
         echo_json(asdict(deleted))
         return
     click.echo(
-        f"{deleted.points} results, {deleted.candidates} candidates and {deleted.verdicts} "
+        f"{deleted.points:,} results, {deleted.candidates:,} candidates and {deleted.verdicts:,} "
         "verdicts deleted"
     )
 

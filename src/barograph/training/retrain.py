@@ -98,8 +98,8 @@ class Retrained:
 
     def lines(self) -> Iterator[str]:
         """Yield one line for the verdicts, and one for each file."""
-        verdicts = f"{self.real + self.noise} verdicts: {self.real} real, {self.noise} noise"
-        yield f"{verdicts}, in {self.series} series"
+        verdicts = f"{self.real + self.noise:,} verdicts: {self.real:,} real, {self.noise:,} noise"
+        yield f"{verdicts}, in {self.series:,} series"
         for name, decision in self.decisions.items():
             outcome = "better or equal" if decision["promoted"] else "kept as it is"
             facts = "".join(f"; {fact}" for fact in _facts(name, decision))
@@ -242,14 +242,14 @@ def _facts(name: str, decision: Decision) -> Iterator[str]:
     if comparison is not None:
         new, old = (f"{np.mean(comparison[key]):.0%}" for key in ("reported", "reported_by_other"))
         changes = comparison["changes"]
-        yield f"{new} of {changes} changes reported in time, {old} by the built-in pair"
+        yield f"{new} of {changes:,} changes reported in time, {old} by the built-in pair"
     for use, facts in decision.get("uses", {}).items():
         if "auc" in facts:
             prefix = "" if use == name else f"{use} "
             verdicts = facts["real"] + facts["noise"]
             yield (
                 f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
-                f"on {verdicts} verdicts"
+                f"on {verdicts:,} verdicts"
             )
         if (shares := facts.get("agreement")) is not None:
             yield f"agreement with people {shares['new']:.0%}, {shares['old']:.0%}"
