@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,26 @@ def stepped(number: int, before: float, after: float) -> tuple[Series, list[Repo
     regions = Region.of(values[:MIDDLE]), Region.of(values[MIDDLE:])
     point = ChangePoint(MIDDLE, 1.0, None, *regions, probability=0.94)
     return series, [ReportedChange(number, point, way, MIDDLE)]
+
+
+@pytest.mark.parametrize("width", [1280, 400, 360])
+def test_note_on_switches_is_shown_in_full(page: Page, width: int) -> None:
+    series, _ = stepped(0, 100.0, 121.0)
+    regions = [Region.of(np.full(2, level)) for level in [100.0, 121.0] * 8]
+    points = [
+        ChangePoint(2 * k, 1.0, None, *pair, probability=0.94)
+        for k, pair in enumerate(pairwise(regions), start=1)
+    ]
+    changes = [ReportedChange(0, point, series.direction, point.index) for point in points]
+    page.set_viewport_size({"width": width, "height": 900})
+    page.set_content(Report(Findings([series], [changes])).html())
+    note = page.get_by_text("15 switches between these levels, last at order 30", exact=True)
+    assert note.count() == 1
+    edges = "(note) => [note, note.closest('td')].map((e) => e.getBoundingClientRect())"
+    inner, outer = note.evaluate(edges)
+    assert outer["left"] <= inner["left"]
+    assert inner["right"] <= outer["right"]
+    assert note.evaluate("(note) => note.scrollWidth <= note.clientWidth")
 
 
 @pytest.mark.parametrize("width", [1280, 400, 360])

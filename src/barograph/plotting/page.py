@@ -145,7 +145,7 @@ class Report:
         series = self.findings.series[change.series]
         name, rest = names_of(series)
         kind = self.findings.kind_text(change.series)
-        rest = SEPARATOR.join(filter(None, [kind, rest, change.switch_text]))
+        rest = SEPARATOR.join(filter(None, [kind, rest]))
         named = " ".join(f"{other.commit} {other.subject}" for other in (change, *change.switches))
         full = printable(f"{series.id} {named}")
         probability = change.point.probability
@@ -156,6 +156,7 @@ class Report:
             "effect": change.effect,
             "name": middle_cut(name, NAME),
             "rest": middle_cut(rest, REST),
+            "switches": change.switch_text,
             "text": full.lower() if is_cut or change.subject or change.switches else "",
             "change": typeset(change_text(change.percent)),
             "percent": round(min(change.percent, 1e9), 4),
