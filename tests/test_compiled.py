@@ -81,6 +81,22 @@ def test_kernel_is_compiled_again_if_a_kernel_that_it_calls_has_changed(tmp_path
     assert outputs == ["2 0", "2 1", "3 0"]
 
 
+def test_command_reports_once_that_it_compiles_for_long(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        "import sys\nfrom barograph import compiled, jit\n"
+        "jit.PATIENCE = 0.0\nsys.stderr = sys.stdout\n"
+        "if sys.argv[1:] == ['command']:\n    compiled.begin_command()\n"
+        "@compiled.kernel\ndef add(x):\n    return x + 1\n"
+        "@compiled.kernel\ndef run(x):\n    return add(x)\n"
+        "run(1), run(1.0)\n"
+    )
+    note = "compiling numeric code, once for all later commands"
+    for cache, expected in (("cold", note), ("cold", "")):
+        command = "import sys; sys.argv[1:] = ['command']; import kernels"
+        assert printed(command, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / cache)).strip() == expected
+    assert printed("import kernels", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "library")) == ""
+
+
 def test_code_that_different_processes_compile_has_different_names(tmp_path: Path) -> None:
     (tmp_path / "sorting.py").write_text(SORTED)
     numbers = []

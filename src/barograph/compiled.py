@@ -118,4 +118,4 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
         return function
     from barograph.jit import compile_kernel
 
-    return compile_kernel(function, options)
+    return compile_kernel(function, options, reports=_Choice.is_command)

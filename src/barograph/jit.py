@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import count
@@ -16,6 +18,8 @@ import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+
+from barograph.parallel import PATIENCE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,22 +49,32 @@ class KernelCache(FunctionCache):
     version may name a class, such as a NamedTuple among the arguments, that no longer exists.
     And it compares with the file of the function alone, although the code of the kernels that it
     calls, in whichever files, is part of what was compiled.
+
+    Args:
+        function: The function.
+        reports: Whether to report on stderr, once per process, that compiling takes long.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    _began: float | None = None  # when the process compiled its first function
+    _is_reported = False
+
+    def __init__(self, function: Callable[..., Any], *, reports: bool) -> None:
         base: Any = super()
         base.__init__(function)
-        self._function, self._is_stamped = function, False
+        self._function, self._is_stamped, self._reports = function, False, reports
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for a signature, None if it has to be compiled."""
         self._stamp()
         base: Any = super()
         try:
-            return base.load_overload(sig, target_context)
+            loaded = base.load_overload(sig, target_context)
         except (AttributeError, ImportError):
             base.flush()
-            return None
+            loaded = None
+        if loaded is None and self._reports:
+            self._report_compiling()
+        return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the compiled function for a signature."""
@@ -76,6 +90,16 @@ class KernelCache(FunctionCache):
             return bool(this._cache_file._load_index())  # noqa: SLF001 - Numba has no public way
         except (AttributeError, ImportError, OSError):
             return False
+
+    @classmethod
+    def _report_compiling(cls) -> None:
+        """Report that functions are compiled, if the first of them began two seconds ago."""
+        now = time.monotonic()
+        cls._began = cls._began or now
+        if not cls._is_reported and now - cls._began >= PATIENCE:
+            cls._is_reported = True
+            sys.stderr.write("compiling numeric code, once for all later commands\n")
+            sys.stderr.flush()
 
     def _stamp(self) -> None:
         """Let the index be valid for all source files; not before they are all imported."""
@@ -114,16 +138,19 @@ def _hash_of(file: str | None) -> str:
         return str(file)
 
 
-def compile_kernel(function: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
+def compile_kernel(
+    function: Callable[P, R], options: Mapping[str, Any], *, reports: bool
+) -> Callable[P, R]:
     """Return a function that Numba compiles when it is called, and keeps on disk.
 
     Args:
         function: The function.
         options: Further options of `numba.njit`.
+        reports: Whether to report on stderr that compiling takes long.
     """
     compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy", **options)(function)
     make_cache: Callable[..., KernelCache] = KernelCache
-    vars(compiled)["_cache"] = make_cache(function)
+    vars(compiled)["_cache"] = make_cache(function, reports=reports)
     return compiled
 
 
