@@ -41,13 +41,15 @@ def waiting(store: Store) -> Store:
 
 @pytest.fixture
 def give(waiting: Store) -> Give:
-    def given(*items: tuple[int, int | None], said: Verdict = REAL, **more: object) -> BatchResult:
+    def record(
+        *items: tuple[int, int | None], verdict: Verdict = REAL, **more: object
+    ) -> BatchResult:
         who = str(more.pop("who", "ann"))
         return waiting.write(
-            lambda connection: verdicts.record_batch(connection, items, said, who, **more)  # type: ignore[arg-type]
+            lambda connection: verdicts.record_batch(connection, items, verdict, who, **more)  # type: ignore[arg-type]
         )
 
-    return given
+    return record
 
 
 def undo(store: Store, batch: int, request: str | None = None) -> BatchResult:
@@ -78,7 +80,7 @@ def test_batch_is_recorded_with_the_score_of_each_candidate(waiting: Store, give
 def test_candidate_decided_meanwhile_is_refused_and_the_others_are_saved(
     waiting: Store, give: Give
 ) -> None:
-    give((1, 0), said=NOISE, who="wen", timestamp=7)
+    give((1, 0), verdict=NOISE, who="wen", timestamp=7)
     result = give((1, 0), (2, 0), (3, 0), (9, 0))
     assert result.saved == [(2, 1)]
     assert result.refused == [
@@ -88,7 +90,7 @@ def test_candidate_decided_meanwhile_is_refused_and_the_others_are_saved(
     ]
     assert current(waiting, 1) == (NOISE, 1, 7)
     assert give((1, 1)).saved == [(1, 2)]
-    assert give((1, None), said=Verdict.UNSURE).saved == [(1, 3)]
+    assert give((1, None), verdict=Verdict.UNSURE).saved == [(1, 3)]
 
 
 def test_move_of_a_candidate_does_not_change_its_version(waiting: Store, give: Give) -> None:
@@ -101,7 +103,7 @@ def test_request_sent_again_is_answered_as_before_and_writes_nothing(
     waiting: Store, give: Give
 ) -> None:
     first = give((1, 0), (9, 0), request="r1")
-    give((1, 1), said=NOISE, who="wen")
+    give((1, 1), verdict=NOISE, who="wen")
     assert give((1, 0), (9, 0), request="r1") == first
     assert give((2, 0), who="wen", request="r1").saved == [(2, 1)]  # the request of another person
     with pytest.raises(DataError, match="'r1' was used for another batch"):
@@ -113,7 +115,7 @@ def test_request_sent_again_is_answered_as_before_and_writes_nothing(
 
 
 def test_undo_restores_the_verdicts_before(waiting: Store, give: Give) -> None:
-    give((1, 0), said=NOISE, timestamp=5)
+    give((1, 0), verdict=NOISE, timestamp=5)
     batch = give((1, 1), (2, 0), timestamp=6).batch
     assert undo(waiting, batch).saved == [(1, 3), (2, 2)]
     assert current(waiting, 1) == (NOISE, 3, 5)
@@ -135,13 +137,13 @@ def test_undo_can_be_undone_and_keeps_the_date_of_the_verdict(waiting: Store, gi
     undo(waiting, second.batch)
     assert current(waiting, 1) == (OPEN, 4, None)
     give((1, 4), timestamp=8)
-    undo(waiting, give((1, 5), said=NOISE, timestamp=9).batch)
-    undo(waiting, give((1, 7), said=NOISE, timestamp=10).batch)
+    undo(waiting, give((1, 5), verdict=NOISE, timestamp=9).batch)
+    undo(waiting, give((1, 7), verdict=NOISE, timestamp=10).batch)
     assert current(waiting, 1) == (REAL, 9, 8)
 
 
 def test_one_step_after_the_other_is_undone(waiting: Store, give: Give) -> None:
-    first, second = give((1, 0), said=NOISE), give((1, 1), said=Verdict.UNSURE)
+    first, second = give((1, 0), verdict=NOISE), give((1, 1), verdict=Verdict.UNSURE)
     undo(waiting, second.batch)
     again = undo(waiting, first.batch)
     assert current(waiting, 1)[:2] == (OPEN, 4)
@@ -153,7 +155,7 @@ def test_one_step_after_the_other_is_undone(waiting: Store, give: Give) -> None:
 
 def test_undo_is_refused_after_the_verdict_of_another_person(waiting: Store, give: Give) -> None:
     batch = give((1, 0), (2, 0)).batch
-    give((1, 1), said=NOISE, who="wen", timestamp=7)
+    give((1, 1), verdict=NOISE, who="wen", timestamp=7)
     result = undo(waiting, batch)
     assert result.saved == [(2, 2)]
     assert result.refused == [RefusedVerdict(1, Why.DECIDED, 2, NOISE, "wen", 7)]
@@ -167,8 +169,8 @@ def test_undo_is_refused_after_the_verdict_of_another_person(waiting: Store, giv
 
 def test_history_is_filtered_and_paged(waiting: Store, give: Give) -> None:
     batch = give((1, 0)).batch
-    give((2, 0), said=NOISE, who="wen")
-    give((1, 1), said=NOISE)
+    give((2, 0), verdict=NOISE, who="wen")
+    give((1, 1), verdict=NOISE)
     with waiting.read() as connection:
 
         def ids(**filters: object) -> list[int]:

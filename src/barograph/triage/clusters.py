@@ -62,7 +62,7 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     settings = settings or ClusterSettings()
     with store.read() as connection:
         numbers, orders, values = traces_of(connection, project, settings.span)
-    found = cluster_steps(values, numbers, orders=orders, settings=settings)
+    latest = cluster_steps(values, numbers, orders=orders, settings=settings)
     timestamp = now()
 
     def work(connection: sa.Connection) -> None:
@@ -71,7 +71,7 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
         known = [row.cluster for row in of_project(connection, project)]
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
-        for cluster in coalesce(found, known, orders):
+        for cluster in coalesce(latest, known, orders):
             members = tuple(filter(left.__contains__, cluster.members))
             if cluster.current and members:
                 _write(connection, project, replace(cluster, members=members), timestamp)

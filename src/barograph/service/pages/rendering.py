@@ -169,8 +169,8 @@ def age(time: int, now: int | None = None) -> str:
         >>> age(0, 240_000), age(0, 90_000_000), age(0, 3 * DAY), age(0, 800 * DAY)
         ('4 min', '25 h', '3 d', '2 years')
     """
-    at = int(datetime.now(UTC).timestamp() * 1000) if now is None else now
-    passed = max(at - time, 0)
+    moment = int(datetime.now(UTC).timestamp() * 1000) if now is None else now
+    passed = max(moment - time, 0)
     for limit, unit, size in AGES:
         if passed < limit:
             return f"{passed // size} {unit}"

@@ -58,8 +58,8 @@ class SecondLookAlarms:
         alarms = np.empty((truth.values.size, 2), dtype=np.int64)
         histories = truth.values, truth.offsets, self._surprises, self._bonus
         count = _run(*histories, np.array(WINDOWS), threshold, RULES, alarms)
-        at, places = alarms[:count].T.copy()
-        return Raised(at, places)
+        indices, places = alarms[:count].T.copy()
+        return Raised(indices, places)
 
 
 @kernel
@@ -78,15 +78,17 @@ def _run(
     count = 0
     for k in range(offsets.size - 1):
         change, standing, direction = -1, 0.0, 0
-        for at in range(offsets[k], offsets[k + 1]):
-            window, score, surprise = _looks(surprises[:, at], bonus, windows, at - change)
-            place = at - window
-            unlikely = change >= 0 and at - change >= withdraw_window and surprise < withdraw_below
+        for newest in range(offsets[k], offsets[k + 1]):
+            window, score, surprise = _looks(surprises[:, newest], bonus, windows, newest - change)
+            place = newest - window
+            unlikely = (
+                change >= 0 and newest - change >= withdraw_window and surprise < withdraw_below
+            )
             if not score >= threshold or (unlikely and place == change):
                 change = -1 if unlikely else change
                 continue
             rise = _direction(
-                values[max(place - before, offsets[k]) : place], values[place : at + 1]
+                values[max(place - before, offsets[k]) : place], values[place : newest + 1]
             )
             opposite = change >= 0 and rise * direction < 0
             distance = place - change
@@ -99,13 +101,13 @@ def _run(
             elif abs(distance) <= same:
                 alarm, is_moved = False, is_surer
                 begin = max(min(place, change) - before, offsets[k])
-                known = values[begin : at + 1]
+                known = values[begin : newest + 1]
                 if distance != 0 and not _is_better(known, place - begin, change - begin):
                     place = change
             else:
                 alarm = is_moved = is_surer or not 0 < distance <= near
             if alarm:
-                alarms[count, 0], alarms[count, 1] = at, place
+                alarms[count, 0], alarms[count, 1] = newest, place
                 count += 1
             if is_moved:
                 change, standing, direction = place, score, rise
