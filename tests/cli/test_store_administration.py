@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from barograph.errors import ConfigError
+from barograph.service import Settings
 from tests.cli.store_commands import run, run_json, write
 
 pytestmark = pytest.mark.usefixtures("workplace")
@@ -60,6 +62,21 @@ def test_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed == {"tokens": [{"name": "ci", "scopes": ["ingest"], "revoked": False}]}
     assert run(capsys, "token", "revoke", "ci")[0] == 0
     assert run(capsys, "token", "list")[1] == "ci  ingest  revoked\n"
+
+
+def test_rate_of_the_command_limits_the_service(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[tuple[float, int]] = []
+
+    def created(_store: object, _watch: object, settings: Settings, *_: object) -> None:
+        limits.append((settings.rate, settings.burst))
+        raise ConfigError("enough")
+
+    monkeypatch.setattr("barograph.service.create_app", created)
+    code, _, error = run(capsys, "serve", "--store", str(tmp_path / "ci.db"), "--rate", "2.5")
+    assert (code, "enough" in error) == (1, True)
+    assert limits == [(2.5, 25)]  # ten seconds of it may come together
 
 
 def test_serve_needs_a_token_for_other_addresses(

@@ -26,6 +26,9 @@ def store_url(url: str) -> str:
     return url
 
 
+TOO_MANY_MEMBERS = "the body has more than 4096 members of gzip"
+
+
 def post(client: TestClient, body: bytes, **headers: str) -> tuple[int, Any]:
     sent = {"Content-Type": "application/json"} | {
         name.replace("_", "-"): text for name, text in headers.items()
@@ -235,8 +238,18 @@ def test_unknown_media_types_and_encodings_are_refused(
 def test_gzip_of_many_tiny_members_takes_linear_time(client: TestClient) -> None:
     members = gzip.compress(b" ", 1, mtime=0) * 200_000  # 4 MB; squared time took half a minute
     began = time.process_time()
-    assert post(client, members, Content_Encoding="gzip")[0] == 400
+    status, reply = post(client, members, Content_Encoding="gzip")
     assert time.process_time() - began < 10
+    assert (status, reply["error"]["message"]) == (400, TOO_MANY_MEMBERS)
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, 200), (1, 400)])
+def test_gzip_may_have_a_limited_number_of_members(
+    client: TestClient, more: int, expected: int
+) -> None:
+    packed = gzip.compress(json.dumps(steps("insert")).encode(), mtime=0)
+    packed += gzip.compress(b" ", mtime=0) * (4095 + more)
+    assert post(client, packed, Content_Encoding="gzip")[0] == expected
 
 
 def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
