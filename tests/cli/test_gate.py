@@ -75,13 +75,14 @@ def test_change_that_moved_beyond_its_first_alarm_is_seen_where_it_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     values = 100 + np.random.default_rng(0).standard_normal(40)
-    values[-2:] *= 1.5
+    values[-4:] *= 1.1
+    values[-2:] *= 2.0
     rows = [f"query,{k},c{k},{value}" for k, value in enumerate(values.tolist(), 1)]
     path = tmp_path / "history.csv"
     path.write_text("\n".join(["test,order,commit,value", *rows]))
-    left, report = gate_json(capsys, str(path), "--newest", "2")
+    left, report = gate_json(capsys, str(path), "--newest", "4")
     [alarm] = report["regressions"]
-    assert (left, alarm["begins_commit"], alarm["commit"], alarm["order"]) == (2, "c40", "c40", 40)
+    assert (left, alarm["begins_commit"], alarm["commit"], alarm["order"]) == (2, "c39", "c39", 39)
 
 
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from barograph.detection.online import (
     replay,
 )
 from barograph.detection.online.rule import Decided, NewestResult, Sides, WindowScore
-from barograph.detection.online.second_look import SAME, SecondLook
+from barograph.detection.online.second_look import SecondLook
+from barograph.detection.online.views import BEFORE
 from barograph.errors import ConfigError
 from barograph.series import Floats
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
@@ -112,9 +113,10 @@ def test_budget_bounds_the_alarms_on_noise(weights: dict[int, float]) -> None:
     assert 0.2 * allowed < alarms / points < 1.3 * allowed
 
 
-def towards(direction: int, until: int = SAME) -> Sides:
-    """Return both sides of a split at which the level moves, after a number of points."""
-    return lambda _: ([0.0], [0.0] * until + [float(direction)] * 20)
+def towards(direction: int, place: int) -> Sides:
+    """Return both sides of any split of a series that moves at one place only."""
+    values = [0.0] * place + [float(direction)] * 20
+    return lambda split: (values[split - BEFORE : split], values[split:])
 
 
 def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[str, int, int]]]:
@@ -128,7 +130,7 @@ def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[
     steps: list[tuple[str, int, int]] = []
     for place, window, surprise, direction in looks:
         score = WindowScore(window, place - window, 0.5 + surprise / 100, surprise)
-        alarm, taken = rule.decide(place, [score], towards(direction))
+        alarm, taken = rule.decide(place, [score], towards(direction, score.split))
         alarms += [place] if alarm is not None else []
         steps += [(step.kind.value, step.index, step.newest) for step in taken]
     return alarms, steps
@@ -145,16 +147,17 @@ def test_surer_near_score_moves_or_confirms_the_change() -> None:
     assert steps == [("called", 50, 50), ("moved", 52, 54), ("confirmed", 52, 57)]
 
 
-@pytest.mark.parametrize(("until", "place"), [(0, 50), (1, 50), (2, 52)])
-def test_change_moves_only_if_the_values_between_lie_on_the_other_side(
-    until: int, place: int
-) -> None:
+@pytest.mark.parametrize("place", [50, 51, 52])
+def test_place_of_a_change_is_where_the_values_move(place: int) -> None:
     rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
-    alarm, [step] = rule.decide(54, [WindowScore(2, 52, 0.9, 9.0)], towards(1, until))
-    assert alarm is None
-    assert (step.index, step.probability) == (place, 0.9)
-    assert step.kind is (StepKind.CONFIRMED if place == 50 else StepKind.MOVED)
+    score = WindowScore(2, 51, 0.6, 6.0)
+    alarm, [step] = rule.decide(53, [score], towards(1, place))
+    assert alarm == score._replace(split=place)
+    assert step == AlarmStep(StepKind.CALLED, place, 53, 0.6, score=6.0)
+    assert rule.state.change == place
+    _, [again] = rule.decide(55, [WindowScore(2, 53, 0.9, 9.0)], towards(1, 52))
+    assert again.kind is (StepKind.CONFIRMED if place == 52 else StepKind.MOVED)
+    assert (again.index, again.moved_from) == (52, None if place == 52 else place)
 
 
 def test_change_up_to_ten_points_later_replaces_the_other_if_it_is_surer() -> None:
@@ -162,8 +165,8 @@ def test_change_up_to_ten_points_later_replaces_the_other_if_it_is_surer() -> No
     assert machine((50, 0, 6.0, 1), (56, 0, 7.0, 1))[0] == [50, 56]
     assert machine((50, 0, 6.0, 1), (61, 0, 5.0, 1))[0] == [50, 61]
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
-    alarm, steps = rule.decide(56, [WindowScore(0, 56, 0.7, 7.0)], towards(1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1, 50))
+    alarm, steps = rule.decide(56, [WindowScore(0, 56, 0.7, 7.0)], towards(1, 56))
     assert alarm is not None
     assert steps == [AlarmStep(StepKind.CALLED, 56, 56, 0.7, moved_from=50)]
 
@@ -173,8 +176,8 @@ def test_certain_return_is_a_change_of_its_own_beside_the_first() -> None:
     assert alarms == [50, 53]
     assert steps == [("called", 50, 50), ("called", 53, 53)]
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
-    _, [step] = rule.decide(61, [WindowScore(0, 61, 0.7, 5.0)], towards(-1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1, 50))
+    _, [step] = rule.decide(61, [WindowScore(0, 61, 0.7, 5.0)], towards(-1, 61))
     assert step == AlarmStep(StepKind.CALLED, 61, 61, 0.7)
 
 
@@ -185,10 +188,10 @@ def test_return_that_is_too_close_or_not_certain_is_nothing() -> None:
 
 def test_return_that_reruns_confirm_is_a_change_at_once() -> None:
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 9.0)], towards(1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 9.0)], towards(1, 50))
     again = WindowScore(0, 53, 0.7, 2.0, is_confirmed=True)
-    assert rule.decide(53, [again], towards(1)) == (None, [])
-    alarm, steps = rule.decide(53, [again], towards(-1))
+    assert rule.decide(53, [again], towards(1, 53)) == (None, [])
+    alarm, steps = rule.decide(53, [again], towards(-1, 53))
     assert alarm == again
     assert steps == [AlarmStep(StepKind.CALLED, 53, 53, 0.7)]
 
@@ -198,20 +201,20 @@ def test_result_at_which_a_known_change_moves_is_a_suspect_only_if_it_goes_farth
     way: float, answer: Answer
 ) -> None:
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.5, 6.0)], towards(1))
+    rule.decide(50, [WindowScore(0, 50, 0.5, 6.0)], towards(1, 50))
     newest = NewestResult(
         9.0, has_reruns=False, is_step=False, is_clear=True, way=lambda change: way * (change < 51)
     )
     score = WindowScore(0, 51, 0.7, 9.0)
-    done = rule.advance(51, 0, lambda _: [score], towards(1), newest)
+    done = rule.advance(51, 0, lambda _: [score], towards(1, 51), newest)
     assert [(step.kind, step.index) for step in done.steps] == [(StepKind.MOVED, 51)]
     assert done.answer is answer
 
 
 def test_surer_score_of_the_same_place_takes_the_direction_of_more_points() -> None:
     rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
-    rule.decide(52, [WindowScore(2, 50, 0.9, 8.0)], towards(-1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1, 50))
+    rule.decide(52, [WindowScore(2, 50, 0.9, 8.0)], towards(-1, 50))
     assert rule.state.direction == -1
 
 
@@ -222,9 +225,9 @@ def test_score_before_the_standing_change_in_the_other_direction_is_nothing() ->
 def judged_again(*, surprise: float, near: WindowScore | None, direction: int) -> Decided:
     """Call a change at 50; judge it at 52 with a surprise, beside another score."""
     rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1, 50))
     scores = [WindowScore(2, 50, 0.1, surprise), *([] if near is None else [near])]
-    return rule.decide(52, scores, towards(direction))
+    return rule.decide(52, scores, towards(direction, 52))
 
 
 def test_unlikely_change_is_withdrawn_moved_or_replaced() -> None:
@@ -240,7 +243,7 @@ def test_unlikely_change_is_withdrawn_moved_or_replaced() -> None:
 
 def test_state_is_kept_as_long_as_a_score_can_point_near_the_change() -> None:
     rule = SecondLook(Budget({}, {0: 1.0, 5: 1.0}, 5.0))
-    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1, 50))
     kept = AlarmState(50, 6.0, confirmed=False, direction=1, probability=0.6)
     assert rule.state_at(65) == kept  # window 5 at point 65 points at 60
     assert rule.state_at(66) is None

@@ -26,7 +26,7 @@ from barograph.detection.online.rule import (
     Request,
     WindowScore,
 )
-from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, rule_for
+from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
 from barograph.detection.online.views import (
     BEFORE,
     part_of_step,
@@ -298,7 +298,7 @@ class _Run:
             self._score({0: self._rows_of(0, rows)})
             self._hot[rows] = self._probability[0][rows] >= self._model.threshold
             return
-        standing = self._standing()
+        standing = spread(self._standing())
         windows = dict.fromkeys((0, *self._budget.weights))
         self._score(
             {window: self._rows_of(window, rows) for window in windows}
@@ -312,7 +312,7 @@ class _Run:
         self._hot[self._unusual(rows)] = True
         # Reruns can make a point an alarm whatever the model says.
         splits[self._batch.newest[list(self._batch.reruns)]] = True
-        self._score(self._other_windows(rows, splits & ~standing))
+        self._score(self._other_windows(rows, spread(splits) & ~standing))
 
     def _unusual(self, rows: Ints) -> Ints:
         """Return the rows of suspects, and those that reruns confirm as steps."""
@@ -397,3 +397,12 @@ class _Run:
                 columns = np.ascontiguousarray(matrix[part, : len(model.columns)])
                 result[part] = model.predict_proba(columns)[:, 1]
         return result
+
+
+def spread(splits: Flags) -> Flags:
+    """Mark the neighbours of marked values, too: the place of an alarm may be one of them."""
+    marked = splits.copy()
+    for distance in range(1, MISPLACED + 1):
+        marked[distance:] |= splits[:-distance]
+        marked[:-distance] |= splits[distance:]
+    return marked

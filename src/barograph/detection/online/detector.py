@@ -288,9 +288,10 @@ class OnlineDetector:
         since: int | None = None
         if steps:
             reason = self._memory.reason
-            if known is not None and known.change is not None:
-                row = rows.get((place - known.change, known.change))
-                reason = reason if row is None else (place - known.change, row)
+            if rows and known is not None and known.change is not None:
+                change = known.change
+                nearest = min(rows, key=lambda request: abs(request[1] - change))
+                reason = nearest[0], rows[nearest]
             self._memory = self._memory.after(steps, self._rule.state, reason)
         if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             index, probability = known.change, known.probability

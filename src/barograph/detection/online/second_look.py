@@ -25,7 +25,7 @@ from barograph.detection.online.rule import (
     Sides,
     WindowScore,
 )
-from barograph.detection.online.views import direction_of, part_of_step
+from barograph.detection.online.views import direction_of
 from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
@@ -34,6 +34,7 @@ SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
 # points after it, a score in that direction is an alarm only if it is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
+MISPLACED = 1  # the windows that raise alarms point at least at every third place
 # A step back that soon is an alarm only if it is CERTAIN nats above the threshold, and if the level
 # lasted for SHORTEST_LEVEL points: fewer are a spike.
 CERTAIN = 3.0
@@ -96,7 +97,7 @@ class SecondLook(AlarmRule):
         """Request the newest point, the windows that raise alarms, and the standing change."""
         requests = [(w, at - w) for w in self._windows if at - w >= first]
         change = self._state.change
-        if change is not None and at - change in SECOND_LOOK_WINDOWS:
+        if change is not None and change >= first and at - change in SECOND_LOOK_WINDOWS:
             request = (at - change, change)
             if request not in requests:
                 requests.append(request)
@@ -118,9 +119,9 @@ class SecondLook(AlarmRule):
         ):
             return self._withdraw(at, standing, best, sides)
         if best is not None:
-            alarm, step = self._compare(at, best, sides)
-            if step is not None:
-                return alarm, [step]
+            alarm, steps = self._compare(at, best, sides)
+            if steps:
+                return alarm, steps
         if standing is not None and not self._state.confirmed and self._is_sure(standing):
             self._state = self._state._replace(confirmed=True, probability=standing.probability)
             return None, [self._step(StepKind.CONFIRMED, at, standing)]
@@ -164,28 +165,33 @@ class SecondLook(AlarmRule):
             return None, [self._step(StepKind.WITHDRAWN, at, standing)]
         direction = direction_of(*sides(best.split))
         if abs(best.split - standing.split) <= SAME and direction * self._state.direction >= 0:
-            return None, [self._take(StepKind.MOVED, at, best, direction, standing.split)]
-        return best, [self._take(StepKind.CALLED, at, best, direction, standing.split)]
+            return None, [self._take(StepKind.MOVED, at, best, sides, standing.split)]
+        return self._call(at, best, sides, standing.split)
 
-    def _compare(
-        self, at: int, best: WindowScore, sides: Sides
-    ) -> tuple[WindowScore | None, AlarmStep | None]:
+    def _compare(self, at: int, best: WindowScore, sides: Sides) -> Decided:
         """Return the alarm and the step of a score that reaches the threshold, if any."""
         change, direction = self._state.change, direction_of(*sides(best.split))
         if change is None:
-            return best, self._take(StepKind.CALLED, at, best, direction)
+            return self._call(at, best, sides)
         distance = best.split - change
         is_surer = self._score(best) >= self._state.score + SURER
         if direction * self._state.direction < 0 and distance != 0:
             if not self._has_returned(best, distance):
-                return None, None
-            return best, self._take(StepKind.CALLED, at, best, direction)
+                return None, []
+            return self._call(at, best, sides)
         if abs(distance) <= SAME:
-            return None, self._again(at, best, direction, sides) if is_surer else None
+            return None, [self._take(StepKind.MOVED, at, best, sides, change)] if is_surer else []
         replaces = 0 < distance <= NEAR
         if replaces and not is_surer:
-            return None, None
-        return best, self._take(StepKind.CALLED, at, best, direction, change if replaces else None)
+            return None, []
+        return self._call(at, best, sides, change if replaces else None)
+
+    def _call(
+        self, at: int, best: WindowScore, sides: Sides, instead_of: int | None = None
+    ) -> Decided:
+        """Raise an alarm about the place of a score."""
+        step = self._take(StepKind.CALLED, at, best, sides, instead_of)
+        return best._replace(split=step.index), [step]
 
     def _has_returned(self, best: WindowScore, distance: int) -> bool:
         """Whether a step back at this distance from the standing change is a change of its own."""
@@ -194,30 +200,23 @@ class SecondLook(AlarmRule):
         certain = self._score(best) >= self._budget.threshold + CERTAIN
         return distance >= SHORTEST_LEVEL and certain
 
-    def _again(self, at: int, best: WindowScore, direction: int, sides: Sides) -> AlarmStep:
-        """Confirm or move the standing change.
-
-        At a clear step the scores of its neighbours are as high, so the values decide on the place.
-        """
-        change = self._state.change
-        if change is None or best.split == change or is_better_split(sides, best.split, change):
-            kind = StepKind.CONFIRMED if best.split == change else StepKind.MOVED
-            return self._take(kind, at, best, direction, change if best.split != change else None)
-        return self._take(StepKind.CONFIRMED, at, best._replace(split=change), direction)
-
     def _take(
         self,
         kind: StepKind,
         at: int,
         best: WindowScore,
-        direction: int,
+        sides: Sides,
         instead_of: int | None = None,
     ) -> AlarmStep:
-        """Make a split the standing change."""
+        """Make the place of a score the standing change; one that stays there confirms it."""
+        placed = best._replace(split=place_of(sides, best.split))
+        if kind is StepKind.MOVED and placed.split == instead_of:
+            kind, instead_of = StepKind.CONFIRMED, None
         confirmed = best.window > 0 or (kind is not StepKind.CALLED and self._state.confirmed)
+        direction = direction_of(*sides(best.split))
         score = self._score(best)
-        self._state = AlarmState(best.split, score, confirmed, direction, best.probability)
-        return self._step(kind, at, best, instead_of)
+        self._state = AlarmState(placed.split, score, confirmed, direction, best.probability)
+        return self._step(kind, at, placed, instead_of)
 
     def _step(
         self, kind: StepKind, at: int, score: WindowScore, instead_of: int | None = None
@@ -227,19 +226,30 @@ class SecondLook(AlarmRule):
         return AlarmStep(kind, *place, instead_of, self._state.score)
 
 
-def is_better_split(sides: Sides, split: int, other: int) -> bool:
-    """Whether the points between two splits lie on the side of the step where `split` puts them.
+def place_of(sides: Sides, split: int) -> int:
+    """Return the split within MISPLACED points of another that the values fit best.
+
+    Scores point only as many points back as the windows have, and at a clear step those of its
+    neighbours are as high, so the values decide on the place.
 
     Example:
         >>> values = [1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0]
         >>> sides = lambda split: (values[:split], values[split:])
-        >>> is_better_split(sides, 3, 4), is_better_split(sides, 4, 3)
-        (True, False)
+        >>> place_of(sides, 3), place_of(sides, 4)
+        (3, 3)
     """
-    first, second = min(split, other), max(split, other)
+    first = split - MISPLACED
     before, since = sides(first)
-    part = part_of_step(before, since[second - first :], median(since[: second - first]))
-    return not math.isfinite(part) or (part < 0.5 if split > other else part > 0.5)
+    if first < 1 or not before:
+        return split
+    lower, least, place = median(before), math.inf, split
+    for skipped in range(min(2 * MISPLACED + 1, len(since))):
+        upper = median(since[skipped:])
+        distance = sum(abs(value - lower) for value in since[:skipped])
+        distance += sum(abs(value - upper) for value in since[skipped:])
+        if distance < least:
+            least, place = distance, first + skipped
+    return place
 
 
 def rule_for(

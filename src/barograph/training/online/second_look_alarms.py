@@ -15,6 +15,7 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.detection.online.second_look import (
     CERTAIN,
+    MISPLACED,
     NEAR,
     SAME,
     SECOND_LOOK_WINDOWS,
@@ -100,12 +101,10 @@ def _run(
                 alarm = is_moved = distance > near or certain
             elif abs(distance) <= same:
                 alarm, is_moved = False, is_surer
-                begin = max(min(place, change) - before, offsets[k])
-                known = values[begin : newest + 1]
-                if distance != 0 and not _is_better(known, place - begin, change - begin):
-                    place = change
             else:
                 alarm = is_moved = is_surer or not 0 < distance <= near
+            begin = offsets[k]
+            place = begin + _place(values[begin : newest + 1], place - begin, before)
             if alarm:
                 alarms[count, 0], alarms[count, 1] = newest, place
                 count += 1
@@ -134,16 +133,20 @@ def _looks(surprises: Floats, bonus: Floats, windows: Ints, age: int) -> tuple[i
 
 
 @kernel
-def _is_better(values: Floats, split: int, other: int) -> bool:
-    """Return what `is_better_split` returns."""
-    first, second = min(split, other), max(split, other)
-    if first == 0:
-        return True
-    lower, upper = median(np.sort(values[:first])), median(np.sort(values[second:]))
-    if upper == lower:
-        return True
-    part = (median(np.sort(values[first:second])) - lower) / (upper - lower)
-    return part < 0.5 if split > other else part > 0.5
+def _place(values: Floats, split: int, before: int) -> int:
+    """Return what `place_of` returns."""
+    first = split - MISPLACED
+    if first < 1:
+        return split
+    lower = median(np.sort(values[max(first - before, 0) : first]))
+    least, place = np.inf, split
+    for candidate in range(first, min(split + MISPLACED + 1, values.size)):
+        upper = median(np.sort(values[candidate:]))
+        distance = np.abs(values[first:candidate] - lower).sum()
+        distance += np.abs(values[candidate:] - upper).sum()
+        if distance < least:
+            least, place = distance, candidate
+    return place
 
 
 @kernel
