@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SIZE, MIDDLE = 60, 30
+DRAWN = """() => [...document.querySelectorAll("canvas")].every((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((byte) => byte !== 0);
+})"""
 OVERLAPS = """() => [...document.querySelectorAll("tbody td:not(.name)")]
     .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"""
 
@@ -48,6 +52,14 @@ def test_note_on_switches_is_shown_in_full(page: Page, width: int) -> None:
     assert outer["left"] <= inner["left"]
     assert inner["right"] <= outer["right"]
     assert note.evaluate("(note) => note.scrollWidth <= note.clientWidth")
+
+
+def test_charts_are_drawn(page: Page) -> None:
+    series, changes = zip(*(stepped(k, 100.0, 121.0) for k in range(3)), strict=True)
+    page.set_viewport_size({"width": 1280, "height": 3000})
+    page.set_content(Report(Findings([*series], [*changes])).html())
+    assert page.locator("canvas").count() >= len(series)
+    page.wait_for_function(DRAWN)
 
 
 @pytest.mark.parametrize("width", [1280, 400, 360])

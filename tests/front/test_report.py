@@ -3,13 +3,10 @@
 import base64
 import json
 import re
-import shutil
-import subprocess
 import time
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from barograph.plotting.changes import Findings, ReportedChange, list_switches_o
 from barograph.plotting.packing import ChartData, thinned
 from barograph.plotting.page import MODULES, Report
 from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
-from tests.shared import PATIENCE
 
 RNG = np.random.default_rng(6)
 EVIL = "</script><script>alert(1)</script> <b onload=x>& \u202eevil"
@@ -287,25 +283,6 @@ def test_a_hundred_series_take_half_a_megabyte_and_a_second() -> None:
     html = Report(actual).html()
     assert time.process_time() - began < 1.0
     assert len(html.encode()) < 500_000
-
-
-def test_a_browser_draws_the_charts(html: str, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("needs chromium")
-    (tmp_path / "report.html").write_text(html, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000"]
-    address = (tmp_path / "report.html").as_uri()
-    command = [browser, *options, f"--user-data-dir={tmp_path}", "--dump-dom", address]
-    done = subprocess.run(  # noqa: S603 - the browser that was found
-        command, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    if done.returncode:
-        pytest.skip("chromium does not start here")
-    drawn = Page(done.stdout)
-    sizes = [int(width) for width in drawn.values("canvas", "width")]
-    assert len(sizes) >= 5
-    assert max(sizes) > 300
 
 
 def test_modules_of_the_script_share_no_names() -> None:
