@@ -13,7 +13,7 @@ from barograph.training.online.truth import Truth
 LENGTH, SERIES, CHANGE = 200, 20, 120
 TRUTH = Truth.of(
     Marked(
-        np.zeros(LENGTH * SERIES),
+        np.tile(np.arange(LENGTH) >= CHANGE, SERIES).astype(float),
         np.arange(SERIES + 1) * LENGTH,
         (((CHANGE,), (CHANGE,), (CHANGE,)),) * SERIES,
         np.arange(SERIES) // 2,

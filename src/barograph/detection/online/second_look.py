@@ -227,7 +227,7 @@ class SecondLook(AlarmRule):
 
 
 def place_of(sides: Sides, split: int) -> int:
-    """Return the split within MISPLACED points of another that the values fit best.
+    """Return the first split within MISPLACED points of another that fits the values best.
 
     Scores point only as many points back as the windows have, and at a clear step those of its
     neighbours are as high, so the values decide on the place.
