@@ -21,8 +21,8 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
         [row] = reading.find_series(connection, test="c")
         assert reading.get_series(connection, row.id) == row
         assert number_of(connection, series("c")) == row.id
-        assert number_of(connection, series("nobody")) is None
-        named = reading.series_named(connection, [series("nobody"), series("c")])
+        assert number_of(connection, series("unknown")) is None
+        named = reading.series_named(connection, [series("unknown"), series("c")])
         assert named == {series("c"): row}
         with pytest.raises(DataError, match="no label 'id'"):
             reading.find_series(connection, id="1")

@@ -298,7 +298,7 @@ class _Run:
             self._score({0: self._rows_of(0, rows)})
             self._hot[rows] = self._probability[0][rows] >= self._model.threshold
             return
-        standing = spread(self._standing())
+        standing = self._standing()
         windows = dict.fromkeys((0, *self._budget.weights))
         self._score(
             {window: self._rows_of(window, rows) for window in windows}
@@ -308,11 +308,11 @@ class _Run:
         for window, weight in self._budget.weights.items():
             above = self._surprise[window] + math.log(weight) >= self._budget.threshold
             self._hot |= above
-            splits[self._batch.newest[above] - window] = True
+            _mark(splits, self._batch.newest[above] - window)
         self._hot[self._unusual(rows)] = True
         # Reruns can make a point an alarm whatever the model says.
-        splits[self._batch.newest[list(self._batch.reruns)]] = True
-        self._score(self._other_windows(rows, spread(splits) & ~standing))
+        _mark(splits, self._batch.newest[list(self._batch.reruns)])
+        self._score(self._other_windows(rows, splits & ~standing))
 
     def _unusual(self, rows: Ints) -> Ints:
         """Return the rows of suspects, and those that reruns confirm as steps."""
@@ -328,7 +328,7 @@ class _Run:
         marked = np.zeros(batch.values.size, dtype=np.bool_)
         for first, state in zip(batch.bounds.tolist(), batch.states, strict=False):
             if state is not None and state.change is not None:
-                marked[max(int(batch.newest[first] - batch.places[first]) + state.change, 0)] = True
+                _mark(marked, batch.newest[first] - batch.places[first] + state.change)
         return marked
 
     def _rows_of(self, window: int, rows: Ints) -> Ints:
@@ -399,10 +399,7 @@ class _Run:
         return result
 
 
-def spread(splits: Flags) -> Flags:
-    """Mark the neighbours of marked values, too: the place of an alarm may be one of them."""
-    marked = splits.copy()
-    for distance in range(1, MISPLACED + 1):
-        marked[distance:] |= splits[:-distance]
-        marked[:-distance] |= splits[distance:]
-    return marked
+def _mark(marked: Flags, places: Ints) -> None:
+    """Mark places and their neighbours: one of these may be the place of an alarm."""
+    near = places[..., None] + np.arange(-MISPLACED, MISPLACED + 1)
+    marked[np.clip(near, 0, marked.size - 1)] = True

@@ -103,13 +103,14 @@ def _run(
                 alarm, is_moved = False, is_surer
             else:
                 alarm = is_moved = is_surer or not 0 < distance <= near
+            if not is_moved:
+                continue
             begin = offsets[k]
             place = begin + _place(values[begin : newest + 1], place - begin, before)
             if alarm:
                 alarms[count, 0], alarms[count, 1] = newest, place
                 count += 1
-            if is_moved:
-                change, standing, direction = place, score, rise
+            change, standing, direction = place, score, rise
     return count
 
 
