@@ -19,6 +19,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 from barograph.errors import BarographError, ConfigError, SourceError
 from barograph.history import History
 from barograph.sources import Document, Skip, load, open_source
+from barograph.sources.base import SeriesColumns
 from barograph.sources.mongodb import Address, MongoDB, connect_client
 from tests.same import assert_same
 from tests.sources.documents import Memory, change_point, series
@@ -112,8 +113,14 @@ def source(fake: Fake, location: str = URI, **options: Any) -> MongoDB:
     return MongoDB(location, connect=fake.connect, pause=0.0, **options)
 
 
-def names_of(stream: Iterator[Document | Skip]) -> list[str]:
-    return [item.fields["test"] for item in stream if isinstance(item, Document)]
+def names_of(stream: Iterator[SeriesColumns | Document | Skip]) -> list[str]:
+    names: list[str] = []
+    for item in stream:
+        if isinstance(item, SeriesColumns):
+            names += [identity.test for identity in item.ids]
+        elif isinstance(item, Document):
+            names.append(item.fields["test"])
+    return names
 
 
 def hidden(error: BaseException | None) -> bool:
@@ -137,6 +144,7 @@ def test_mongodb_gives_the_same_tables_as_memory(tmp_path: Path) -> None:
 
 def test_mongodb_reads_only_the_needed_fields() -> None:
     fake = server(1)
+    fake.collections["time_series"][0]["data"][0]["value"] = "x"  # so that it stays a document
     first = next(source(fake).time_series())
     assert isinstance(first, Document)
     assert "updateFailures" not in first.fields
@@ -149,8 +157,8 @@ def test_mongodb_reads_only_the_needed_fields() -> None:
 
 
 def test_places_name_the_server_and_count_from_one() -> None:
-    places = [item.place[:2] for item in source(server(3)).time_series()]
-    name = "mongodb://db.example:27017,db2.example/perf.time_series"
+    places = [item.place[:2] for item in source(server(3)).change_points()]
+    name = "mongodb://db.example:27017,db2.example/perf.change_points"
     assert places == [(name, 1), (name, 2), (name, 3)]
 
 

@@ -1,4 +1,5 @@
 import gzip
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from barograph.errors import DataError
 from barograph.history import History
 from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.base import SeriesColumns
+from barograph.sources.documents import decode_each
 from barograph.sources.mongodump import MongoDump, crc64
 from barograph.sources.simulator.documents import dump_writer
 from tests.sources.archives import MAGIC, archive, block, closing, plain_crc, prelude
@@ -63,8 +64,9 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
 class General(MongoDump):
     """A dump whose documents are read one by one."""
 
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        return self.time_series()
+    def time_series(self) -> Iterator[Document | Skip]:
+        name, batches = self._frames("time_series")
+        return itertools.chain.from_iterable(decode_each(frames, name) for frames in batches)
 
 
 @pytest.mark.parametrize("group", [1 << 18, 40, 1])

@@ -107,8 +107,10 @@ class Source(ABC):
         """The name of this source in messages and reports; never contains a credential."""
 
     @abstractmethod
-    def time_series(self) -> Iterator[Document | Skip]:
-        """Stream the time series documents.
+    def time_series(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
+        """Stream the time series: documents or, faster, valid series as columns.
+
+        A source that counts by itself also yields a report of what it read, skipped and corrected.
 
         Raises:
             DataError: The input is damaged and cannot be read any further.
@@ -118,10 +120,3 @@ class Source(ABC):
     @abstractmethod
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the change point documents; the loader calls this after reading all series."""
-
-    def columns(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
-        """Stream the same as `time_series`; a source may yield valid series as columns, faster.
-
-        A source that counts by itself also yields a report of what it read, skipped and corrected.
-        """
-        return self.time_series()

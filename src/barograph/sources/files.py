@@ -85,26 +85,7 @@ class Files(Source):
         options = replace(self._options, max_skipped_share=max_skipped_share)
         return read_files([self._location], options, context=RunContext())
 
-    def time_series(self) -> Iterator[Document | Skip]:
-        """Stream the series with their points as documents."""
-        for number, series in enumerate(self._loaded.history):
-            times = [] if series.times is None else series.times.tolist()
-            columns = (series.orders.tolist(), series.values.tolist(), series.commits)
-            rows = zip(*columns, times, strict=True)
-            data = [
-                {
-                    "order": order,
-                    "value": value,
-                    "commit": commit or None,
-                    "commit_date": None if time == UNKNOWN_TIME else time,
-                }
-                for order, value, commit, time in rows
-            ]
-            fields = {**series.id.labels, "args": dict(series.id.args)}
-            place = Place(self.name, number + 1)
-            yield Document(place, {**fields, "direction": int(series.direction), "data": data})
-
-    def columns(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
+    def time_series(self) -> Iterator[SeriesColumns | LoadReport]:
         """Stream the series as columns, after the report of what was read and skipped."""
         history = self._loaded.history
         report = deepcopy(self._loaded.report)

@@ -85,7 +85,7 @@ def _write_series(
 
 def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
     """Turn the items of the source into columns, and count them."""
-    for item in source.columns():
+    for item in source.time_series():
         if isinstance(item, SeriesColumns):
             report.read["series"] += len(item.ids)
             report.read["points"] += item.results

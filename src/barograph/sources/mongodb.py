@@ -103,12 +103,7 @@ class MongoDB(Source):
         """The hosts and the database."""
         return f"{self._address.name}/{self._database}"
 
-    def time_series(self) -> Iterator[Document | Skip]:
-        """Stream the collection of series."""
-        for frames in self._frames(self._time_series, SERIES_FIELDS):
-            yield from decode_each(frames, self._called(self._time_series))
-
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the collection of series, valid ones as columns."""
         for frames in self._frames(self._time_series, SERIES_FIELDS):
             yield from columns(frames, self._called(self._time_series))

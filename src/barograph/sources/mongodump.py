@@ -63,13 +63,7 @@ class MongoDump(Source):
         """The path, as given."""
         return str(self._path)
 
-    def time_series(self) -> Iterator[Document | Skip]:
-        """Stream the collection of series."""
-        name, batches = self._frames(self._time_series)
-        for frames in batches:
-            yield from decode_each(frames, name)
-
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the collection of series, valid ones as columns."""
         name, batches = self._frames(self._time_series)
         for frames in batches:

@@ -73,17 +73,13 @@ class Zenodo(Source):
         """The record, wherever its files are kept."""
         return f"zenodo:{self._record}"
 
-    def time_series(self) -> Iterator[Document | Skip]:
+    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the collection of series."""
         yield from self._dump.time_series()
 
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the collection of change points."""
         yield from self._dump.change_points()
-
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the series as columns."""
-        yield from self._dump.columns()
 
     @cached_property
     def _dump(self) -> MongoDump:
