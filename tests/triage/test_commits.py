@@ -6,7 +6,7 @@ from barograph.errors import DataError
 from barograph.series import SeriesId
 from barograph.store import Measurement, Store, reading
 from barograph.triage.commit_text import commit_text
-from barograph.triage.commits import changes_at, commits_with_changes
+from barograph.triage.commits import commit_changes, commits_with_changes
 from barograph.triage.effects import effect_between
 from tests.triage.test_evidence import DOWN, refreshed, results
 
@@ -23,7 +23,7 @@ def changed(store: Store) -> Store:
 
 def test_a_commit_has_its_changes_by_effect_the_largest_first(changed: Store) -> None:
     with changed.read() as connection:
-        page = changes_at(connection, "p", 20)
+        page = commit_changes(connection, "p", 20)
     assert [change.series.name.args[0][1] for change in page.of("worse")] == ["1", "2"]
     assert [change.series.name.args[0][1] for change in page.of("better")] == ["3"]
     assert page.commits == ("c20",)
@@ -32,7 +32,7 @@ def test_a_commit_has_its_changes_by_effect_the_largest_first(changed: Store) ->
 
 def test_a_commit_counts_what_did_not_move_and_what_cannot_tell(changed: Store) -> None:
     with changed.read() as connection:
-        page = changes_at(connection, "p", 20)
+        page = commit_changes(connection, "p", 20)
     assert len(page.quiet) == 1
     assert page.quiet[0].effect.percent == pytest.approx(0.0, abs=1.0)
     assert page.too_few == 1
@@ -44,13 +44,13 @@ def test_a_commit_counts_what_did_not_move_and_what_cannot_tell(changed: Store) 
 
 def test_a_commit_knows_its_neighbours_with_changes(changed: Store) -> None:
     with changed.read() as connection:
-        assert changes_at(connection, "p", 10).next == 20
-        assert changes_at(connection, "p", 30).previous == 20
+        assert commit_changes(connection, "p", 10).next == 20
+        assert commit_changes(connection, "p", 30).previous == 20
 
 
 def test_the_text_of_a_commit_names_worst_and_best_and_the_rest(changed: Store) -> None:
     with changed.read() as connection:
-        text = commit_text(changes_at(connection, "p", 20), "https://b/commit")
+        text = commit_text(commit_changes(connection, "p", 20), "https://b/commit")
     assert text.splitlines() == [
         "p: performance at commit c20",
         "",
@@ -77,7 +77,7 @@ def test_the_text_of_a_commit_cannot_break_its_lines(store: Store) -> None:
         20,
     )
     with store.read() as connection:
-        text = commit_text(changes_at(connection, "p", 20))
+        text = commit_text(commit_changes(connection, "p", 20))
     assert "\u2028" not in text
     assert "\u202e" not in text
 
@@ -85,7 +85,7 @@ def test_the_text_of_a_commit_cannot_break_its_lines(store: Store) -> None:
 @pytest.mark.parametrize(("project", "order"), [("q", 20), ("p", 99)])
 def test_an_unknown_commit_is_refused(changed: Store, project: str, order: int) -> None:
     with changed.read() as connection, pytest.raises(DataError, match=r"no (project|commit)|order"):
-        changes_at(connection, project, order)
+        commit_changes(connection, project, order)
 
 
 def test_commits_with_changes_come_latest_first_and_in_pages(store: Store) -> None:

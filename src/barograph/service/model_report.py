@@ -75,7 +75,7 @@ def model_report(
         now: The time; the present one by default.
     """
     today = (now or datetime.now(UTC)).date()
-    verdicts = record.given_verdicts(connection, first_day(today, WEEKS))
+    verdicts = record.scored_verdicts(connection, first_day(today, WEEKS))
     real = [entry.candidate for entry in verdicts if entry.verdict is Verdict.TRUE_POSITIVE]
     judged = judged_verdicts(verdicts, record.alarm_delays(connection, real))
     past = PastRecord.of(judged, today, WEEKS)

@@ -72,7 +72,7 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     latest = retrainings.latest(connection, retrainings.DONE)
     result = {} if latest is None else latest.result or {}
     if "doubted" not in result:
-        verdicts = record.given_verdicts(connection, 0)
+        verdicts = record.scored_verdicts(connection, 0)
         table = judged_verdicts(verdicts, {})
         numbers = np.array([judged.candidate for judged in verdicts], dtype=np.int64)
         return doubted_labels(numbers, table.real, table.probability)
@@ -96,7 +96,7 @@ def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
 
 
 def judged_verdicts(
-    verdicts: Sequence[record.GivenVerdict], delays: dict[int, int]
+    verdicts: Sequence[record.ScoredVerdict], delays: dict[int, int]
 ) -> JudgedVerdicts:
     """Return verdicts as the weekly record takes them."""
     return JudgedVerdicts(

@@ -27,7 +27,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     """Return the effect of a commit as short lines of plain text.
 
     Args:
-        changes: What `changes_at` returns.
+        changes: What `commit_changes` returns.
         url: Where the commit page is.
     """
     name = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"

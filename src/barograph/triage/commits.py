@@ -177,7 +177,7 @@ def _summary_query() -> sa.Select[Any]:
     )
 
 
-def changes_at(connection: sa.Connection, project: str, order: int) -> CommitChanges:
+def commit_changes(connection: sa.Connection, project: str, order: int) -> CommitChanges:
     """Return everything that is known about the effect of a commit, in a fixed number of queries.
 
     Args:

@@ -62,7 +62,7 @@ class StoredCandidate(NamedTuple):
         return self.verdict is not Verdict.NOT_TRIAGED
 
 
-class FoundCandidate(NamedTuple):
+class MatchedChange(NamedTuple):
     """A change point of the latest run, and the stored candidate it is, if any."""
 
     change: ChangePoint
@@ -83,7 +83,7 @@ class SeriesPlan(NamedTuple):
 
     number: int
     series: Series
-    candidates: list[FoundCandidate]
+    candidates: list[MatchedChange]
     gone: list[StoredCandidate]
 
 
@@ -123,7 +123,7 @@ def identify(
     """Match the change points of the latest run with the stored candidates of a series."""
     pairs = match(series, known, changes)
     latest = [
-        FoundCandidate(
+        MatchedChange(
             *(change, int(series.orders[change.index])),
             known[pairs[k]] if k in pairs else None,
             change.probability,

@@ -22,7 +22,7 @@ NEAR = 5  # commits between a change and the place that its alarm points at
 CALLED = ("called", "moved")
 
 
-class GivenVerdict(NamedTuple):
+class ScoredVerdict(NamedTuple):
     """The verdict that holds for a candidate, and its probability before the first one.
 
     Attributes:
@@ -143,7 +143,7 @@ def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.max(sa.case((condition, 1), else_=0))
 
 
-def given_verdicts(connection: sa.Connection, since: int) -> list[GivenVerdict]:
+def scored_verdicts(connection: sa.Connection, since: int) -> list[ScoredVerdict]:
     """Return the candidates that got their first final verdict since a time.
 
     The model cannot have known the first verdict. What holds is the latest one: a slip that was
@@ -167,7 +167,7 @@ def given_verdicts(connection: sa.Connection, since: int) -> list[GivenVerdict]:
         .order_by(v.id)
     )
     rows = (row._asdict() for row in connection.execute(query))
-    return [GivenVerdict(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+    return [ScoredVerdict(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
 
 
 def alarm_delays(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, int]:

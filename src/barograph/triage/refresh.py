@@ -37,7 +37,7 @@ from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store
 from barograph.triage.identity import (
-    FoundCandidate,
+    MatchedChange,
     SeriesPlan,
     StoredCandidate,
     identify,
@@ -209,7 +209,7 @@ class CandidateRefresher:
         return RefreshResult(len(plans), len(added), **counts, projects=projects)
 
     def _columns(
-        self, plan: SeriesPlan, candidate: FoundCandidate, key: int | None, timestamp: int | None
+        self, plan: SeriesPlan, candidate: MatchedChange, key: int | None, timestamp: int | None
     ) -> Row:
         """Return the values of COLUMNS."""
         change = candidate.change

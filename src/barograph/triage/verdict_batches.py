@@ -79,7 +79,7 @@ class VerdictChange(NamedTuple):
     undoes: int | None = None
 
 
-class GivenBatch(NamedTuple):
+class BatchHeader(NamedTuple):
     """What all entries of a batch have in common."""
 
     who: str
@@ -134,7 +134,7 @@ def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, l
 
 def write_batch(
     connection: sa.Connection,
-    common: GivenBatch,
+    common: BatchHeader,
     changes: Sequence[VerdictChange],
     refused: Mapping[int, Why],
     known: Mapping[int, Any],

@@ -19,8 +19,8 @@ from barograph.store.audit import now
 from barograph.store.measurement import CONTROL
 from barograph.store.schema import models, verdict_batches, verdicts
 from barograph.triage.verdict_batches import (
+    BatchHeader,
     BatchResult,
-    GivenBatch,
     VerdictChange,
     Why,
     earlier_result,
@@ -112,7 +112,7 @@ def record_batch(
         if (why := _refusal(known.get(number), version)) is not None
     }
     changes = [VerdictChange(number, verdict, dated) for number in numbers if number not in refused]
-    common = GivenBatch(who, timestamp, note, reason, request, content)
+    common = BatchHeader(who, timestamp, note, reason, request, content)
     return write_batch(connection, common, changes, refused, known)
 
 
@@ -147,7 +147,7 @@ def undo(
     timestamp = now() if timestamp is None else timestamp
     changes, refused = _undone(connection, batch)
     numbers = [*(change.candidate for change in changes), *refused]
-    common = GivenBatch(who, timestamp, "", "", request, content)
+    common = BatchHeader(who, timestamp, "", "", request, content)
     known = judged_candidates(connection, numbers)
     return write_batch(connection, common, changes, refused, known)
 

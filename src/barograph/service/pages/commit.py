@@ -27,7 +27,7 @@ from barograph.triage.commit_text import commit_text
 from barograph.triage.commits import (
     ChangedSeries,
     CommitChanges,
-    changes_at,
+    commit_changes,
     commits_with_changes,
 )
 from barograph.triage.effects import BETTER, CHANGED, WORSE
@@ -74,7 +74,7 @@ def get_page(
 ) -> Response:
     """Answer everything that one commit changed, improvements too."""
     with context.store.read() as connection, or_404():
-        changes = changes_at(connection, project, order)
+        changes = commit_changes(connection, project, order)
     name = ", ".join(map(short_commit, changes.commits)) or f"order {order}"
     return render(
         request,

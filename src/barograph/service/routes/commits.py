@@ -169,7 +169,7 @@ def get_commit(
 ) -> dict[str, Any]:
     """Return what a commit changed, improvements too, and which series did not move."""
     with context.store.read() as connection, or_404():
-        changes = commits.changes_at(connection, project, order)
+        changes = commits.commit_changes(connection, project, order)
     return commit_fields(changes, str(request.base_url))
 
 
