@@ -91,7 +91,9 @@ def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:
     expected = _direction(truth.values, change, first, min(change + CLOSE, end))
     directions = [
         _direction(truth.values, place, first, alarm + 1)
-        for alarm, place in zip(raised.at[near].tolist(), raised.places[near].tolist(), strict=True)
+        for alarm, place in zip(
+            raised.points[near].tolist(), raised.places[near].tolist(), strict=True
+        )
     ]
     return sum(direction * expected >= 0 for direction in directions)
 

@@ -88,14 +88,14 @@ def row(name: str, truth: Truth, jobs: Jobs) -> dict[str, Any]:
     latest = known_within(truth, jobs.red, 1_000_000)
     near = [_red_near(truth, jobs.red, int(change)) for change in truth.changes[latest]]
     noticed = Raised.of(jobs.suspects)
-    both = np.concatenate([jobs.red.at, noticed.at])
+    both = np.concatenate([jobs.red.points, noticed.points])
     quiet = truth.quiet
     return {
         "series": name,
         "changes": int(truth.changes.size),
         "found (0/2/5), %": _shares([known_within(truth, jobs.red, d) for d in DELAYS]),
         "red at or after (0/2/5), %": _shares(
-            [found_within(truth, jobs.red.at, d) for d in DELAYS]
+            [found_within(truth, jobs.red.points, d) for d in DELAYS]
         ),
         "noticed (0/2/5), %": _shares([found_within(truth, np.sort(both), d) for d in DELAYS]),
         "false red per 1,000": point.false_by_place,

@@ -75,14 +75,14 @@ class Alarm:
     """An alarm, a step that makes one more certain, or a suspect.
 
     Attributes:
-        at: The newest result.
+        newest: The newest result.
         change: The number of the change in its series; -1 for a suspect.
         rate: How rarely a quiet point gets as far.
         is_call: Whether it is the alarm of the change.
         is_red: Whether it is for the worse, and large enough.
     """
 
-    at: int
+    newest: int
     change: int
     rate: float
     is_call: bool
@@ -149,8 +149,8 @@ def red_shares(
         length = quiet.series[number].size - FIRST
         start = int(rng.integers(length))
         for alarm in alarms[number]:
-            for commit in range((alarm.at - FIRST - start) % length, commits, length):
-                if alarm.at >= FIRST:
+            for commit in range((alarm.newest - FIRST - start) % length, commits, length):
+                if alarm.newest >= FIRST:
                     by_commit[commit].append((slot, alarm))
     before = after = 0
     reported: set[tuple[int, int]] = set()
@@ -189,7 +189,7 @@ def count_steps(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
         for size in (1, *SIZES):
             first = [
                 min(
-                    (a.at - start for a in alarms if a.at >= start and _is_red(a, size)),
+                    (a.newest - start for a in alarms if a.newest >= start and _is_red(a, size)),
                     default=AFTER + 1,
                 )
                 for alarms, (_, start) in zip(by_cut, cuts, strict=True)

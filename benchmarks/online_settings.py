@@ -55,9 +55,9 @@ class Tally:
         )
         raised = [method(threshold) for threshold in np.linspace(low, high, STEPS)]
         alarms = [at_threshold.of_judged(truth) for at_threshold in raised]
-        false = [per_series(truth, a.at[false_by_place(truth, a.places)]) for a in alarms]
+        false = [per_series(truth, a.points[false_by_place(truth, a.places)]) for a in alarms]
         found = [
-            [per_series(truth, truth.changes[found_within(truth, a.at, delay)]) for a in alarms]
+            [per_series(truth, truth.changes[found_within(truth, a.points, delay)]) for a in alarms]
             for delay in DELAYS
         ]
         return cls(np.array(false), np.array(found))

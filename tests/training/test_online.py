@@ -287,8 +287,8 @@ def test_prior_adds_weighted_changes() -> None:
 
 def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
     alarms = Algorithm1.learn(Truth.of(histories())).on(Truth.of(histories(1)))
-    assert alarms(0.1).at.size > alarms(0.75).at.size
-    assert alarms(0.95).at.size == 0
+    assert alarms(0.1).points.size > alarms(0.75).points.size
+    assert alarms(0.95).points.size == 0
 
 
 def test_learn_refuses_one_group_or_no_change() -> None:

@@ -215,34 +215,33 @@ class _Run:
     def _follow(self, k: int, row: int, end: int, log: AlarmLog) -> int:
         """Run the rule over rows of series k; return the first row that is not decided."""
         rule = rule_for(self._model, self._budget, self._batch.states[k])
-        shift = int(self._batch.places[row]) - row
-        self._note(rule, row, end, shift)
-        while (row := self._next_event(rule, row, end, shift)) < end:
-            at = row + shift
-            look, sides = partial(self._look, row), partial(self._sides, row, shift)
-            newest = self._newest_result(row, shift)
-            answer, alarm, steps, _ = rule.advance(at, self._first, look, sides, newest)
+        places = self._batch.places
+        self._note(rule, row, end)
+        while (row := self._next_event(rule, row, end)) < end:
+            look, sides = partial(self._look, row), partial(self._sides, row)
+            place, newest = int(places[row]), self._newest_result(row)
+            answer, alarm, steps, _ = rule.advance(place, self._first, look, sides, newest)
             self._answer[row] = ANSWERS.index(answer)
             log.steps += steps
             if steps and rule.state is not None:
                 log.states += [rule.state] * len(steps)
-                self._note(rule, row, end, shift)
+                self._note(rule, row, end)
             if answer is not Answer.QUIET:
                 self._known[row] = -1
             if answer is Answer.SUSPECT:
                 self._about[row] = np.nan
             row += 1
             if alarm is not None:
-                log.alarms.append(at)
+                log.alarms.append(place)
                 if self._by_change_points:
                     self._restart(k, row)
                     return row
-        log.state = rule.state_at(end + shift)
+        log.state = rule.state_at(int(places[end - 1]) + 1)
         return end
 
-    def _next_event(self, rule: AlarmRule, row: int, end: int, shift: int) -> int:
+    def _next_event(self, rule: AlarmRule, row: int, end: int) -> int:
         """Return the next row at which something can happen."""
-        if row >= end or rule.is_watching(row + shift):
+        if row >= end or rule.is_watching(int(self._batch.places[row])):
             return row
         ahead = self._hot[row:end]
         return row + (int(ahead.argmax()) if ahead.any() else ahead.size)
@@ -257,33 +256,33 @@ class _Run:
             for window, split in requests
         ]
 
-    def _sides(self, row: int, shift: int, split: int) -> tuple[list[float], list[float]]:
+    def _sides(self, row: int, split: int) -> tuple[list[float], list[float]]:
         """Return the values on both sides of a split, as `HistoryWindow.sides` does."""
         newest = int(self._batch.newest[row])
-        place = newest - (row + shift) + split
+        place = newest - int(self._batch.places[row]) + split
         begin = max(place - BEFORE, int(self._batch.kept[row]))
         return sides_of(self._batch.values[begin : newest + 1].tolist(), place - begin)
 
-    def _newest_result(self, row: int, shift: int) -> NewestResult:
+    def _newest_result(self, row: int) -> NewestResult:
         """Return what is known of a row besides the scores, as the detector does."""
         rerun = self._batch.reruns.get(row)
-        way = partial(self._way, row, shift)
+        way = partial(self._way, row)
         step, clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
         return NewestResult(float(self._departure[row]), rerun is not None, step, clear, way)
 
-    def _way(self, row: int, shift: int, split: int) -> float:
+    def _way(self, row: int, split: int) -> float:
         """Return which part of a step the value has gone, as `HistoryWindow.way` does."""
-        before, since = self._sides(row, shift, split)
+        before, since = self._sides(row, split)
         return part_of_step(before, since[:-1], since[-1])
 
-    def _note(self, rule: AlarmRule, row: int, end: int, shift: int) -> None:
+    def _note(self, rule: AlarmRule, row: int, end: int) -> None:
         """Note the standing change for the rows from which it is known."""
         self._about[row:end], self._known[row:end] = np.nan, -1
-        state = rule.state_at(row + shift)
+        state = rule.state_at(int(self._batch.places[row]))
         if state is None or state.change is None:
             return
-        last = row
-        while last < end and rule.state_at(last + shift) is not None:
+        last = row + 1
+        while last < end and rule.state_at(int(self._batch.places[last])) is not None:
             last += 1
         self._about[row:last], self._known[row:last] = state.probability, state.change
 

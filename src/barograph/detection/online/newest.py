@@ -200,26 +200,26 @@ def describe_all(
 
 
 @kernel
-def _describe(values: Floats, first: int, at: int, row: Floats) -> None:
-    """Fill a row with the departure of `values[at]` from `values[first:at]`."""
+def _describe(values: Floats, first: int, newest: int, row: Floats) -> None:
+    """Fill a row with the departure of `values[newest]` from `values[first:newest]`."""
     row[:] = 0.0
-    known = min(at - first, COMPARED)
+    known = min(newest - first, COMPARED)
     row[_KNOWN] = known
-    last = values[at - known : at]
-    if known < FEWEST or _is_within(last, values[at]):
+    last = values[newest - known : newest]
+    if known < FEWEST or _is_within(last, values[newest]):
         return
-    row[_UNITS] = _distance(_ordered(last), values[at])
-    alike = _count(values, first, at, row)
+    row[_UNITS] = _distance(_ordered(last), values[newest])
+    alike = _count(values, first, newest, row)
     share = min(_share(row[_UNITS]) * (COMPARED + 1) / (known + 1), 1.0)
     rate = (alike + OTHERS * share) / (row[_EARLIER] + OTHERS) / OVERCOUNT
     row[_SURPRISE] = max(-math.log(rate), 0.0)
 
 
 @kernel
-def _count(values: Floats, first: int, at: int, row: Floats) -> float:
+def _count(values: Floats, first: int, newest: int, row: Floats) -> float:
     """Return how many earlier excursions were like this one, the shorter ones in part."""
-    beyond = _distance(_ordered(values[max(first, at - RECENT) : at]), values[at])
-    begin, end = first + FEWEST, at - FOLLOWERS
+    beyond = _distance(_ordered(values[max(first, newest - RECENT) : newest]), values[newest])
+    begin, end = first + FEWEST, newest - FOLLOWERS
     row[_EARLIER] = max(end - begin, 0)
     last = np.empty(RECENT + 1)
     size = 0

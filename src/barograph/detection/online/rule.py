@@ -102,32 +102,32 @@ class AlarmRule(ABC):
 
     def advance(
         self,
-        at: int,
+        point: int,
         first: int,
         score: Callable[[list[Request]], list[WindowScore]],
         sides: Sides,
         newest: NewestResult | None = None,
     ) -> Advance:
-        """Decide on point `at`.
+        """Decide on a point.
 
         Args:
-            at: The point that arrived.
+            point: The point that arrived.
             first: The first point of the series that can be scored.
             score: Returns the score of each requested window and split.
             sides: Returns the last values before a split, and all values since.
             newest: What is known of this point besides the scores. Defaults to nothing.
         """
         newest = newest or USUAL
-        scores = score(self.requests(at, first))
+        scores = score(self.requests(point, first))
         is_unusual = self.is_unusual(scores, newest)
         if is_unusual and newest.has_reruns:
             scores = [confirmed(scores[0], newest), *scores[1:]]
-        was_known = self.knows(at, newest)
-        alarm, steps = self.decide(at, scores, sides)
+        was_known = self.knows(point, newest)
+        alarm, steps = self.decide(point, scores, sides)
         answer = Answer.QUIET if alarm is None else Answer.CHANGE
         # The newest value also belongs to a change that this very point moves to itself.
         moves = any(step.kind is StepKind.MOVED for step in steps)
-        is_known = self.knows(at, newest) or (was_known and moves)
+        is_known = self.knows(point, newest) or (was_known and moves)
         if is_unusual and alarm is None and not newest.has_reruns and not is_known:
             answer = Answer.SUSPECT
         return Advance(answer, alarm, steps, scores)
@@ -140,20 +140,20 @@ class AlarmRule(ABC):
         """Whether the newest point is a suspect, or a change if reruns settled its value."""
         return False
 
-    def knows(self, at: int, newest: NewestResult) -> bool:  # noqa: ARG002 - as above
+    def knows(self, point: int, newest: NewestResult) -> bool:  # noqa: ARG002 - as above
         """Whether the newest value belongs to a change that is known."""
         return False
 
     @abstractmethod
-    def requests(self, at: int, first: int) -> list[Request]:
-        """Return the windows and splits to score as point `at` arrives, the newest point first."""
+    def requests(self, point: int, first: int) -> list[Request]:
+        """Return the windows and splits to score as a point arrives, the newest point first."""
 
     @abstractmethod
-    def decide(self, at: int, scores: Sequence[WindowScore], sides: Sides) -> Decided:
+    def decide(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> Decided:
         """Return the alarm that the requested scores raise, if any, and what else happened."""
 
-    def is_watching(self, at: int) -> bool:  # noqa: ARG002 - the second look depends on it
-        """Whether something can happen at point `at` even if no score reaches the threshold."""
+    def is_watching(self, point: int) -> bool:  # noqa: ARG002 - the second look depends on it
+        """Whether something can happen at a point even if no score reaches the threshold."""
         return False
 
     @property
@@ -161,8 +161,8 @@ class AlarmRule(ABC):
         """The state after the last point; None if there is nothing to remember."""
         return None
 
-    def state_at(self, at: int) -> AlarmState | None:  # noqa: ARG002 - as above
-        """Return the state if a score at point `at` or later can still point near its change."""
+    def state_at(self, point: int) -> AlarmState | None:  # noqa: ARG002 - as above
+        """Return the state if a score at a point or later can still point near its change."""
         return None
 
 
@@ -176,13 +176,13 @@ class NewestPointRule(AlarmRule):
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
 
-    def requests(self, at: int, first: int) -> list[Request]:
+    def requests(self, point: int, first: int) -> list[Request]:
         """Request the newest point."""
-        return [(0, at)] if at >= first else []
+        return [(0, point)] if point >= first else []
 
     def decide(
         self,
-        at: int,
+        point: int,
         scores: Sequence[WindowScore],
         sides: Sides,  # noqa: ARG002 - the second look depends on it
     ) -> Decided:
@@ -190,7 +190,7 @@ class NewestPointRule(AlarmRule):
         if not scores or scores[0].probability < self._threshold:
             return None, []
         alarm = scores[0]
-        return alarm, [AlarmStep(StepKind.CALLED, at, at, alarm.probability)]
+        return alarm, [AlarmStep(StepKind.CALLED, point, point, alarm.probability)]
 
 
 def confirmed(score: WindowScore, newest: NewestResult) -> WindowScore:

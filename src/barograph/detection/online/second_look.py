@@ -66,15 +66,15 @@ class SecondLook(AlarmRule):
         """The state after the last point."""
         return self._state
 
-    def state_at(self, at: int) -> AlarmState | None:
-        """Return the state if a score at point `at` or later can still point near its change."""
+    def state_at(self, point: int) -> AlarmState | None:
+        """Return the state if a score at a point or later can still point near its change."""
         change = self._state.change
-        return None if change is None or at - change > self._reach else self._state
+        return None if change is None or point - change > self._reach else self._state
 
-    def is_watching(self, at: int) -> bool:
+    def is_watching(self, point: int) -> bool:
         """Whether the standing change may be confirmed or withdrawn at this point or later."""
         change = self._state.change
-        return change is not None and at - change <= SECOND_LOOK_WINDOWS[-1]
+        return change is not None and point - change <= SECOND_LOOK_WINDOWS[-1]
 
     def is_unusual(self, scores: Sequence[WindowScore], newest: NewestResult) -> bool:
         """Whether the score of a suspect is reached, or reruns confirm a step."""
@@ -83,32 +83,32 @@ class SecondLook(AlarmRule):
         score = suspect_score(newest.surprise, scores[0].surprise)
         return newest.is_step or (newest.is_clear and score >= SUSPECT)
 
-    def knows(self, at: int, newest: NewestResult) -> bool:
+    def knows(self, point: int, newest: NewestResult) -> bool:
         """Whether the newest value goes as far as the standing change, or not much farther."""
-        state = self.state_at(at)
+        state = self.state_at(point)
         return (
             state is not None
             and state.change is not None
-            and at > state.change
+            and point > state.change
             and (0.0 < newest.way(state.change) < KNOWN_WAY)
         )
 
-    def requests(self, at: int, first: int) -> list[Request]:
+    def requests(self, point: int, first: int) -> list[Request]:
         """Request the newest point, the windows that raise alarms, and the standing change."""
-        requests = [(w, at - w) for w in self._windows if at - w >= first]
+        requests = [(w, point - w) for w in self._windows if point - w >= first]
         change = self._state.change
-        if change is not None and change >= first and at - change in SECOND_LOOK_WINDOWS:
-            request = (at - change, change)
+        if change is not None and change >= first and point - change in SECOND_LOOK_WINDOWS:
+            request = (point - change, change)
             if request not in requests:
                 requests.append(request)
         return requests
 
-    def decide(self, at: int, scores: Sequence[WindowScore], sides: Sides) -> Decided:
+    def decide(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> Decided:
         """Judge the standing change again, then compare the best score with it."""
         best = max(scores, key=self._score, default=None)
         if best is not None and self._score(best) < self._budget.threshold:
             best = None
-        if best is not None and self._hides_step_back(best, at, scores[0], sides):
+        if best is not None and self._hides_step_back(best, point, scores[0], sides):
             best = scores[0]
         change = self._state.change
         standing = next((s for s in scores if s.split == change and s.window > 0), None)
@@ -117,18 +117,18 @@ class SecondLook(AlarmRule):
             and standing.window >= WITHDRAW_WINDOW
             and standing.surprise < WITHDRAW_BELOW
         ):
-            return self._withdraw(at, standing, best, sides)
+            return self._withdraw(point, standing, best, sides)
         if best is not None:
-            alarm, steps = self._compare(at, best, sides)
+            alarm, steps = self._compare(point, best, sides)
             if steps:
                 return alarm, steps
         if standing is not None and not self._state.confirmed and self._is_sure(standing):
             self._state = self._state._replace(confirmed=True, probability=standing.probability)
-            return None, [self._step(StepKind.CONFIRMED, at, standing)]
+            return None, [self._step(StepKind.CONFIRMED, point, standing)]
         return None, []
 
     def _hides_step_back(
-        self, best: WindowScore, at: int, newest: WindowScore, sides: Sides
+        self, best: WindowScore, point: int, newest: WindowScore, sides: Sides
     ) -> bool:
         """Whether the best score is of the standing change, which reruns say has just ended."""
         change, direction = self._state.change, self._state.direction
@@ -137,7 +137,7 @@ class SecondLook(AlarmRule):
             and change is not None
             and abs(best.split - change) <= SAME
             and direction_of(*sides(best.split)) * direction >= 0
-            and direction_of(*sides(at)) * direction < 0
+            and direction_of(*sides(point)) * direction < 0
         )
 
     def _score(self, score: WindowScore) -> float:
@@ -150,47 +150,49 @@ class SecondLook(AlarmRule):
         return standing.surprise >= self._budget.threshold
 
     def _withdraw(
-        self, at: int, standing: WindowScore, best: WindowScore | None, sides: Sides
+        self, point: int, standing: WindowScore, best: WindowScore | None, sides: Sides
     ) -> Decided:
         """Withdraw the standing change, in favour of the best alarm if there is one.
 
         Args:
-            at: The point that arrived.
+            point: The point that arrived.
             standing: The score of the standing change, which is too low.
             best: The best score of this point, if it reaches the threshold.
             sides: As in `advance`.
         """
         if best is None or best.split == standing.split:
             self._state = NOTHING
-            return None, [self._step(StepKind.WITHDRAWN, at, standing)]
+            return None, [self._step(StepKind.WITHDRAWN, point, standing)]
         direction = direction_of(*sides(best.split))
         if abs(best.split - standing.split) <= SAME and direction * self._state.direction >= 0:
-            return None, [self._take(StepKind.MOVED, at, best, sides, standing.split)]
-        return self._call(at, best, sides, standing.split)
+            return None, [self._take(StepKind.MOVED, point, best, sides, standing.split)]
+        return self._call(point, best, sides, standing.split)
 
-    def _compare(self, at: int, best: WindowScore, sides: Sides) -> Decided:
+    def _compare(self, point: int, best: WindowScore, sides: Sides) -> Decided:
         """Return the alarm and the step of a score that reaches the threshold, if any."""
         change, direction = self._state.change, direction_of(*sides(best.split))
         if change is None:
-            return self._call(at, best, sides)
+            return self._call(point, best, sides)
         distance = best.split - change
         is_surer = self._score(best) >= self._state.score + SURER
         if direction * self._state.direction < 0 and distance != 0:
             if not self._has_returned(best, distance):
                 return None, []
-            return self._call(at, best, sides)
+            return self._call(point, best, sides)
         if abs(distance) <= SAME:
-            return None, [self._take(StepKind.MOVED, at, best, sides, change)] if is_surer else []
+            return None, [
+                self._take(StepKind.MOVED, point, best, sides, change)
+            ] if is_surer else []
         replaces = 0 < distance <= NEAR
         if replaces and not is_surer:
             return None, []
-        return self._call(at, best, sides, change if replaces else None)
+        return self._call(point, best, sides, change if replaces else None)
 
     def _call(
-        self, at: int, best: WindowScore, sides: Sides, instead_of: int | None = None
+        self, point: int, best: WindowScore, sides: Sides, instead_of: int | None = None
     ) -> Decided:
         """Raise an alarm about the place of a score."""
-        step = self._take(StepKind.CALLED, at, best, sides, instead_of)
+        step = self._take(StepKind.CALLED, point, best, sides, instead_of)
         return best._replace(split=step.index), [step]
 
     def _has_returned(self, best: WindowScore, distance: int) -> bool:
@@ -203,7 +205,7 @@ class SecondLook(AlarmRule):
     def _take(
         self,
         kind: StepKind,
-        at: int,
+        point: int,
         best: WindowScore,
         sides: Sides,
         instead_of: int | None = None,
@@ -216,13 +218,13 @@ class SecondLook(AlarmRule):
         direction = direction_of(*sides(best.split))
         score = self._score(best)
         self._state = AlarmState(placed.split, score, confirmed, direction, best.probability)
-        return self._step(kind, at, placed, instead_of)
+        return self._step(kind, point, placed, instead_of)
 
     def _step(
-        self, kind: StepKind, at: int, score: WindowScore, instead_of: int | None = None
+        self, kind: StepKind, point: int, score: WindowScore, instead_of: int | None = None
     ) -> AlarmStep:
         """Return the step that led to the present state."""
-        place = score.split, at, score.probability
+        place = score.split, point, score.probability
         return AlarmStep(kind, *place, instead_of, self._state.score)
 
 

@@ -130,8 +130,10 @@ def _check_children(roots: Ints, thresholds: Singles, children: npt.NDArray[np.i
     inner = (children >= node + 2) & (children < end)
     wrong = np.flatnonzero(~np.where(leaf, children == node, inner))
     if wrong.size:
-        at = int(wrong[0])
-        raise ArtifactError(f"node {at} has the child {children[at]}, which is not in its tree")
+        first = int(wrong[0])
+        raise ArtifactError(
+            f"node {first} has the child {children[first]}, which is not in its tree"
+        )
 
 
 def _breadth_first(tree: Tree) -> tuple[Singles, Ints, Ints, npt.NDArray[Any]]:
@@ -190,7 +192,7 @@ def walk_rows(
     """
     # With unsigned indices numba omits the check for negative ones, a measurable gain.
     rows = keys.shape[0]
-    at = np.empty(LANES, dtype=np.uint64)
+    places = np.empty(LANES, dtype=np.uint64)
     for start in range(0, rows, BLOCK):
         stop = min(rows, start + BLOCK)
         for root in roots:
@@ -198,21 +200,23 @@ def walk_rows(
                 # The last group overlaps rows that are done already.
                 first = np.uint64(min(group, rows - LANES))
                 for lane in range(LANES):
-                    at[np.uint64(lane)] = root
+                    places[np.uint64(lane)] = root
                 moving = np.int64(1)
                 while moving:
                     moving = np.int64(0)
                     for lane in range(LANES):
-                        place = at[np.uint64(lane)]
+                        place = places[np.uint64(lane)]
                         node = nodes[place]
                         distance = (node & LOW_MASK) >> FEATURE_BITS
                         key = keys[first + np.uint64(lane), np.uint64(node & FEATURE_MASK)]
                         left = key <= (node >> (FEATURE_BITS + CHILD_BITS))
-                        at[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
+                        places[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
                         moving |= distance
                 for lane in range(group - np.int64(first), LANES):
                     for column in range(values.shape[1]):
-                        out[first + np.uint64(lane), column] += values[at[np.uint64(lane)], column]
+                        out[first + np.uint64(lane), column] += values[
+                            places[np.uint64(lane)], column
+                        ]
 
 
 @kernel
@@ -221,26 +225,26 @@ def walk_trees(
 ) -> None:
     """Walk one row through many trees in step, and add their values in the order of the trees."""
     count = roots.size
-    at = np.empty(count + TOGETHER, dtype=np.uint64)
+    places = np.empty(count + TOGETHER, dtype=np.uint64)
     for row in range(keys.shape[0]):
         for tree in range(count):  # to assign a slice would take five times as long to compile
-            at[tree] = np.uint64(roots[tree])
-        at[count:] = roots[0]
+            places[tree] = np.uint64(roots[tree])
+        places[count:] = roots[0]
         for first in range(0, count, TOGETHER):
             moving = np.int64(1)
             while moving:
                 moving = np.int64(0)
                 for lane in range(first, first + TOGETHER):
-                    place = at[np.uint64(lane)]
+                    place = places[np.uint64(lane)]
                     node = nodes[place]
                     distance = (node & LOW_MASK) >> FEATURE_BITS
                     key = keys[row, np.uint64(node & FEATURE_MASK)]
                     left = key <= (node >> (FEATURE_BITS + CHILD_BITS))
-                    at[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
+                    places[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
                     moving |= distance
         for tree in range(count):
             for column in range(values.shape[1]):
-                out[row, column] += values[at[np.uint64(tree)], column]
+                out[row, column] += values[places[np.uint64(tree)], column]
 
 
 def walk_arrays(
@@ -248,12 +252,12 @@ def walk_arrays(
 ) -> None:
     """Walk all rows through all trees in step with NumPy: what the kernels do, not compiled."""
     rows = np.arange(keys.shape[0])[:, None]
-    at = np.tile(roots, (rows.size, 1))
-    while (distance := ((node := nodes[at]) & LOW_MASK) >> FEATURE_BITS).any():
+    places = np.tile(roots, (rows.size, 1))
+    while (distance := ((node := nodes[places]) & LOW_MASK) >> FEATURE_BITS).any():
         left = keys[rows, node & FEATURE_MASK] <= node >> (FEATURE_BITS + CHILD_BITS)
-        at += distance - left
-    for places in at.T:  # one tree after another: the sum depends on the order
-        out += values[places]
+        places += distance - left
+    for leaves in places.T:  # one tree after another: the sum depends on the order
+        out += values[leaves]
 
 
 @kernel

@@ -20,23 +20,23 @@ class Raised(NamedTuple):
     """Alarms over all points of some histories, in order.
 
     Attributes:
-        at: The points at which an alarm was raised.
+        points: The points at which an alarm was raised.
         places: The change points that the alarms point at.
     """
 
-    at: Ints
+    points: Ints
     places: Ints
 
     @classmethod
     def of(cls, flags: Flags) -> Raised:
         """Return alarms that point at the newest point."""
-        at = np.flatnonzero(flags)
-        return cls(at, at)
+        points = np.flatnonzero(flags)
+        return cls(points, points)
 
     def of_judged(self, truth: Truth) -> Raised:
         """Return the alarms at points that a method is judged on."""
-        judged = truth.judged[self.at]
-        return Raised(self.at[judged], self.places[judged])
+        judged = truth.judged[self.points]
+        return Raised(self.points[judged], self.places[judged])
 
 
 Alarms = Callable[[float], Raised]  # the alarms at a threshold; fewer as it rises
@@ -66,12 +66,12 @@ def measure(truth: Truth, raised: Raised, threshold: float) -> OperatingPoint:
     """Judge the alarms of one threshold, in both ways of counting."""
     raised = raised.of_judged(truth)
     points = float(truth.judged.sum())
-    in_time = [found_within(truth, raised.at, delay) for delay in DELAYS]
+    in_time = [found_within(truth, raised.points, delay) for delay in DELAYS]
     known = [known_within(truth, raised, delay) for delay in DELAYS]
     return OperatingPoint(
         threshold,
         1000.0 * float(false_by_place(truth, raised.places).sum()) / points,
-        1000.0 * float((~truth.marked[raised.at]).sum()) / points,
+        1000.0 * float((~truth.marked[raised.points]).sum()) / points,
         tuple(_share(flags) for flags in in_time),
         tuple(_share(flags) for flags in known),
     )
@@ -102,10 +102,10 @@ def false_by_place(truth: Truth, places: Ints) -> Flags:
     return false
 
 
-def found_within(truth: Truth, at: Ints, delay: int) -> Flags:
+def found_within(truth: Truth, points: Ints, delay: int) -> Flags:
     """Return for each change whether there is an alarm at it or up to `delay` points later."""
     raised = np.zeros(truth.values.size, dtype=np.bool_)
-    raised[at] = True
+    raised[points] = True
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
@@ -116,13 +116,13 @@ def found_within(truth: Truth, at: Ints, delay: int) -> Flags:
 def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:
     """Return for each change whether an alarm up to `delay` points after it points near it."""
     by_place = np.argsort(raised.places, kind="stable")
-    at, places = raised.at[by_place], raised.places[by_place]
+    points, places = raised.points[by_place], raised.places[by_place]
     low = np.searchsorted(places, truth.changes - MARGIN)
     high = np.searchsorted(places, truth.changes + MARGIN, "right")
     known = np.zeros(truth.changes.size, dtype=np.bool_)
     for k, (first, end, change) in enumerate(zip(low, high, truth.changes, strict=True)):
         same = truth.series[places[first:end]] == truth.series[change]
-        known[k] = bool((same & (at[first:end] <= change + delay)).any())
+        known[k] = bool((same & (points[first:end] <= change + delay)).any())
     return known
 
 
@@ -143,7 +143,7 @@ def at_rate(
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         raised = method(middle).of_judged(truth)
-        false = false_by_place(truth, raised.places) if by_place else ~truth.marked[raised.at]
+        false = false_by_place(truth, raised.places) if by_place else ~truth.marked[raised.points]
         if float(false.sum()) > allowed:
             low = middle
         else:
