@@ -19,9 +19,9 @@ needs_shared = pytest.mark.skipif(
 PATIENCE = 600.0
 
 
-def wait_for(condition: Callable[[], object]) -> None:
+def wait_for(condition: Callable[[], object], patience: float = PATIENCE) -> None:
     """Wait until a condition is true."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() > deadline:
             pytest.fail("the condition did not become true")

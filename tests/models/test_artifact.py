@@ -1,6 +1,7 @@
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -142,6 +143,21 @@ def test_read_refuses_other_ways_to_compress(tmp_path: Path, method: int) -> Non
         archive.writestr("c.npy", bytes(1000))
     with pytest.raises(ArtifactError, match=r"'c\.npy' is neither stored nor deflated"):
         artifact.read(path)
+
+
+def test_read_unpacks_no_more_of_an_entry_than_its_stated_size(tmp_path: Path) -> None:
+    path, zeros, stated = tmp_path / "model", 100_000_000, 1000
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(artifact.HEADER, bytes(zeros))
+    sizes = zeros.to_bytes(4, "little"), stated.to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(*sizes))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArtifactError, match="Bad CRC"):
+            artifact.read(path)
+        assert tracemalloc.get_traced_memory()[1] < zeros / 10
+    finally:
+        tracemalloc.stop()
 
 
 def add_array(path: Path, header: str, content: bytes) -> None:

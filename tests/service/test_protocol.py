@@ -3,19 +3,21 @@
 import asyncio
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
 
-from barograph.service.protocol import protocol_with
+from barograph.service.protocol import GuardedProtocol, protocol_with
 from barograph.service.settings import ConnectionLimits
 from tests.service.servers import in_thread
 from tests.shared import PATIENCE, wait_for
 
 LARGE = 20_000_000
+LIMIT = 60.0  # seconds until a deadline counts as missing; those that are tested are of a second
 FAULTS: list[RuntimeError] = []  # of the app, which the server would log with a traceback
 ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -47,23 +49,30 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def running(limits: ConnectionLimits) -> Iterator[int]:
-    """A server with these limits; yields its port."""
+def running(
+    limits: ConnectionLimits, idle: int = int(PATIENCE), protocol: type | None = None
+) -> Iterator[int]:
+    """A server with these limits, which closes idle connections; yields its port."""
     config = uvicorn.Config(
-        app, port=0, http=protocol_with(limits), lifespan="off", log_level="critical"
+        app,
+        port=0,
+        http=protocol or protocol_with(limits),
+        lifespan="off",
+        log_level="critical",
+        timeout_keep_alive=idle,
     )
     server = uvicorn.Server(config)
     with in_thread(server) as port:
         yield port
 
 
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+def connect(port: int, patience: float = PATIENCE) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=patience)
 
 
-def answer(sent: bytes, port: int) -> bytes:
+def answer(sent: bytes, port: int, patience: float = PATIENCE) -> bytes:
     """Send bytes on a new connection and return everything until it is closed or answered."""
-    with connect(port) as stream:
+    with connect(port, patience) as stream:
         stream.sendall(sent)
         return reply(stream)
 
@@ -261,8 +270,67 @@ def test_half_sent_requests_end_at_the_deadline(sent: bytes, expected: bytes) ->
     )
     with running(limits) as port:
         began = time.monotonic()
-        assert answer(sent, port).startswith(expected)
-        assert 0.5 < time.monotonic() - began < PATIENCE / 2
+        assert answer(sent, port, LIMIT).startswith(expected)
+        assert time.monotonic() - began > 0.5
+
+
+@pytest.mark.parametrize("first", [b"", b"late"])
+def test_half_sent_head_after_a_request_ends_at_the_deadline(first: bytes) -> None:
+    with running(ConnectionLimits(head_seconds=1.0)) as port, connect(port, LIMIT) as stream:
+        stream.sendall(ASK % first)
+        assert reply(stream).endswith(b"0")
+        stream.sendall(b"GET / HT")
+        assert reply(stream).startswith(b"HTTP/1.1 408")
+
+
+def test_half_sent_head_during_an_answer_ends_as_an_idle_connection() -> None:
+    with running(ConnectionLimits(), idle=1) as port, connect(port, LIMIT) as stream:
+        stream.sendall(ASK % b"late" + b"GET / HT")
+        assert reply(stream).endswith(b"0")
+        assert not stream.recv(1)
+
+
+def test_body_may_take_longer_than_a_head() -> None:
+    with running(ConnectionLimits(head_seconds=0.5)) as port, connect(port) as stream:
+        stream.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
+        time.sleep(1.0)
+        stream.sendall(b"b")
+        assert reply(stream).endswith(b"2")
+
+
+def test_answer_may_take_longer_than_a_head_or_a_body() -> None:
+    limits = ConnectionLimits(head_seconds=0.1, body_seconds=0.1)
+    with running(limits) as port, connect(port) as stream:
+        for _ in range(2):
+            stream.sendall(ASK % b"late")
+            assert reply(stream).endswith(b"0")
+
+
+def test_idle_connections_are_closed() -> None:
+    with running(ConnectionLimits(), idle=1) as port, connect(port, LIMIT) as stream:
+        stream.sendall(ASK % b"")
+        assert reply(stream).endswith(b"0")
+        assert not stream.recv(1)
+
+
+class _Unpaused(GuardedProtocol):
+    """The protocol on a connection that takes whole answers at once, whoever reads them."""
+
+    limits = ConnectionLimits(answer_seconds=1.0)
+    addresses: ClassVar[Counter[str]] = Counter()
+    surplus: ClassVar[dict[GuardedProtocol, str]] = {}
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        transport.set_write_buffer_limits(high=2 * LARGE)
+        super().connection_made(transport)
+
+
+def test_idle_connection_with_an_unread_answer_is_ended() -> None:
+    server = running(_Unpaused.limits, idle=1, protocol=_Unpaused)
+    with server as port, connect(port, LIMIT) as stream:
+        stream.sendall(ASK % b"large")
+        stream.recv(1)
+        wait_for(lambda: not _Unpaused.addresses, LIMIT)  # the server gave the connection back
 
 
 @pytest.mark.parametrize(("pause", "is_read"), [(0.01, True), (3.0, False)])
@@ -292,16 +360,8 @@ def test_hanging_up_after_many_requests_is_no_fault_of_the_app() -> None:
 
 
 def test_blank_lines_do_not_keep_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    protocol = protocol_with(ConnectionLimits(head_seconds=PATIENCE))
-    config = uvicorn.Config(
-        app,
-        port=0,
-        http=protocol,
-        lifespan="off",
-        log_level="critical",
-        timeout_keep_alive=2 * int(PATIENCE),  # only the deadline of a head ends the connection
-    )
-    with in_thread(uvicorn.Server(config)) as port, connect(port) as stream:
+    protocol = protocol_with(ConnectionLimits())
+    with running(protocol.limits, protocol=protocol) as port, connect(port, LIMIT) as stream:
         stream.sendall(ASK % b"")
         assert reply(stream).endswith(b"0")
         monkeypatch.setattr(protocol, "limits", ConnectionLimits(head_seconds=0.01))

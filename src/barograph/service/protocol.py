@@ -125,7 +125,8 @@ class GuardedProtocol(HttpToolsProtocol):
             else:
                 self.refuse(400, "the extensions of the chunks, or the trailers, are too large")
         elif self._deadline is None and not self.is_answering:
-            # Blank lines before a request begin none, and stop the clock of idle connections.
+            # What arrives stops the clock of idle connections, even a blank line. While a request
+            # is being answered, that clock is yet to start.
             self._expect_within(self.limits.head_seconds)
 
     def on_message_begin(self) -> None:
@@ -133,8 +134,6 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._is_in_head = self._began_now = True
         self._received = self._content = self._size = 0
-        if self._deadline is None:
-            self._expect_within(self.limits.head_seconds)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; a trailer is dropped, because it would pass for a header."""
@@ -146,7 +145,6 @@ class GuardedProtocol(HttpToolsProtocol):
         """Start the request, unless its head is not acceptable."""
         self._is_in_head = False
         self._received = 0
-        self._expect_nothing()
         if self._is_refused:
             return
         self._use_target_host()
@@ -290,10 +288,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _expire(self) -> None:
         """End a connection whose head or body did not arrive in time."""
         self._deadline = None
-        running: RequestResponseCycle | None = self.cycle  # None before the first request
-        if running is not None and not running.more_body and not running.response_complete:
-            self._expect_within(self.limits.head_seconds)  # an earlier request is being answered
-        elif self._is_in_head:
+        if self._is_in_head:
             self.refuse(408, "the headers did not arrive in time")
         else:  # an idle connection, or a body
             self._end_with(b"")
