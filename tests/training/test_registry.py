@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -32,6 +33,7 @@ from barograph.training.registry import (
     resume,
 )
 from tests.service.models import small_model
+from tests.shared import wait_for
 
 Models = dict[str, TriageModel]
 PARAMS: Any = releasing.ReleaseParams(0.5, 0.05, 100, 1)
@@ -175,6 +177,76 @@ def test_record_of_a_killed_retraining_follows_the_models(step: int, *, is_relea
     assert latest.state == "done"
     assert (latest.released is not None) == is_released == (SERVED / "label_free.baro").exists()
     assert notes == ["retraining 1"] * is_released
+
+
+def roll_back(_: Models) -> None:
+    """Roll back over HTTP, in a process of its own."""
+    with Store("ci.db") as store:
+        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
+        service.roll_back("label_free", "ada")
+
+
+def rollbacks_noted() -> list[tuple[str, str, Any]]:
+    with Store("ci.db") as store, store.read() as connection:
+        entries = audit.entries_of(connection, "rollback")
+    return [(entry.subject, entry.who, entry.detail["champion"]) for entry in entries]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.parametrize(
+    ("step", "is_named"), [(1, False), (2, True), (3, True), (5, True), (0, True)]
+)
+def test_killed_rollback_is_completed_and_noted_at_the_next_start(
+    step: int, *, is_named: bool
+) -> None:
+    release(made(1))
+    release(made(2))
+    former = Index.read("label_free").champions[0]
+    if step:
+        assert killed_in(step, roll_back, made(1))
+    else:  # killed when all files are in their places
+        registry.roll_back("label_free", who="ada")
+    with Store("ci.db") as store:
+        for _ in range(2):
+            Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
+    assert (Index.read("label_free").champion == former) is is_named
+    assert rollbacks_noted() == [("label_free", "ada", former)] * is_named
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_running_service_notes_what_other_processes_release_and_roll_back() -> None:
+    with Store("ci.db") as store:
+        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
+        assert killed_in(17, retrain, made(1))  # the set is named, and not complete
+        service.note_changes()
+        assert served() == {0.1}
+        assert released_by() == ["command line"]
+        thread = threading.Thread(target=service.run, args=(0.01,))
+        thread.start()
+        registry.roll_back("label_free")
+        wait_for(rollbacks_noted)
+        service.stop()
+        thread.join()
+    assert rollbacks_noted() == [("label_free", "command line", None)]
+    assert released_by() == ["command line"]
+
+
+def released_by() -> list[str]:
+    with Store("ci.db") as store, store.read() as connection:
+        return [entry.who for entry in audit.entries_of(connection, "release")]
+
+
+@pytest.mark.parametrize("damage", ["[1]", "{"])
+def test_damaged_registry_stops_no_service_and_is_reported_once(
+    damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    FOLDERS.registry.mkdir(parents=True)
+    (FOLDERS.registry / "label_free.json").write_text(damage)
+    with Store("ci.db") as store:
+        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
+        service.note_changes()
+    assert len(caplog.messages) == 1
+    assert "label_free.json: not an index of released models" in caplog.messages[0]
 
 
 def challenge(folders: ReleaseFolders, number: int) -> str:

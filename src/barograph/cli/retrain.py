@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from barograph.training.retrain import Retrained, RetrainParams
 
 BUILT_IN = "retrain.yaml"
-WHO = "command line"  # in the records of the store
 PRIOR = "prior"  # the profile of the simulated history
 
 
@@ -111,11 +110,11 @@ def _print_params(context: click.Context, *, is_requested: bool) -> None:
 def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:
     """Do a training, release its models, and note in the store how it ended."""
     from barograph.store import retrainings
-    from barograph.training.registry import was_released
+    from barograph.training.registry import COMMAND_LINE, was_released
 
     was_released_here = partial(was_released, folders=folders)
     retrainings.note_releases(store, was_released_here)
-    number = store.write(lambda connection: retrainings.begin(connection, WHO))
+    number = store.write(lambda connection: retrainings.begin(connection, COMMAND_LINE))
     try:
         with retrainings.heartbeat(store, number):
             result = learn()
@@ -125,7 +124,7 @@ def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrain
         raise
     store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result.to_json()))
     if result.challengers:
-        with retrainings.releasing(store, number, WHO, was_released_here):
+        with retrainings.releasing(store, number, COMMAND_LINE, was_released_here):
             result.release(folders)
     return result
 

@@ -175,6 +175,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         name="barograph-model",
         daemon=True,
     ).start()
+    if context.retraining is not None:
+        watch = context.retraining.run
+        threading.Thread(target=watch, name="barograph-registry", daemon=True).start()
     if context.worker is not None:
         context.worker.start()
     yield

@@ -26,8 +26,8 @@ from barograph.errors import BarographError, ConfigError, StoreError
 from barograph.extras import install
 from barograph.models.triage import FILES, USES
 from barograph.service.background import lower_priority, set_up_child, start_child
-from barograph.store import Store, audit, retrainings
-from barograph.store.audit import now
+from barograph.service.model_watch import file_version
+from barograph.store import Store, retrainings
 from barograph.training import registry
 from barograph.training.registry import ReleaseFolders
 
@@ -40,6 +40,7 @@ COLLECT, FEATURES, SETTINGS, TRAIN, COMPARE, AUDIT = PHASES = (
     *("Train models", "Compare with the released models", "Look for doubtful labels"),
 )
 GRACE = 5.0  # seconds that a cancelled process may take to end
+PAUSE = 2.0  # seconds between two looks at what other processes released
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,9 @@ class Retraining:
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
-        try:
-            retrainings.note_releases(store, self._was_released)
-        except (BarographError, OSError) as error:
-            LOG.warning("releases of killed processes could not be noted: %s", error)
+        self._stop = threading.Event()
+        self._noted: object = None  # the state of the registry that the store agrees with
+        self.note_changes()
 
     @property
     def progress(self) -> RetrainingProgress | None:
@@ -233,16 +233,46 @@ class Retraining:
             ConfigError: There is no such file, or the built-in one is in service.
         """
         with self._lock:
-            index = registry.roll_back(name, self.config.folders)
-        facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
-        self._store.write(lambda c: audit.note(c, now(), who, "rollback", name, **facts))
+            registry.roll_back(name, self.config.folders, who)
+        retrainings.note_rollbacks(self._store, registry.rollbacks(self.config.folders))
         return name
+
+    def run(self, pause: float = PAUSE) -> None:
+        """Note what other processes release and roll back, until `stop`."""
+        while not self._stop.wait(pause):
+            self.note_changes()
+
+    def note_changes(self) -> None:
+        """Bring the records of the store up to date with the registry.
+
+        Processes that were killed leave releases to complete and to note. The command that rolls
+        back has no store.
+        """
+        state = self._registry_state()
+        if state == self._noted:
+            return
+        try:
+            if (self.config.folders.registry / registry.PENDING).exists():
+                registry.resume(self.config.folders)
+                state = self._registry_state()
+            retrainings.note_releases(self._store, self._was_released)
+            retrainings.note_rollbacks(self._store, registry.rollbacks(self.config.folders))
+        except (BarographError, OSError) as error:
+            LOG.warning("releases and rollbacks could not be noted: %s", error)
+            if isinstance(error, StoreError):
+                return  # the store may answer again, but a damaged file stays as it is
+        self._noted = state
+
+    def _registry_state(self) -> list[object]:
+        folder = self.config.folders.registry
+        return [file_version(folder / name) for name in registry.INDICES]
 
     def _was_released(self, digests: Mapping[str, str]) -> bool:
         return registry.was_released(digests, self.config.folders)
 
     def stop(self) -> None:
-        """End the running training with the service."""
+        """End the running training, and `run`, with the service."""
+        self._stop.set()
         self.cancel()
 
     def _follow(

@@ -7,7 +7,7 @@ such notes are missing for two minutes; clocks of hosts that share a store must 
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +25,8 @@ from barograph.store.store import Store
 LOG = logging.getLogger("barograph.store")
 HEARTBEAT = 15.0  # seconds between two notes that a training runs
 LEASE = 120_000  # milliseconds after the last note until it counts as failed
+ROLLBACK = "rollback"
+Rollback = tuple[str, str, str, str | None]  # a file, what was withdrawn, who, and what came back
 RUNNING, DONE, FAILED, CANCELLED = STATES = ("running", "done", "failed", "cancelled")
 
 
@@ -137,6 +139,30 @@ def note_releases(store: Store, was_released: Callable[[Mapping[str, str]], bool
         challengers = json.loads(result)["challengers"]
         if was_released(challengers):
             store.write(partial(_note_release, number=number, who=who, files=list(challengers)))
+
+
+def note_rollbacks(store: Store, rollbacks: Iterable[Rollback]) -> None:
+    """Note the rollbacks that the audit trail lacks: a process was killed, or has no store.
+
+    Args:
+        store: Store with the audit trail.
+        rollbacks: All rollbacks of the registry.
+    """
+
+    def lacking(connection: sa.Connection) -> list[Rollback]:
+        entries = audit.entries_of(connection, ROLLBACK)
+        noted = {(entry.subject, entry.detail["withdrawn"]) for entry in entries}
+        return [entry for entry in rollbacks if entry[:2] not in noted]
+
+    def note(connection: sa.Connection) -> None:
+        for name, withdrawn, who, champion in lacking(connection):
+            facts = {"champion": champion, "withdrawn": withdrawn}
+            audit.note(connection, now(), who, ROLLBACK, name, **facts)
+
+    with store.read() as connection:
+        is_complete = not lacking(connection)
+    if not is_complete:
+        store.write(note)
 
 
 def _is_unreleased() -> sa.ColumnElement[bool]:

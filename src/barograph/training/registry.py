@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.files import locked, whole
@@ -25,8 +25,10 @@ from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 
 T = TypeVar("T")
+COMMAND_LINE = "command line"  # who rolled back, unless a service did it for a person
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
 PENDING = "pending.json"
+INDICES = (*(f"{name}.json" for name in FILES), PENDING)
 STORED = ("champions", "withdrawn", "decisions")
 
 
@@ -51,6 +53,22 @@ class ReleaseFolders:
 FOLDERS = ReleaseFolders()
 
 
+class Rollback(NamedTuple):
+    """A champion that was withdrawn.
+
+    Attributes:
+        name: One of `FILES`.
+        withdrawn: Its digest.
+        who: Who took it back.
+        champion: The digest of the file in service since then; None for the built-in models.
+    """
+
+    name: str
+    withdrawn: str
+    who: str
+    champion: str | None
+
+
 @dataclass(frozen=True)
 class Index:
     """The released files of one name.
@@ -59,7 +77,7 @@ class Index:
         name: One of `FILES`.
         champions: The digests of all champions; the last one is in service.
         withdrawn: The digests of those that were rolled back.
-        decisions: Why each champion was promoted, by digest.
+        decisions: Why each champion was promoted, by digest, and `rolled_back` if it was.
         folders: Where the files are.
     """
 
@@ -110,10 +128,13 @@ class Index:
         known = dict(self.decisions) | {digest: dict(decision)}
         return replace(self, champions=(*self.champions, digest), decisions=known)
 
-    def rolled_back(self) -> Index:
+    def rolled_back(self, who: str) -> Index:
         """Return the index with the former champion, or with none: then the built-in model serves.
 
         The current champion is withdrawn for good.
+
+        Args:
+            who: Who takes it back, for the records.
 
         Raises:
             ConfigError: The built-in model is in service.
@@ -121,7 +142,10 @@ class Index:
         if not self.champions:
             raise ConfigError(f"{self.name}: the built-in model is in service already")
         *before, last = self.champions
-        return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
+        former = replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
+        facts = {"who": who, "champion": former.champion}
+        decision = {**self.decisions.get(last, {}), "rolled_back": facts}
+        return replace(former, decisions={**self.decisions, last: decision})
 
     def take_effect(self) -> None:
         """Write the index, and copy the champion to the folder that a service loads from.
@@ -202,7 +226,17 @@ def _complete(folders: ReleaseFolders) -> None:
         path.unlink()
 
 
-def roll_back(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
+def rollbacks(folders: ReleaseFolders = FOLDERS) -> list[Rollback]:
+    """Return all rollbacks of which the registry knows who did them."""
+    return [
+        Rollback(name, digest, **decision["rolled_back"])
+        for name in FILES
+        for digest, decision in Index.read(name, folders).decisions.items()
+        if "rolled_back" in decision
+    ]
+
+
+def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_LINE) -> Index:
     """Put the file before the champion back in service; before the first one, the built-in model.
 
     The champion stays in the registry, marked as withdrawn: it is never released again.
@@ -210,6 +244,7 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
     Args:
         name: One of `FILES`.
         folders: Where the files are.
+        who: Who does it, for the records.
 
     Raises:
         ConfigError: There is no such name, or the built-in model is in service.
@@ -218,7 +253,7 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
     if name not in FILES:
         raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
     with changing(folders):
-        index = Index.read(name, folders).rolled_back()
+        index = Index.read(name, folders).rolled_back(who)
         put_in_service([index], folders)
     return index
 
