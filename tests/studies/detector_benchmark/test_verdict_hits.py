@@ -3,7 +3,7 @@ import math
 import pytest
 
 from barograph.series import Verdict
-from barograph.studies.detector_benchmark.verdict_hits import VerdictHits, count_hits
+from barograph.studies.detector_benchmark.verdict_hits import VerdictHits, count_hits, rates
 
 TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
 OPEN, LOOKED_AT = Verdict.NOT_TRIAGED, Verdict.UNDER_INVESTIGATION
@@ -30,13 +30,11 @@ def test_rates_match_the_counts_of_the_paper() -> None:
         candidates={TRUE: 6990, FALSE: 8341, OPEN: 0, LOOKED_AT: 0},
         not_annotated=9930,
     )
-    assert table.accuracy == pytest.approx(0.7124, abs=5e-5)
-    assert table.sensitivity == pytest.approx(0.6711, abs=5e-5)
-    assert table.specificity == pytest.approx(0.7470, abs=5e-5)
+    named = rates([table], 0)
+    assert named["accuracy"] == pytest.approx(0.7124, abs=5e-5)
+    assert named["sensitivity"] == pytest.approx(0.6711, abs=5e-5)
+    assert named["specificity"] == pytest.approx(0.7470, abs=5e-5)
 
 
 def test_rates_without_verdicts_are_nan() -> None:
-    table = count_hits([([3], {})])
-    assert math.isnan(table.accuracy)
-    assert math.isnan(table.sensitivity)
-    assert math.isnan(table.specificity)
+    assert all(map(math.isnan, rates([count_hits([([3], {})])], 0).values()))

@@ -33,31 +33,6 @@ class VerdictHits(NamedTuple):
     candidates: dict[Verdict, int]
     not_annotated: int
 
-    @property
-    def sensitivity(self) -> float:
-        """The share of the true positives that were found."""
-        return self._rate(TRUE)
-
-    @property
-    def specificity(self) -> float:
-        """The share of the false positives that were not found."""
-        return 1.0 - self._rate(FALSE)
-
-    @property
-    def accuracy(self) -> float:
-        """The share of the decided candidates that were classified correctly.
-
-        Table 7 prints the predictive values 4691/6801 and 6231/8530 under the names of sensitivity
-        and specificity. These three properties follow the definitions.
-        """
-        right = self.hits[TRUE] + self.candidates[FALSE] - self.hits[FALSE]
-        decided = sum(self.candidates[verdict] for verdict in Verdict if verdict.is_final)
-        return right / decided if decided else float("nan")
-
-    def _rate(self, verdict: Verdict) -> float:
-        candidates = self.candidates[verdict]
-        return self.hits[verdict] / candidates if candidates else float("nan")
-
 
 def count_hits(
     series: Iterable[tuple[Iterable[int], Mapping[int, Verdict]]], margin: int = 0
@@ -92,7 +67,7 @@ def by_verdict(
     rows = []
     for name, detector in detectors.items():
         single = [_hits(detector, triaged) for triaged in data]
-        rows.append({"detector": name, **_counts(single), **_rates(single, seed)})
+        rows.append({"detector": name, **_counts(single), **rates(single, seed)})
     frame = pd.DataFrame([*rows, {"detector": ONE_PERSON}])
     counts = [*Verdict, "not annotated"]
     return frame.astype(dict.fromkeys(counts, "Int64"))
@@ -108,8 +83,12 @@ def _counts(single: Sequence[VerdictHits]) -> dict[str, int]:
     return {**hits, "not annotated": sum(hit.not_annotated for hit in single)}
 
 
-def _rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
-    """Return accuracy, sensitivity and specificity, each with a bootstrap interval over series."""
+def rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
+    """Return accuracy, sensitivity and specificity, each with a bootstrap interval over series.
+
+    Table 7 prints the predictive values 4691/6801 and 6231/8530 under the names of sensitivity and
+    specificity. These rates follow the definitions.
+    """
     counts = np.array(
         [[h.hits[TRUE], h.candidates[TRUE], h.hits[FALSE], h.candidates[FALSE]] for h in single],
         dtype=np.float64,
@@ -120,8 +99,8 @@ def _rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
         "sensitivity": (hit, true),
         "specificity": (false - wrong, false),
     }
-    rates: dict[str, float] = {}
+    named: dict[str, float] = {}
     for name, ratio in ratios.items():
         value = ratio_interval(np.stack(ratio, axis=1), np.arange(len(single)), seed)
-        rates |= {name: value.mean, f"{name}, low": value.low, f"{name}, high": value.high}
-    return rates
+        named |= {name: value.mean, f"{name}, low": value.low, f"{name}, high": value.high}
+    return named
