@@ -74,20 +74,9 @@ class History:
     def write(self, folder: str | Path) -> None:
         """Write the three Parquet tables into a folder, all or none."""
         with needed("a Parquet table"):
-            from barograph.parquet import HistoryColumns, write_columns
+            from barograph.parquet import write_columns
 
-        columns = HistoryColumns(
-            ids=self.ids,
-            directions=self.directions,
-            offsets=self.offsets,
-            orders=self.orders,
-            values=self.values,
-            commits=self.commits,
-            times=self.times,
-            candidates=self.candidates,
-            repeats=self.repeats,
-        )
-        write_columns(columns, folder)
+        write_columns(vars(self), folder)
 
     @classmethod
     def from_combined(

@@ -9,11 +9,11 @@ several. data/README.md describes every column.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from barograph.candidates import Candidates
 from barograph.errors import DataError
 from barograph.files import published
 from barograph.repeats import Repeats
-from barograph.series import LABELS, UNKNOWN_TIME, Floats, Ints, SeriesId
+from barograph.series import LABELS, UNKNOWN_TIME, Ints, SeriesId
 from barograph.texts import Texts
 
 DATE = pa.timestamp("ms", tz="UTC")
@@ -80,22 +80,8 @@ RUNS = "runs.parquet"  # all results of the commits with several
 CHUNK = 50_000  # JSON texts decoded at a time
 
 
-class HistoryColumns(TypedDict):
-    """What the tables hold: the fields of a `History` by name."""
-
-    ids: Sequence[SeriesId]
-    directions: Ints
-    offsets: Ints
-    orders: Ints
-    values: Floats
-    commits: Texts
-    times: Ints
-    candidates: Candidates
-    repeats: Repeats | None
-
-
-def read_columns(folder: str | Path) -> HistoryColumns:
-    """Read the tables of a folder, and check that they fit together.
+def read_columns(folder: str | Path) -> dict[str, Any]:
+    """Return the fields of a `History` from the tables of a folder, which must fit together.
 
     Raises:
         DataError: A table is missing or damaged, or they do not fit together.
@@ -112,24 +98,29 @@ def read_columns(folder: str | Path) -> HistoryColumns:
     times = _numbers(points.column("time"), UNKNOWN_TIME)
     names = pq.read_schema(Path(folder) / "points.parquet").names
     repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
-    return HistoryColumns(
-        ids=[SeriesId.from_row(row) for row in series.drop(["direction"]).to_pylist()],
-        directions=_numbers(series.column("direction"), 0),
-        offsets=offsets.astype(np.int64),
-        orders=points.column("order").to_numpy(),
-        values=points.column("value").to_numpy(),
-        commits=texts_of(points.column("commit")),
-        times=times,
-        candidates=_with_search(folder, candidates_of(read_table(folder, "candidates"))),
-        repeats=None if repeats.is_single else repeats,
-    )
+    return {
+        "ids": [SeriesId.from_row(row) for row in series.drop(["direction"]).to_pylist()],
+        "directions": _numbers(series.column("direction"), 0),
+        "offsets": offsets.astype(np.int64),
+        "orders": points.column("order").to_numpy(),
+        "values": points.column("value").to_numpy(),
+        "commits": texts_of(points.column("commit")),
+        "times": times,
+        "candidates": _with_search(folder, candidates_of(read_table(folder, "candidates"))),
+        "repeats": None if repeats.is_single else repeats,
+    }
 
 
-def write_columns(columns: HistoryColumns, folder: str | Path) -> None:
-    """Write the three tables into a folder, all or none."""
+def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
+    """Write the three tables into a folder, all or none.
+
+    Args:
+        columns: The fields of a `History` by name.
+        folder: Where to write.
+    """
     sizes = np.diff(columns["offsets"])
     repeats = columns["repeats"] or Repeats.single(columns["values"].size)
-    candidates = columns["candidates"]
+    candidates: Candidates = columns["candidates"]
     tables = {
         "series": series_columns(columns["ids"], columns["directions"]),
         "points": [
