@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barograph.detection.base import Nothing
     from barograph.detection.batch import detect_many
-    from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
+    from barograph.detection.edivisive import EDivisive, energy_statistic
     from barograph.detection.false_discovery import Discoveries, control_discoveries
     from barograph.detection.gesd import Gesd, OutlierTest
     from barograph.detection.hunter import Hunter
@@ -25,7 +25,6 @@ __all__ = [
     "EDivisive",
     "Gesd",
     "Hunter",
-    "IncrementalEDivisive",
     "Nothing",
     "OnlineDetector",
     "OutlierTest",
@@ -48,7 +47,6 @@ _MODULES = {
     "EDivisive": "edivisive",
     "Gesd": "gesd",
     "Hunter": "hunter",
-    "IncrementalEDivisive": "edivisive",
     "Nothing": "base",
     "OnlineDetector": "online",
     "OutlierTest": "gesd",

@@ -2,6 +2,5 @@
 
 from barograph.detection.edivisive.detector import EDivisive
 from barograph.detection.edivisive.energy import energy_statistic
-from barograph.detection.edivisive.incremental import IncrementalEDivisive, Update
 
-__all__ = ["EDivisive", "IncrementalEDivisive", "Update", "energy_statistic"]
+__all__ = ["EDivisive", "energy_statistic"]

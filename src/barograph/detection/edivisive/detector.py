@@ -9,7 +9,6 @@ import numpy as np
 from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
 from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
-from barograph.series import Floats
 
 Search = Literal["split", "tau_kappa"]
 
@@ -74,13 +73,9 @@ class EDivisive(Detector):
 
     def find(self, series: Observations) -> list[RawChangePoint]:
         """Return the change points of a series, or of its recent points."""
-        skipped = max(series.values.size - self.recent, 0) if self.recent else 0
-        return self.divide(series.values, skipped)
-
-    def divide(self, values: Floats, start: int = 0) -> list[RawChangePoint]:
-        """Divide values[start:]; the indices count from the start of the series."""
-        scale = power_of_two(values[start:])
-        stretch = values[start:] / scale
+        start = max(series.values.size - self.recent, 0) if self.recent else 0
+        scale = power_of_two(series.values[start:])
+        stretch = series.values[start:] / scale
         points = np.empty(stretch.size, dtype=np.int64)
         statistics = np.empty((stretch.size, 2))
         order = np.argsort(stretch, kind="stable")
