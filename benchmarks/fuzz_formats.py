@@ -72,6 +72,8 @@ def read_mutation(form: Format, known: Sequence[Format], path: Path, content: by
         collector = Collector(ReadOptions(), path.name)
         collector.add(InputFile(path.name, path, None if is_folder else content), form)
         results = in_one_unit(collector.finish(), collector.report)
+        for name in (*results.ids, *results.commits.names, *results.units.names):
+            str(name).encode()
     except BarographError as error:
         message = str(error)
         if path.name not in message or "\n" in message or len(message) > LONGEST:
@@ -84,8 +86,6 @@ def read_mutation(form: Format, known: Sequence[Format], path: Path, content: by
         raise BrokenPromiseError(f"took {spent:.1f} s")
     if not all(map(math.isfinite, results.values.tolist())):
         raise BrokenPromiseError("a value is not finite")
-    for name in (*results.ids, *results.commits.names, *results.units.names):
-        str(name).encode()
     return len(results) > 0
 
 

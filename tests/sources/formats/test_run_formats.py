@@ -230,3 +230,11 @@ def test_lone_surrogates_in_json_become_replacement_characters() -> None:
     assert decode_json(r'{"a\ud800": ["\udc00b", NaN, "\ud83d\ude00"]}', "out") == {
         "a\ufffd": ["\ufffdb", None, "\U0001f600"]
     }
+
+
+@pytest.mark.parametrize(
+    "text", [b'["\xed\xa0\x80", NaN]', '["\ud800", NaN]'.encode("utf-16-le", "surrogatepass")]
+)
+def test_bytes_of_lone_surrogates_are_not_valid_text(text: bytes) -> None:
+    with pytest.raises(DataError, match=r"out: not valid UTF-(8|16-LE) at byte "):
+        decode_json(text, "out")

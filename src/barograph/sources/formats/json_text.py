@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from json import detect_encoding
 from typing import Any
 
 import msgspec
@@ -45,13 +46,16 @@ def decode_json(text: str | bytes | msgspec.Raw, name: str) -> Any:
             gc.enable()
     content = text if isinstance(text, str) else bytes(text)
     try:
+        # `json.loads` decodes bytes that stand for lone surrogates, which are no valid text.
+        content = content if isinstance(content, str) else content.decode(detect_encoding(content))
         decoded = json.loads(content, parse_constant=lambda _name: None)
-        escaped = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        return _valid_texts(decoded) if "\\ud" in escaped.lower() else decoded
+        return _valid_texts(decoded) if "\\ud" in content.lower() else decoded
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: not valid UTF-8 at byte {error.start}") from None
+        raise DataError(
+            f"{name}: not valid {error.encoding.upper()} at byte {error.start}"
+        ) from None
     except ValueError:
         if message != CUT_OFF:
             raise DataError(f"{name}: not valid JSON: {message}") from None
