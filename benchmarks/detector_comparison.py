@@ -32,11 +32,15 @@ from barograph.studies.detector_benchmark.cases import (
     Points,
     default_detectors,
 )
-from barograph.studies.detector_benchmark.delay import delays
 from barograph.studies.detector_benchmark.injection import Segment, calmest_segment
-from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval, run_detectors
+from barograph.studies.detector_benchmark.measures import (
+    MARGIN,
+    by_step_size,
+    delays,
+    ratio_interval,
+    run_detectors,
+)
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
-from barograph.studies.detector_benchmark.step_sizes import by_step_size
 from barograph.studies.detector_benchmark.tables import (
     ALL,
     BenchmarkSize,

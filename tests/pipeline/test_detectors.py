@@ -12,8 +12,8 @@ from barograph.history import History
 from barograph.pipeline import detectors
 from barograph.series import FINAL
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
-from barograph.studies.detector_benchmark.history import segments, triaged_series
 from barograph.studies.detector_benchmark.report import CAPTIONS
+from barograph.studies.detector_benchmark.tables import segments, triaged_series
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """

@@ -11,7 +11,6 @@ from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.studies.detector_benchmark.history import history_tables
 from barograph.studies.detector_benchmark.report import (
     CAPTIONS,
     NOTES,
@@ -19,7 +18,7 @@ from barograph.studies.detector_benchmark.report import (
     comparison_figure,
     formatted,
 )
-from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize
+from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, history_tables
 
 FOLDER = report.FOLDER / "detectors"
 # Times differ from run to run, so no file of a stage may hold them.

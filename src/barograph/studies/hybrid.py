@@ -16,7 +16,7 @@ from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
 from barograph.studies import leznik
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
-from barograph.studies.detector_benchmark.history import triaged_series
+from barograph.studies.detector_benchmark.tables import triaged_series
 from barograph.studies.detector_benchmark.verdict_hits import by_verdict
 
 DETECTOR = "Setds"

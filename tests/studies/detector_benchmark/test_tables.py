@@ -14,12 +14,18 @@ from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Opinion
-from barograph.studies.detector_benchmark.delay import delay, delays
 from barograph.studies.detector_benchmark.injection import Segment
-from barograph.studies.detector_benchmark.measures import measured, run_detectors, scores
+from barograph.studies.detector_benchmark.measures import (
+    by_step_size,
+    delay,
+    delays,
+    measured,
+    run_detectors,
+    scores,
+    step_sizes,
+)
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.report import formatted
-from barograph.studies.detector_benchmark.step_sizes import by_step_size, step_sizes
 from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, injection_tables
 from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
 

@@ -1,15 +1,17 @@
-"""All tables of the comparison on injected changes."""
+"""All tables of the comparison: on injected changes, and on the verdicts of a data set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from barograph.detection.base import Detector
 from barograph.errors import NotEnoughDataError
-from barograph.studies.detector_benchmark.cases import Case
-from barograph.studies.detector_benchmark.delay import delays
+from barograph.history import History
+from barograph.series import UNKNOWN_TIME, Floats, Verdict
+from barograph.studies.detector_benchmark.cases import Case, default_detectors
 from barograph.studies.detector_benchmark.injection import (
     SCENARIOS,
     Segment,
@@ -21,6 +23,8 @@ from barograph.studies.detector_benchmark.measures import (
     MARGIN,
     MARGINS,
     Detections,
+    by_step_size,
+    delays,
     f1,
     measured,
     recall,
@@ -28,7 +32,7 @@ from barograph.studies.detector_benchmark.measures import (
     scores,
 )
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
-from barograph.studies.detector_benchmark.step_sizes import by_step_size
+from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
 
 ALL = "all"
 
@@ -54,6 +58,20 @@ class BenchmarkSize:
     repeats: int = 5
     runs: int = 30
     seed: int = 0
+
+
+def history_tables(history: History, size: BenchmarkSize, triaged: int) -> dict[str, pd.DataFrame]:
+    """Return every table of the comparison for one data set.
+
+    Args:
+        history: The data set.
+        size: The size of the comparison.
+        triaged: The largest number of triaged series whose verdicts are used.
+    """
+    detectors = default_detectors()
+    tables = injection_tables(segments(history, size.seed), detectors, size)
+    verdicts = by_verdict(triaged_series(history, triaged, size.seed), detectors, seed=size.seed)
+    return {**tables, "verdicts": verdicts}
 
 
 def injection_tables(
@@ -129,3 +147,26 @@ def by_revert(
     cases = list(reverted(segments, size.reverts, size.seed))
     measures = {"recall": partial(recall, margin=1)}
     return measured(run_detectors(cases, detectors), cases, measures, seed=size.seed)
+
+
+def segments(history: History, seed: int) -> list[Segment]:
+    """Return all series, in an order that depends on the seed."""
+    order = np.random.default_rng(seed).permutation(len(history))
+    return [Segment(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
+
+
+def triaged_series(history: History, limit: int, seed: int) -> list[TriagedSeries]:
+    """Return at most `limit` series with a decided candidate, with all their verdicts."""
+    verdicts: dict[int, dict[int, Verdict]] = {}
+    table = history.candidates
+    columns = table.series, table.index, table.verdict
+    for series, index, verdict in zip(*(column.tolist() for column in columns), strict=True):
+        verdicts.setdefault(series, {})[index] = Verdict(verdict)
+    decided = [k for k, by_index in verdicts.items() if any(v.is_final for v in by_index.values())]
+    order = np.random.default_rng(seed).permutation(sorted(decided))[:limit]
+    return [TriagedSeries(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
+
+
+def _times(history: History, number: int) -> Floats | None:
+    times = history.times[history.offsets[number] : history.offsets[number + 1]]
+    return None if (times == UNKNOWN_TIME).any() else times / 1000.0
