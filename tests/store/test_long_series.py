@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, Judge, OnlineJudge, PendingSeries, replay
+from barograph.detection.online import Budget, Judge, OnlineJudge, PendingSeries, replay_many
 from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
 from barograph.series import Floats
@@ -72,7 +72,9 @@ def steps_in(steps: Sequence[object]) -> list[tuple[object, ...]]:
 @cache
 def replayed(kind: str, name: str, history: int) -> Said:
     these = models(kind)
-    actual = replay(these.first, course(name), these.confirm, budget=these.budget, history=history)
+    [actual] = replay_many(
+        these.first, [course(name)], these.confirm, budget=these.budget, history=history
+    )
     steps = steps_in(actual.steps) if these.confirm is not None else []
     judge = OnlineJudge(these.first, "v", history, these.confirm, these.budget)
     judged = judge.judge([PendingSeries(course(name), 0, 0)])

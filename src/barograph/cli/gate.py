@@ -132,7 +132,7 @@ def judged(
         aggregate: How the runs of a commit became one value.
     """
     from barograph.cli.judged import JudgedSeries
-    from barograph.detection.online.changes import changes_of
+    from barograph.detection.online.decision import changes_of
     from barograph.detection.online.latest import JudgedHistory, judge_latest
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]

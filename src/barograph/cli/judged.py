@@ -17,7 +17,7 @@ import numpy as np
 
 from barograph.cli.answers import SeriesAnswer, change_percent
 from barograph.detection.online import Answer, StepKind, departure
-from barograph.detection.online.changes import StandingChange
+from barograph.detection.online.decision import StandingChange
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats, Ints

@@ -12,7 +12,7 @@ import numpy as np
 
 from barograph.cli.judged import JudgedSeries
 from barograph.detection.online import AlarmStep, Answer, StepKind
-from barograph.detection.online.changes import changes_of
+from barograph.detection.online.decision import changes_of
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Decision, StepKind, replay, replay_many
+from barograph.detection.online import Decision, StepKind, replay_many
 from barograph.detection.online.views import kept_from
 from barograph.errors import ConfigError, DataError
 from barograph.features import FEATURE_SETS, feature_matrix
@@ -66,7 +66,7 @@ def test_replay_equals_update_to_the_bit(model: TriageModel, history: int) -> No
     values = np.concatenate([stepped(), stepped() + 70.0, noise(150, 5)])
     detector = OnlineDetector(model, history=history)
     decisions = run(detector, values)
-    batch = replay(model, values, history=history)
+    [batch] = replay_many(model, [values], history=history)
     assert [d.probability for d in decisions] == batch.probability.tolist()
     result = list(detector._memory.change_points)
     assert result == batch.change_points.tolist() == batch.alarms.tolist()
@@ -86,7 +86,7 @@ def test_change_points_and_steps_are_bounded_by_history() -> None:
     values, model = noise(300, 4), paper_model(threshold=0.0)  # every point is an alarm
     detector = OnlineDetector(model, history=64)
     decisions = run(detector, values)
-    batch = replay(model, values, history=64)
+    [batch] = replay_many(model, [values], history=64)
     assert [d.probability for d in decisions] == batch.probability.tolist()
     result = list(detector._memory.change_points)
     assert result == batch.change_points[-64:].tolist() == list(range(236, 300))
@@ -153,11 +153,11 @@ def test_detector_refuses_a_short_history() -> None:
 
 
 @MODELS
-def test_replay_many_equals_replay_of_each(model: TriageModel) -> None:
+def test_replay_of_many_equals_that_of_each(model: TriageModel) -> None:
     lengths = (0, 1, 2, 7, 120, 300, 90)
     series = [np.concatenate([stepped(), stepped(200)])[:size] + size for size in lengths]
     for values, many in zip(series, replay_many(model, series, history=64), strict=True):
-        alone = replay(model, values, history=64)
+        [alone] = replay_many(model, [values], history=64)
         assert many.probability.tolist() == alone.probability.tolist()
         assert many.alarms.tolist() == alone.alarms.tolist()
 

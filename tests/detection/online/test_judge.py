@@ -15,7 +15,7 @@ from barograph.detection.online import (
     PendingSeries,
     batch,
     pending,
-    replay,
+    replay_many,
 )
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
@@ -68,7 +68,7 @@ def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.M
     judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
     first = 0
     for values, log in zip(series, judged.logs, strict=True):
-        replayed = replay(MODEL, values)
+        [replayed] = replay_many(MODEL, [values])
         probability, actual = replayed.probability, replayed.change_points
         part = slice(first, first + values.size)
         assert judged.probability[part].tolist() == probability.tolist()

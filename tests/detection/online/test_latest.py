@@ -12,7 +12,7 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
-from barograph.detection.online.changes import changes_of
+from barograph.detection.online.decision import changes_of
 from barograph.detection.online.latest import JudgedHistory, judge_latest
 from barograph.models import OnlineModels
 from barograph.series import Floats

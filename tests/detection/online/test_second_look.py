@@ -13,7 +13,7 @@ from barograph.detection.online import (
     OnlineJudge,
     PendingSeries,
     StepKind,
-    replay,
+    replay_many,
 )
 from barograph.detection.online.rule import Decided, NewestResult, Sides, WindowScore
 from barograph.detection.online.second_look import SecondLook
@@ -90,7 +90,7 @@ def test_replay_equals_update_to_the_bit(history: int) -> None:
     values[rng.integers(20, 580, 8)] += 15.0
     detector = OnlineDetector(FIRST, SECOND, budget=BUDGET, history=history)
     decisions = run(detector, values)
-    batch = replay(FIRST, values, SECOND, budget=BUDGET, history=history)
+    [batch] = replay_many(FIRST, [values], SECOND, budget=BUDGET, history=history)
     assert tuple(detector.steps) == batch.steps
     assert list(detector._memory.change_points) == batch.change_points.tolist()
     assert [d.newest for d in decisions if d.is_change] == batch.alarms.tolist()
@@ -107,7 +107,8 @@ def test_budget_bounds_the_alarms_on_noise(weights: dict[int, float]) -> None:
     alarms = points = 0
     for seed in range(200, 230):
         values = noise(400, seed)
-        alarms += int((replay(FIRST, values, SECOND, budget=budget).alarms >= 20).sum())
+        [batch] = replay_many(FIRST, [values], SECOND, budget=budget)
+        alarms += int((batch.alarms >= 20).sum())
         points += values.size - 20
     allowed = sum(weights.values()) * np.exp(-threshold)
     assert 0.2 * allowed < alarms / points < 1.3 * allowed
@@ -281,4 +282,4 @@ def test_pairs_that_cannot_work_together_are_refused() -> None:
     with pytest.raises(ConfigError, match="bauer8"):
         OnlineDetector(paper_model(), SECOND, budget=BUDGET)
     with pytest.raises(ConfigError, match="bauer8"):
-        replay(paper_model(), noise(50), SECOND, budget=BUDGET)
+        replay_many(paper_model(), [noise(50)], SECOND, budget=BUDGET)

@@ -19,7 +19,7 @@ from barograph.detection.online.judge import (
 )
 from barograph.detection.online.newest import Departure, Settled, departure, settle
 from barograph.detection.online.pending import PendingSeries
-from barograph.detection.online.replay import Replay, replay, replay_many
+from barograph.detection.online.replay import Replay, replay_many
 from barograph.detection.online.rule import AlarmState
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "TailRates",
     "departure",
     "make_judge",
-    "replay",
     "replay_many",
     "settle",
 ]

@@ -48,27 +48,6 @@ class Replay:
         return cls(probability, alarms, suspects, change_points, tuple(log.steps))
 
 
-def replay(
-    model: TriageModel,
-    values: Floats,
-    confirm: TriageModel | None = None,
-    *,
-    budget: Budget | None = None,
-    history: int = HISTORY,
-) -> Replay:
-    """Run the detector over one history.
-
-    Args:
-        model: Scores the newest point.
-        values: The values, oldest first.
-        confirm: Scores points that others have followed. Both models then need a feature set that
-            finds the current level by itself: `online` or `confirm`.
-        budget: The alarm budget. Defaults to that of the models' cards.
-        history: Maximum number of values to keep, as in `OnlineDetector`.
-    """
-    return replay_many(model, [values], confirm, budget=budget, history=history)[0]
-
-
 def replay_many(
     model: TriageModel,
     histories: Sequence[Floats],
@@ -80,14 +59,15 @@ def replay_many(
     """Run the detector over many histories; models are faster with many rows per call.
 
     Args:
-        model: As in `replay`.
-        histories: The values of each series.
-        confirm: As in `replay`.
-        budget: As in `replay`.
-        history: As in `replay`.
+        model: Scores the newest point.
+        histories: The values of each series, oldest first.
+        confirm: Scores points that others have followed. Both models then need a feature set that
+            finds the current level by itself: `online` or `confirm`.
+        budget: The alarm budget. Defaults to that of the models' cards.
+        history: Maximum number of values to keep, as in `OnlineDetector`.
 
     Returns:
-        The result of `replay` for each history.
+        What the detector would have decided on each history.
     """
     if confirm is not None:
         budget = budget or Budget.released(model, confirm)

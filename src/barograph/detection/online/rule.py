@@ -1,7 +1,7 @@
 """Rules for alarms: what they are given and return, and the rule of the newest point alone.
 
 A rule follows one series. As a point arrives it requests scores, then decides: `AlarmRule.advance`
-is the only loop body, and `OnlineDetector`, `replay` and the store's judge all run it.
+is the only loop body, and `OnlineDetector`, `replay_many` and the store's judge all run it.
 """
 
 from __future__ import annotations
