@@ -21,13 +21,7 @@ import pyarrow.parquet as pq
 from barograph.parquet import dates
 from barograph.series import FINAL, UNKNOWN_TIME, Ints
 from barograph.sources.base import Document
-from barograph.sources.fields import (
-    FieldError,
-    identity_of,
-    order_of,
-    text_of,
-    verdict_of,
-)
+from barograph.sources.fields import FieldError, identity_of, order_of, text_of, verdict_of
 from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport, Place, Skip
 from barograph.sources.tables import spill_writer
@@ -72,17 +66,8 @@ def read_candidate(
     calculated = time_or_unknown(fields.get("calculated_on"), report)
     triaged = time_or_unknown(triage.get("triaged_on"), report)
     algorithm = _algorithm(fields.get("algorithm"))
-    return (
-        series,
-        place.file,
-        place.document,
-        order,
-        commit,
-        verdict.value,
-        calculated,
-        triaged,
-        algorithm,
-    )
+    found = series, place.file, place.document, order, commit
+    return (*found, verdict.value, calculated, triaged, algorithm)
 
 
 def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:

@@ -70,17 +70,19 @@ def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]
         if isinstance(entry, Result):
             actual.append(entry)
         elif isinstance(entry, ResultBatch):
+            stated = entry.orders
+            orders = [NO_ORDER] * entry.values.size if stated is None else stated.tolist()
             actual += [
                 Result(
                     entry.series[owner],
                     float(entry.values[i]),
-                    entry.units[i],
+                    "" if entry.units is None else entry.units[i],
                     Direction(entry.directions[owner]),
-                    None if entry.orders[i] == NO_ORDER else int(entry.orders[i]),
-                    entry.commits[i],
+                    None if orders[i] == NO_ORDER else orders[i],
+                    "" if entry.commits is None else entry.commits[i],
                     int(entry.times[i]),
-                    entry.runs[i],
-                    entry.branches[i],
+                    "" if entry.runs is None else entry.runs[i],
+                    "" if entry.branches is None else entry.branches[i],
                 )
                 for i, owner in enumerate(entry.owners.tolist())
             ]

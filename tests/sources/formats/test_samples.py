@@ -42,7 +42,7 @@ def test_sample_holds_results(path: Path) -> None:
 
 def test_formats_of_json_alone_match_no_other_sample() -> None:
     others = [as_sample(path) for path in sample_paths() if not outline(as_sample(path))]
-    assert any(sample.is_folder for sample in others)
+    assert any(sample.folder for sample in others)
     assert len(others) > 10
     for module in JSON_ONLY:
         form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT

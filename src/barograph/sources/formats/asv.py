@@ -35,8 +35,8 @@ Arguments = tuple[tuple[str, str], ...]
 
 def matches(sample: Sample) -> bool:
     """Whether a path is a results folder, or a file is a result of one commit."""
-    if sample.path is not None and sample.is_folder:
-        return _root(sample.path) is not None
+    if sample.folder:
+        return _root(sample.folder) is not None
     places = outline(sample)
     return {"/commit_hash", "/params", "/requirements"} <= places or (
         "/result_columns" in places and "/commit_hash" in places
@@ -150,7 +150,9 @@ class _Reader:
         kinds = self.kinds.get(key)
         if kinds is None:
             described = Node(about, "benchmarks.json: ")
-            measurement, direction = _kind(name, about), _direction(name, about)
+            measurement = _kind(name, about)
+            is_cost = measurement in ("time", "mem", "peakmem")  # tracked values: by their unit
+            direction = Direction.LOWER_IS_BETTER if is_cost else Direction.UNKNOWN
             unit = described["unit"].optional_text()
             kinds = self.kinds[key] = [
                 self.batches.kind(
@@ -201,12 +203,6 @@ def _kind(name: str, about: Mapping[str, Any]) -> str:
         function = name.rpartition(".")[2]
         kind = next((prefix for prefix in KINDS if function.startswith(f"{prefix}_")), "")
     return TYPES.get(kind, kind)
-
-
-def _direction(name: str, about: Mapping[str, Any]) -> Direction:
-    """Return which way is better: times and sizes are better low, tracked values by their unit."""
-    measured = _kind(name, about) in ("time", "mem", "peakmem")
-    return Direction.LOWER_IS_BETTER if measured else Direction.UNKNOWN
 
 
 TITLE = "airspeed velocity (asv): the results folder, or one of its result files"

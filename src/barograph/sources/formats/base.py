@@ -110,13 +110,13 @@ class ResultBatch(NamedTuple):
         directions: The direction of each series, as in `Result`.
         owners: The position in `series` of the series of each result.
         values: Finite numbers.
-        orders: The orders, or `NO_ORDER`.
         times: Milliseconds since 1970, or `UNKNOWN_TIME`.
+        rows: The number of the row in the file; results of one row were measured together.
+        orders: The orders, or `NO_ORDER`. None, as the next columns, if the format has none.
         commits: The commits, empty where unknown.
         runs: The names of the runs, empty without one.
         branches: The branches, empty where unknown.
         units: The units, empty where unknown.
-        rows: The number of the row in the file; results of one row were measured together.
         releases: The names of the stable releases that the commits are, empty for other commits.
     """
 
@@ -124,13 +124,13 @@ class ResultBatch(NamedTuple):
     directions: Sequence[int]
     owners: Ints
     values: Floats
-    orders: Ints
     times: Ints
-    commits: Texts
-    runs: Texts
-    branches: Texts
-    units: Texts
     rows: Ints
+    orders: Ints | None = None
+    commits: Texts | None = None
+    runs: Texts | None = None
+    branches: Texts | None = None
+    units: Texts | None = None
     releases: Texts | None = None
 
     def take(self, places: Ints) -> ResultBatch:
@@ -194,9 +194,9 @@ class Sample(NamedTuple):
     head: bytes
 
     @property
-    def is_folder(self) -> bool:
-        """Whether the path is a folder."""
-        return self.path is not None and self.path.is_dir()
+    def folder(self) -> Path | None:
+        """The path if it is a folder, else None."""
+        return self.path if self.path is not None and self.path.is_dir() else None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Build batches of results: of one series, or of records that share a commit and a time."""
+"""Build batches of results from records that share a commit and a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId
+from barograph.series import UNKNOWN_TIME, Direction, Floats, SeriesId
 from barograph.sources.formats.base import NO_ORDER, ResultBatch
 from barograph.texts import Texts
 
@@ -27,40 +27,6 @@ def finite_numbers(values: Sequence[object]) -> Floats | None:
     except OverflowError:
         return None
     return numbers if np.isfinite(numbers).all() else None
-
-
-def batch_of_series(
-    series: SeriesId,
-    values: Floats,
-    times: Ints,
-    first_row: int,
-    orders: Ints | None = None,
-    direction: Direction = Direction.UNKNOWN,
-) -> ResultBatch:
-    """Return the results of one series, without commits.
-
-    Args:
-        series: The identity.
-        values: Finite numbers.
-        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
-        first_row: The number of results in the file before these.
-        orders: The orders, if the file numbers its results.
-        direction: Which way is better, if the file says it.
-    """
-    unknown = Texts.unknown(values.size)
-    return ResultBatch(
-        series=[series],
-        directions=[int(direction)],
-        owners=np.zeros(values.size, dtype=np.int64),
-        values=values,
-        orders=np.full(values.size, NO_ORDER) if orders is None else orders,
-        times=times,
-        commits=unknown,
-        runs=unknown,
-        branches=unknown,
-        units=unknown,
-        rows=first_row + np.arange(values.size),
-    )
 
 
 class RecordBatches:

@@ -15,11 +15,11 @@ from typing import Any
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, csv_rows, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.outline import head_text, outline
-from barograph.sources.formats.units import conversion
+from barograph.sources.formats.records import csv_rows, each
+from barograph.sources.formats.units import LOWER, conversion
 from barograph.sources.report import Skip
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from barograph.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
+from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 BEFORE, BETWEEN = "test ", " ... bench: "

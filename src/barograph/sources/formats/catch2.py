@@ -13,10 +13,11 @@ from barograph.errors import DataError
 from barograph.series import SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, each, lines_of
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
+from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")

@@ -23,13 +23,11 @@ from barograph.sources.formats.base import (
     Result,
     ResultBatch,
 )
-from barograph.sources.formats.collected import Collected, ReadFile
+from barograph.sources.formats.collected import NUMBERS, TEXTS, Collected, ReadFile
 from barograph.sources.report import LoadReport, Skip, shortened
 from barograph.texts import Texts
 
 CHUNK = 1 << 15  # results that are kept as Python objects
-NUMBERS = ("owners", "orders", "times", "sources", "rows")
-TEXTS = ("commits", "runs", "branches", "units", "releases")
 HEADS = "refs/heads/"  # what git writes before the name of a branch
 OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
 DROPPED = -1
@@ -201,7 +199,7 @@ class Collector:
             chosen = slice(None)
         columns = {
             "owners": owners,
-            "orders": batch.orders,
+            "orders": np.full(size, NO_ORDER) if batch.orders is None else batch.orders,
             "times": batch.times,
             "sources": np.broadcast_to(np.int64(len(self._files) - 1), size),
             "rows": batch.rows,

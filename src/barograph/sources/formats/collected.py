@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.series import Floats, Ints, SeriesId
+from barograph.sources.report import Place
 from barograph.texts import Texts
 
 Mask = npt.NDArray[np.bool_]
+NUMBERS = ("owners", "orders", "times", "sources", "rows")
+TEXTS = ("commits", "runs", "branches", "units", "releases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +39,9 @@ class Collected:
         files: The files.
         ids: The identity of each series.
         directions: The direction of each series, 0 if unknown.
-        owners: The number of the series of each result, as all that follow.
-        values: The values.
-        orders: The orders, `NO_ORDER` where the file says none.
-        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
-        commits: The commits, empty where unknown.
-        runs: The names of the runs, empty without one.
-        branches: The branches, empty where unknown.
-        units: The units, empty where unknown.
-        releases: The names of the releases that the commits are, empty for other commits.
+        owners: The number of the series of each result; it and the other columns, which
+            `ResultBatch` describes, have an entry for each result.
         sources: The number of the file.
-        rows: The number of the row in its file; results of one row were measured together.
     """
 
     files: tuple[ReadFile, ...]
@@ -77,12 +72,13 @@ class Collected:
         """Return the results that a mask chooses; the series stay."""
         if chosen.all():
             return self
-        names = ("owners", "values", "orders", "times", "sources", "rows")
-        texts = ("commits", "runs", "branches", "units", "releases")
-        columns = {name: getattr(self, name)[chosen] for name in names}
-        return replace(
-            self, **columns, **{name: getattr(self, name).take(chosen) for name in texts}
-        )
+        columns = {name: getattr(self, name)[chosen] for name in (*NUMBERS, "values")}
+        texts = {name: getattr(self, name).take(chosen) for name in TEXTS}
+        return replace(self, **columns, **texts)
+
+    def place(self, row: int) -> Place:
+        """Return where a result is, for messages."""
+        return Place(self.files[int(self.sources[row])].name, int(self.rows[row]) + 1, "row")
 
     def without_empty(self) -> Collected:
         """Return the same without the series that have no result."""

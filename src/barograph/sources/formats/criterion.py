@@ -13,11 +13,12 @@ from pathlib import Path
 from barograph.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.content import inner_file
-from barograph.sources.formats.entries import LOWER, each, lines_of
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
+from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
 
 ESTIMATES = "new/estimates.json"
@@ -29,8 +30,8 @@ PROGRESS = ("Benchmarking ", "Found ", "Warning", "Gnuplot", "WARNING", "Compili
 
 def matches(sample: Sample) -> bool:
     """Whether a folder holds estimates, or the head messages or lines of criterion."""
-    if sample.is_folder and sample.path is not None:
-        return next(_estimates(sample.path), None) is not None
+    if sample.folder:
+        return next(_estimates(sample.folder), None) is not None
     keys = outline(sample)
     return {"/reason", "/id"} <= keys or bool(HEAD.search(head_text(sample)))
 

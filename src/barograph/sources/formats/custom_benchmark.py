@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.records import each
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}

@@ -49,9 +49,9 @@ class _SeriesRow(NamedTuple):
 
 def matches(sample: Sample) -> bool:
     """Return whether a folder has tables of series and points."""
-    if not sample.is_folder or sample.path is None:
-        return False
-    return all(table_in(sample.path, name) is not None for name in ("series", "points"))
+    folder = sample.folder
+    names = ("series", "points")
+    return folder is not None and all(table_in(folder, name) is not None for name in names)
 
 
 def table_in(folder: Path, name: str) -> Path | None:
@@ -159,7 +159,6 @@ class _PointReader:
         faults = unusable | faults
         for row, fault in sorted(faults.items()):
             yield Skip(chunk.place(self._file, row), fault.field, fault.value, fault.reason)
-        unknown = Texts.unknown(size)
         batch = ResultBatch(
             series=[row.name for row in self._rows],
             directions=[int(row.way) for row in self._rows],
@@ -169,8 +168,6 @@ class _PointReader:
             times=moments,
             commits=texts["commit"],
             runs=texts["run"],
-            branches=unknown,
-            units=unknown,
             rows=np.asarray(chunk.rows, dtype=np.int64),
         )
         sound = np.delete(np.arange(size), list(faults))
@@ -193,7 +190,8 @@ def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBa
     """Replace each point with several runs by a result for each of them."""
     counts: Ints = np.array([max(1, len(values)) for values in runs], dtype=np.int64)
     place = np.repeat(np.arange(counts.size), counts)
-    pairs = zip(runs, batch.runs, batch.values.tolist(), strict=True)
+    names = batch.runs or Texts.unknown(counts.size)
+    pairs = zip(runs, names, batch.values.tolist(), strict=True)
     every = [pair for values, run, value in pairs for pair in (values.items() or [(run, value)])]
     return batch.take(place)._replace(
         values=np.array([value for _, value in every], dtype=np.float64),

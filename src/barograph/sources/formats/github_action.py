@@ -15,11 +15,11 @@ from barograph.sources.formats.base import Format, InputFile, Judgement, Result,
 from barograph.sources.formats.json_text import split_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
 ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")
-LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 # What the action itself compares by, for each value of `tool`.
 TOOLS = {
     "cargo": LOWER,

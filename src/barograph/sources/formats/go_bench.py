@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
+from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)

@@ -14,9 +14,10 @@ from typing import Any
 from barograph.series import Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, stable_machine
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.records import each
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")
@@ -28,6 +29,13 @@ FIELDS = {
 # Parts of a name that say how long to measure, which is no property of the benchmark.
 EFFORT = {"repeats", "iterations", "min_time", "min_warmup_time"}
 NAMED = re.compile(r"([A-Za-z_]\w*):(?!:)(.+)", re.DOTALL)  # "threads:8", and named arguments
+# Names that hosted runners, containers, pods and cloud instances get: another one for each run.
+GENERATED = re.compile(
+    r"[0-9a-f]{12,64}|fv-az.*|runner.*|gha.*|.*\bip-\d+-\d+-\d+-\d+.*|.*\d{6,}.*"
+    r"|.*-[0-9a-f]{7,10}-[a-z0-9]{5}|localhost|buildkitsandbox",
+    re.IGNORECASE | re.DOTALL,
+)
+
 MEMORY = {"allocs_per_iter": "", "max_bytes_used": "B", "total_allocated_bytes": "B"}
 
 
@@ -45,6 +53,20 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     time = context["date"].time()
     entries = _chosen(list(document["benchmarks"].entries()))
     yield from each(file, entries, partial(_results, machine, time))
+
+
+def stable_machine(name: str) -> str:
+    """Return the name of a machine, empty if the name looks generated for a single run.
+
+    A hosted runner or a container has another name in each run. A series must not change its
+    identity with it, or it would never have a history.
+
+    Example:
+        >>> stable_machine("perf-box-3"), stable_machine("fv-az1210-717")
+        ('perf-box-3', '')
+    """
+    stripped = name.strip()
+    return "" if len(stripped) > 200 or GENERATED.fullmatch(stripped) else stripped
 
 
 def _chosen(entries: list[Node]) -> Iterator[Node]:

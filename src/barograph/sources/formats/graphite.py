@@ -15,7 +15,7 @@ import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import NO_ORDER, Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import SIZE, finite_numbers
 from barograph.sources.formats.dates import SECONDS
 from barograph.sources.formats.nodes import Node
@@ -83,17 +83,12 @@ def _batch(targets: list[Target], first_row: int) -> ResultBatch:
     else:
         values, times = sound
     owners = np.repeat(np.arange(len(targets)), counts)
-    unknown = Texts.unknown(values.size)
     return ResultBatch(
         series=[target.series for target in targets],
         directions=[int(target.direction) for target in targets],
         owners=owners,
         values=values * np.array([target.scale for target in targets], dtype=np.float64)[owners],
-        orders=np.full(values.size, NO_ORDER),
         times=times,
-        commits=unknown,
-        runs=unknown,
-        branches=unknown,
         units=Texts.from_strings([target.unit for target in targets]).take(owners),
         rows=first_row + np.arange(values.size),
     )

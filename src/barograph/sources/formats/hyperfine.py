@@ -8,8 +8,10 @@ from statistics import median
 from barograph.series import SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.entries import LOWER, each, has_places
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.outline import has_places
+from barograph.sources.formats.records import each
+from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
 
 matches = has_places("/results/*/command", "/results/*/mean")

@@ -12,8 +12,10 @@ from statistics import fmean
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.entries import HIGHER, LOWER, each, has_places
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.outline import has_places
+from barograph.sources.formats.records import each
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}

@@ -17,10 +17,11 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
 from barograph.sources.formats.json_text import EndsEarlyError, decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 PHASES = {

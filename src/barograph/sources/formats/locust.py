@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
+from barograph.sources.formats.records import csv_rows, each
+from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 HEADER = "Type,Name,Request Count,Failure Count,"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.git import Repository
+from barograph.git import Commit, Repository
 from barograph.repeats import by_owner
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.formats.base import NO_ORDER
@@ -139,15 +139,16 @@ def _placed(
         return np.where(moments.times == UNKNOWN_TIME, ranks, moments.times), []
     times = moments.times
     unknown = times == UNKNOWN_TIME
-    known = {}
-    if unknown.any() or _has_ties(times):
+    known: dict[str, Commit] = {}
+    if unknown.any() or _count_ties(times):
         known = repository.find(name for name in moments.commits if name)
+    hashes = {name: commit.hash for name, commit in known.items()}
     if known and unknown.any():
         committed = [
             known[name].time if name in known else UNKNOWN_TIME for name in moments.commits
         ]
         if unknown.all():
-            places = _git_places(moments, repository, {n: c.hash for n, c in known.items()})
+            places = _git_places(moments, repository, hashes)
             if places is not None:
                 lost = int((places < 0).sum())
                 return _filled(places, -1, ranks), _git_notes(lost)
@@ -155,7 +156,7 @@ def _placed(
         unknown = times == UNKNOWN_TIME
     if unknown.mean() > ENOUGH:
         return _as_listed(ranks.astype(np.int64), moments)
-    ties = _tie_breakers(moments, repository, {n: c.hash for n, c in known.items()}, ranks, times)
+    ties = _tie_breakers(moments, repository, hashes, ranks, times)
     lost = int(unknown.sum())
     notes = ["ordered by time"]
     if lost:
@@ -189,10 +190,6 @@ def _git_notes(lost: int) -> list[str]:
     return [f"ordered by the commits in git{more}"]
 
 
-def _has_ties(times: Ints) -> bool:
-    return _count_ties(times) > 0
-
-
 def _count_ties(numbers: Ints) -> int:
     """Return how many numbers are repeated; NumPy's `unique` is slower than sorting here."""
     if are_small(numbers):
@@ -217,7 +214,7 @@ def _tie_breakers(
 ) -> Ints:
     """Return how moments of one time are sorted: as in git, else as listed."""
     listed: Ints = ranks.astype(np.int64) * (1 if _rises(times, ranks) else -1)
-    if not hashes or not _has_ties(times):
+    if not hashes or not _count_ties(times):
         return listed
     places = _git_places(moments, repository, hashes)
     return listed if places is None or (places < 0).any() else places

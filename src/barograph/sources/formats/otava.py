@@ -36,8 +36,8 @@ NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 
 def matches(sample: Sample) -> bool:
     """Whether a file is YAML with tests of Otava, or a folder has one under its usual name."""
-    if sample.path is not None and sample.is_folder:
-        return _in_folder(sample.path) is not None
+    if sample.folder:
+        return _in_folder(sample.folder) is not None
     return bool(TESTS.search(sample.head) and TEST_KEYS.search(sample.head))
 
 

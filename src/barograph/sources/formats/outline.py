@@ -6,7 +6,7 @@ Recognition looks at the head of a file only, so the JSON of a large file is inc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -81,6 +81,11 @@ def _places(text: str) -> Iterator[str]:
         if opening:
             parents.append(place if kinds else "")
             kinds.append(opening)
+
+
+def has_places(*required: str) -> Callable[[Sample], bool]:
+    """Return a function that recognises JSON by places that its outline must have."""
+    return lambda sample: outline(sample).issuperset(required)
 
 
 def json_samples(folder: Path, limit: int = 3) -> Iterator[Sample]:

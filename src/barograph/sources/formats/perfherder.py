@@ -39,8 +39,8 @@ NAMES = {"untriaged": 0, "downstream": 1, "reassigned": 2, "invalid": 3, "acknow
 
 def matches(sample: Sample) -> bool:
     """Whether a file, or one of the first files of a folder, is an export."""
-    if sample.path is not None and sample.is_folder:
-        return any(matches(inner) for inner in json_samples(sample.path))
+    if sample.folder:
+        return any(matches(inner) for inner in json_samples(sample.folder))
     return any(place.rpartition("/")[2] in KEYS for place in outline(sample))
 
 
@@ -164,14 +164,10 @@ class _Export:
             overall = summary["status"].value
             verdict = SUMMARY_STATUSES.get(overall, verdict) if type(overall) is int else verdict
         if status == REASSIGNED:  # the summary that it now belongs to has the right push
-            summary = self._related(alert, summary)
+            summary = self.summaries.get(str(alert["related_summary_id"].value), summary)
         series, _direction, _unit = self._identity(alert["series_signature"]["id"].label(), {})
         commit, time = summary["revision"].optional_text(), summary["push_timestamp"].time()
         return Judgement(series, verdict, alert.where, None, commit, time)
-
-    def _related(self, alert: Node, summary: Node) -> Node:
-        """Return the summary that an alert was reassigned to, if the export has it."""
-        return self.summaries.get(str(alert["related_summary_id"].value), summary)
 
     def _identity(
         self, signature: str, point: Mapping[str, Any]

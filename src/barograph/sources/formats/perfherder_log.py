@@ -31,7 +31,7 @@ def matches(sample: Sample) -> bool:
     if MARKER in sample.head:
         return True
     path = sample.path
-    if path is None or sample.is_folder or path.suffix not in LOGS or len(sample.head) < HEAD:
+    if path is None or sample.folder or path.suffix not in LOGS or len(sample.head) < HEAD:
         return False
     try:  # the lines are usually at the end of a long log
         with path.open("rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -24,7 +24,7 @@ from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.formats.units import direction_of_name
-from barograph.sources.report import LoadReport, Place, Skip
+from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
 from barograph.wording import plural
 
@@ -199,10 +199,7 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     )
     combined = combine(rows, aggregate)
     for row in combined.conflicts.tolist():
-        place = Place(
-            results.files[int(results.sources[row])].name, int(results.rows[row]) + 1, "row"
-        )
-        skip = Skip(place, "commit", results.commits[row], OTHER_COMMIT)
+        skip = Skip(results.place(row), "commit", results.commits[row], OTHER_COMMIT)
         report.skip("points", skip)
     report.corrected.update(combined.corrected)
     several = combined.repeats.counts > 1

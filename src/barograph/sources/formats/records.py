@@ -1,17 +1,23 @@
-"""The records of a file that is a JSON array, JSON lines, or one object."""
+"""Cut a file into records: the entries of JSON, the lines of a text, the rows of a CSV."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from barograph.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import InputFile
+from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
+from barograph.sources.report import Skip
 
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
+LONGEST = 4_000  # characters of a line of text that may hold a result
+LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in the strings of JSON lines
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
@@ -41,6 +47,49 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
             return
         data = data[place]
     yield from (data if _is_array(data) else Node([data.value])).entries()
+
+
+def each(
+    file: InputFile, entries: Iterable[Node | Skip], read: Callable[[Node], Iterator[Result]]
+) -> Iterator[Result | Skip]:
+    """Read entries one at a time; an entry with a wrong or missing field is skipped.
+
+    Args:
+        file: The file, for the skipped entries.
+        entries: The entries; those that cannot be read at all are skips already.
+        read: Yields the results of an entry.
+    """
+    for entry in entries:
+        if isinstance(entry, Skip):
+            yield entry
+            continue
+        try:
+            yield from read(entry)
+        except FieldError as error:
+            yield Node(error.value, error.field).skip(file, error.reason)
+
+
+def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[Node]:
+    """Yield each line, without colours; longer lines are left out."""
+    for index, line in enumerate(LINE_END.split(file.text()), 1):
+        if len(line) <= longest:
+            yield Node(COLOUR.sub("", line) if "\x1b" in line else line, f"line {index}")
+
+
+def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node | Skip]:
+    """Yield each row of a CSV file as an object of its cells by column.
+
+    Raises:
+        DataError: The file is not valid.
+    """
+    from barograph.sources.formats.delimited import read_delimited
+
+    for chunk in read_delimited(replace(file, options=replace(file.options, delimiter=delimiter))):
+        yield from chunk.skips
+        rows = zip(*chunk.cells.values(), strict=True)
+        for number, cells in zip(chunk.rows, rows, strict=True):
+            row = dict(zip(chunk.cells, cells, strict=True))
+            yield Node(row, f"line {number + chunk.lines}")
 
 
 def _is_array(node: Node) -> bool:

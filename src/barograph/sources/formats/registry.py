@@ -126,7 +126,7 @@ def recognise(sample: Sample, name: str) -> Format:
 def described(sample: Sample) -> tuple[str, str]:
     """Return what an unknown file looks like, and what would help."""
     formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
-    if sample.is_folder:
+    if sample.folder:
         return "a folder of no known format", formats_hint
     head = sample.head
     if not head.strip():

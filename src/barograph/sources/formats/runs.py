@@ -16,7 +16,7 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.units import conversion, direction_of_measurement
-from barograph.sources.report import LoadReport, Place, Skip
+from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
@@ -139,10 +139,8 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
         factor = conversion(names[unit], names[into])
         factors[pairs == pair] = np.nan if factor is None else factor
     for row in np.flatnonzero(np.isnan(factors)).tolist():
-        place = Place(
-            results.files[int(results.sources[row])].name, int(results.rows[row]) + 1, "row"
-        )
-        report.skip("points", Skip(place, "unit", results.units[row], OTHER_UNIT))
+        skip = Skip(results.place(row), "unit", results.units[row], OTHER_UNIT)
+        report.skip("points", skip)
     report.corrected += Counter({CONVERTED: int(np.sum(factors != 1) - np.isnan(factors).sum())})
     converted = replace(results, values=results.values * factors)
     return converted.only(np.isfinite(factors))

@@ -34,8 +34,8 @@ HOUR = re.compile(r"(?:^|/)(\d{4})/(\d\d)/(\d\d)/(\d\d)/")  # folders of Skia's 
 
 def matches(sample: Sample) -> bool:
     """Whether a file, or one of the first files of a folder, is of this format."""
-    if sample.path is not None and sample.is_folder:
-        return any(matches(inner) for inner in json_samples(sample.path))
+    if sample.folder:
+        return any(matches(inner) for inner in json_samples(sample.folder))
     places = outline(sample)
     return any({f"{top}/git_hash", f"{top}/results"} <= places for top in ("/*", ""))
 

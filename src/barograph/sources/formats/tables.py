@@ -62,7 +62,7 @@ SHOWN = 8
 def matches(sample: Sample) -> bool:
     """Return whether a file looks like rows and columns."""
     head = sample.head
-    if sample.is_folder or not head.strip():
+    if sample.folder or not head.strip():
         return False
     if head[:4] == PARQUET:
         return True
@@ -278,8 +278,7 @@ class TableReader:
         else:
             columns, rows = np.nonzero(sound)
         texts = {name: texts_of.take(rows) for name, texts_of in shared.texts.items()}
-        unknown = Texts.unknown(rows.size)
-        units = unknown
+        units = None
         if any(value.unit for value in named):
             units = Texts.from_strings([value.unit for value in named]).take(columns)
         return ResultBatch(
@@ -289,9 +288,9 @@ class TableReader:
             values=values[sound],
             orders=shared.orders[rows],
             times=shared.times[rows],
-            commits=texts.get("commit", unknown),
-            runs=texts.get("run", unknown),
-            branches=texts.get("branch", unknown),
+            commits=texts.get("commit"),
+            runs=texts.get("run"),
+            branches=texts.get("branch"),
             units=texts.get("unit", units),
             rows=shared.rows[rows],
             releases=texts.get("release"),
@@ -343,10 +342,11 @@ class TableReader:
             return fault
 
 
-def _units(units: Texts, of_cells: Mapping[int, list[str]], sound: np.ndarray) -> Texts:
+def _units(units: Texts | None, of_cells: Mapping[int, list[str]], sound: np.ndarray) -> Texts:
     """Return the units of all results; that of a cell counts before that of its column."""
     columns, rows = np.nonzero(sound)
-    places = zip(columns.tolist(), rows.tolist(), units, strict=True)
+    known = units or Texts.unknown(rows.size)
+    places = zip(columns.tolist(), rows.tolist(), known, strict=True)
     return Texts.from_strings((of_cells[k] and of_cells[k][row]) or unit for k, row, unit in places)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
-from barograph.sources.formats.batches import batch_of_series, finite_numbers
+from barograph.sources.formats.batches import finite_numbers
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
@@ -30,8 +30,8 @@ MARGIN = 5  # points by which marks of one change may differ, as in the papers o
 
 def matches(sample: Sample) -> bool:
     """Whether a file, or one of the first files of a folder, is a data set."""
-    if sample.path is not None and sample.is_folder:
-        return any(matches(inner) for inner in json_samples(sample.path))
+    if sample.folder:
+        return any(matches(inner) for inner in json_samples(sample.folder))
     return {"/n_obs", "/n_dim"} <= outline(sample)
 
 
@@ -80,7 +80,8 @@ def _dataset(
                 yield observed[index].skip(file, "value is missing")
         known = np.full(max(len(raw.array()), len(times)), UNKNOWN_TIME)
         known[: len(times)] = times
-        yield batch_of_series(series, values, known[places], 0, orders=places)
+        owners, rows = np.zeros(values.size, dtype=np.int64), np.arange(values.size)
+        yield ResultBatch([series], [0], owners, values, known[places], rows, orders=places)
         for mark in marks:
             position = int(np.searchsorted(places, mark))
             if 0 < position < places.size:

@@ -69,19 +69,10 @@ COUNTER_WORDS = re.compile(
 )
 # A name that ends with one of these counts failures, whatever they are counted per; one that begins
 # with a participle may count them, or measure how fast the system deals with them.
-FAILURES = frozenset(
-    (
-        "errors",
-        "failures",
-        "timeouts",
-        "misses",
-        "faults",
-        "drops",
-        "aborts",
-        "rejections",
-        "retries",
-    )
-)
+FAILURES = frozenset((
+    "errors", "failures", "timeouts", "misses", "faults", "drops", "aborts", "rejections",
+    "retries",
+))  # fmt: skip
 FAILED = frozenset(("failed", "rejected", "dropped", "lost", "aborted", "missed"))
 RATE_ENDINGS = frozenset(("rate", "count", "total", "per", "1", *TIMES))
 RATE_WORDS = re.compile(r"throughput|bandwidth|rate$")  # these contradict only a cost

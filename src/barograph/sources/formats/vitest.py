@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from barograph.series import SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, each
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.records import each
+from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
 
 MARKS = {

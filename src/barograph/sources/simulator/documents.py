@@ -97,14 +97,7 @@ def candidate_document(
 
 def identity_fields(identity: SeriesId) -> dict[str, Any]:
     """Return the fields of an identity."""
-    return {
-        "project": identity.project,
-        "variant": identity.variant,
-        "task": identity.task,
-        "test": identity.test,
-        "measurement": identity.measurement,
-        "args": dict(identity.args),
-    }
+    return {**identity.labels, "args": dict(identity.args)}
 
 
 def percent_change(change: ChangePoint) -> float | None:
@@ -186,9 +179,5 @@ def _metadata(collection: str) -> dict[str, Any]:
     index = {"v": {"$numberInt": "2"}, "key": {"_id": {"$numberInt": "1"}}, "name": "_id_"}
     # A database draws it at random; here it is fixed, so that equal dumps have equal bytes.
     identifier = uuid.uuid5(uuid.NAMESPACE_URL, f"barograph:{collection}").hex
-    return {
-        "indexes": [index],
-        "uuid": identifier,
-        "collectionName": collection,
-        "type": "collection",
-    }
+    names = {"collectionName": collection, "type": "collection"}
+    return {"indexes": [index], "uuid": identifier, **names}
