@@ -15,17 +15,16 @@ NAMES = ("pre_hurst", "after_hurst")
 CONSTANT = 0.5
 
 
-def rows(
-    values: Floats, starts: Ints, splits: Ints, ends: Ints, context: Floats, out: Floats
-) -> None:
-    """Fill one row of `out` per candidate; see `families`."""
-    del context
-    hurst_rows(values, starts, splits, ends, out)
-
-
 @kernel
-def hurst_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floats) -> None:
-    """Fill the exponents of both sides of every candidate."""
+def rows(
+    values: Floats,
+    starts: Ints,
+    splits: Ints,
+    ends: Ints,
+    context: Floats,  # noqa: ARG001 - only other families use it
+    out: Floats,
+) -> None:
+    """Fill the exponents of both sides of every candidate; see `families`."""
     size = 4
     for i in range(out.shape[0]):
         size = max(size, splits[i] - starts[i], ends[i] - splits[i])
