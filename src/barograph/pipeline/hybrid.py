@@ -10,7 +10,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.studies import hybrid, leznik, statistics
+from barograph.studies import leznik, statistics
 from barograph.studies.detector_benchmark.report import formatted
 
 FOLDER = report.FOLDER / "hybrid"
@@ -61,7 +61,7 @@ def main() -> None:
         report.write_csv(FOLDER / f"{name}.csv", table)
     report.write_text(FOLDER / "hybrid.md", page(tables, rows, params))
     last = tables["table8_series"].set_index("model")
-    metrics = {name: last[name].dropna().to_dict() for name in hybrid.MEASURES}
+    metrics = {name: last[name].dropna().to_dict() for name in leznik.Rates._fields}
     report.write_json(report.FOLDER / "hybrid.json", metrics)
 
 
@@ -69,11 +69,11 @@ def analyse(history: History, rows: pd.DataFrame, params: HybridParams) -> dict[
     """Return the tables by name."""
     points = leznik.of_rows(rows)
     tables = {
-        "table5_voting": hybrid.voting_table(points),
-        DETECTOR_TABLE: hybrid.detector_table(history, params.seed),
+        "table5_voting": leznik.voting_table(points),
+        DETECTOR_TABLE: leznik.detector_table(history, params.seed),
     }
     return tables | {
-        f"table8_{protocol}": hybrid.hybrid_table(points, protocol, params.repetitions)
+        f"table8_{protocol}": leznik.hybrid_table(points, protocol, params.repetitions)
         for protocol in leznik.PROTOCOLS
     }
 
