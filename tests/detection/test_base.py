@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.base import Detector, Missing, Observations, RawChangePoint, observe
-from barograph.errors import ConfigError, DataError
+from barograph.errors import DataError
 from barograph.series import Region
 
 
@@ -34,17 +34,6 @@ def test_a_change_point_has_the_regions_up_to_its_neighbours() -> None:
     assert point.after == Region(3, 7.0, 9.0, 8.0, 8.0, 1.0)
 
 
-@pytest.mark.parametrize("size", range(4))
-def test_a_series_shorter_than_the_method_needs_has_no_change_points(size: int) -> None:
-    assert Halfway().detect(np.arange(float(size))) == []
-
-
-@pytest.mark.parametrize(("bad", "word"), [(NAN, "nan"), (INF, "inf"), (-INF, "-inf")])
-def test_a_value_that_is_not_finite_is_refused_by_index_and_value(bad: float, word: str) -> None:
-    with pytest.raises(ValueError, match=rf"values\[2\] is {word};"):
-        Halfway().detect([1.0, 2.0, bad, NAN])
-
-
 @pytest.mark.parametrize(
     ("missing", "kept", "positions"),
     [("drop", [1.0, 4.0, 5.0], [1, 3, 5]), ("fill", [1.0, 1.0, 4.0, 4.0, 5.0], [1, 2, 3, 4, 5])],
@@ -55,12 +44,6 @@ def test_missing_values_are_dropped_or_filled_on_demand(
     series = observe([NAN, 1.0, INF, 4.0, NAN, 5.0], missing=missing)
     assert series.values.tolist() == kept
     assert series.positions.tolist() == positions
-
-
-def test_indices_count_missing_points_too() -> None:
-    (point,) = Halfway(missing="drop").detect([1.0, NAN, 1.0, 9.0, INF, 9.0])
-    assert point.index == 3
-    assert point.before.count == point.after.count == 2
 
 
 def test_nothing_but_missing_values_is_an_empty_series() -> None:
@@ -107,8 +90,3 @@ def test_input_that_is_no_series_of_numbers_is_refused() -> None:
         observe([1.0, 2.0], times=[1.0])
     with pytest.raises(DataError, match="release has 3 entries"):
         observe([1.0, 2.0], release=[1.0, 2.0, 3.0])
-
-
-def test_an_unknown_way_with_missing_values_is_refused() -> None:
-    with pytest.raises(ConfigError, match="missing is 'ignore': allowed are 'error', 'drop'"):
-        Halfway(missing="ignore")  # type: ignore[arg-type]

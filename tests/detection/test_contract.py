@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from barograph.detection import Triaged
+from barograph.detection import StepFit
 from barograph.detection.base import Detector
 from barograph.errors import ConfigError, DataError
 from barograph.series import Floats, Region
 from barograph.studies.detector_benchmark.cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
-ALL = {name: replace(detector, threshold=5.0) if name == "StepFit" else detector  # type: ignore[call-arg]
-       for name, detector in [*default_detectors().items(), ("Triaged", Triaged())]}  # fmt: skip
+ALL = {**default_detectors(), "StepFit": StepFit(threshold=5.0)}
 each = pytest.mark.parametrize("detector", ALL.values(), ids=ALL)
 finders = pytest.mark.parametrize(
     "detector",
