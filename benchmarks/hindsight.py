@@ -29,13 +29,12 @@ from barograph.models.triage import FILES
 from barograph.series import Floats
 from barograph.training.online.alarm_rates import RATES, at_rate, every_alarm
 from barograph.training.online.hindsight import truth_in_hindsight
-from barograph.training.online.learn import Prior, learn, surprises_of
+from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn, surprises_of
 from barograph.training.online.pair_comparison import compare_pairs, surprises_like
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import Truth
 
 POLICIES = ("even", "steady")
-LOW, HIGH = 0.0, 40.0
 
 
 def without_marks(histories: Marked) -> Truth:
@@ -54,14 +53,14 @@ def without_marks(histories: Marked) -> Truth:
 def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, Any]:
     """Return the row of a pair."""
     newest = [
-        at_rate(test, every_alarm(surprises[0]), rate, LOW, HIGH, by_place=False).recall[0]
+        at_rate(test, every_alarm(surprises[0]), rate, ALWAYS, NEVER, by_place=False).recall[0]
         for rate in RATES
     ]
     cells = {"learned from": name, "window 0 at 1/3/10": shares(newest)}
     for policy in POLICIES:
         alarms = SecondLookAlarms(test, surprises, ALARM_POLICIES[policy])
         for rate in RATES:
-            point = at_rate(test, alarms, rate, LOW, HIGH)
+            point = at_rate(test, alarms, rate, ALWAYS, NEVER)
             cells[f"{policy} at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
     return cells
 

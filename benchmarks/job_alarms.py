@@ -32,6 +32,7 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
+from barograph.detection.online.decision import changes_of
 from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
 from barograph.evaluation.annotators import Marked
@@ -98,26 +99,16 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
     end = 0
     for series, sign, log in zip(pending, worse, done.logs, strict=True):
         alarms: list[Alarm] = []
-        standing: dict[int, int] = {}
-        best: dict[int, float] = {}
-        change = -1
         values = series.values
-        for step in log.steps:
-            before = step.index if step.moved_from is None else step.moved_from
-            origin = standing.pop(before, None)
-            if step.kind is StepKind.WITHDRAWN:
-                continue
-            if origin is None or step.kind is StepKind.CALLED:
-                change += 1
-                origin = change
-            standing[step.index] = origin
-            if step.score <= best.get(origin, -np.inf):
-                continue
-            best[origin] = step.score
-            moved = _percent(values[: step.newest + 1], step.index) * sign
-            rate = BUDGET.alarm_rate(step.score)
-            is_call = step.kind is StepKind.CALLED
-            alarms.append(Alarm(step.newest, origin, rate, is_call, moved >= MIN_CHANGE))
+        for number, change in enumerate(changes_of(log.steps)):
+            best = -np.inf
+            for step in change.steps:
+                if step.kind is StepKind.WITHDRAWN or step.score <= best:
+                    continue
+                best = step.score
+                moved = _percent(values[: step.newest + 1], step.index) * sign
+                rate, is_call = BUDGET.alarm_rate(best), step.kind is StepKind.CALLED
+                alarms.append(Alarm(step.newest, number, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first
         suspects = np.flatnonzero(done.answer[begin:end] == ANSWERS.index(Answer.SUSPECT))
         for place in suspects.tolist():

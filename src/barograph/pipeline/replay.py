@@ -32,7 +32,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.training.paper_forest import learn_from_table
+from barograph.training.paper_forest import learn_forest
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 CACHE = resume.FOLDER / "replay"
@@ -87,7 +87,7 @@ def main(options: Sequence[str] = ()) -> None:
 def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
     """Learn the forest of Algorithm 1, and return the path of its model file in a folder."""
     path = folder / "algorithm_1.baro"
-    learn_from_table(trees=params.trees, seed=params.seed).save(path)
+    learn_forest(trees=params.trees, seed=params.seed).save(path)
     return path
 
 

@@ -16,14 +16,20 @@ FEATURE_SET = "bauer8"
 MAJORITY = 0.5
 
 
-def learn_forest(rows: tables.Labelled, *, trees: int, seed: int) -> TriageModel:
+def learn_forest(*, trees: int, seed: int) -> TriageModel:
     """Return the forest over the paper's characteristics; the majority of its trees decides.
 
+    It learns from the feature table of POLICY.
+
     Args:
-        rows: The triaged candidates, with the columns of `bauer8` under POLICY.
         trees: Number of trees.
         seed: Seed of the forest.
+
+    Raises:
+        NotEnoughDataError: The verdicts are all of one class.
+        DataError: The table is missing, or has other features.
     """
+    rows = tables.labelled(tables.read(POLICY), FEATURE_SET)
     forest = random_forest(seed, trees).fit(rows.matrix, rows.truth)
     card = {
         "classifier": "random_forest",
@@ -44,14 +50,3 @@ def learn_forest(rows: tables.Labelled, *, trees: int, seed: int) -> TriageModel
         versions=versions(),
         data_hash=hashlib.sha256(rows.digest).hexdigest(),
     )
-
-
-def learn_from_table(*, trees: int, seed: int) -> TriageModel:
-    """Learn the forest from the feature table of POLICY.
-
-    Raises:
-        NotEnoughDataError: The verdicts are all of one class.
-        DataError: The table is missing, or has other features.
-    """
-    rows = tables.labelled(tables.read(POLICY), FEATURE_SET)
-    return learn_forest(rows, trees=trees, seed=seed)

@@ -142,24 +142,15 @@ def learn(
     alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
     cards = {use: _card(rest, {w: tails[w] for w in windows}) for use, windows in USES.items()}
     cards["confirm"]["alarm_thresholds"] = alarm_thresholds(rest, surprises)
-
-    def model(use: str, fitted: Any) -> TriageModel:
-        return TriageModel(
-            use,
-            use,
-            FEATURE_SETS[use],
-            alone.threshold if use == "online" else 0.5,
-            flatten(fitted),
-            cards[use],
-            *calibrated[use],
-            versions(),
-        )
-
+    facts = {
+        use: (threshold, cards[use], *calibrated[use])
+        for use, threshold in (("online", alone.threshold), ("confirm", 0.5))
+    }
     fitted = {use: fitter.fit(use, everything) for use in USES}
-    models = {use: model(use, classifier) for use, classifier in fitted.items()}
+    models = {use: _model(use, classifier, *facts[use]) for use, classifier in fitted.items()}
     twins = models
     if held_out is not None:
-        twins = {use: model(use, fitter.fit(use, allowed)) for use in USES}
+        twins = {use: _model(use, fitter.fit(use, allowed), *facts[use]) for use in USES}
     libraries = {use: library_bytes(classifier) for use, classifier in fitted.items()}
     return Learned(models["online"], models["confirm"], surprises, twins, libraries)
 
@@ -279,6 +270,18 @@ def _calibrate(
     quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
     chosen = np.concatenate([np.flatnonzero(truth == 1), quiet])
     return calibrate(truth, score), Conformal.fit(truth[chosen], score[chosen])
+
+
+def _model(
+    use: str,
+    fitted: Any,
+    threshold: float,
+    card: Mapping[str, Any],
+    calibration: Calibration,
+    conformal: Conformal,
+) -> TriageModel:
+    columns, flat = FEATURE_SETS[use], flatten(fitted)
+    return TriageModel(use, use, columns, threshold, flat, card, calibration, conformal, versions())
 
 
 def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from barograph.training.online.truth import Truth
 
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 # Passed to the kernels, so that a compiled kernel never keeps former values.
-RULES = (SAME, NEAR, SHORTEST_LEVEL, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER, CERTAIN)
+Rules = tuple[int, int, int, int, int, float, float, float]
+RULES: Rules = (SAME, NEAR, SHORTEST_LEVEL, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER, CERTAIN)
 
 
 class SecondLookAlarms:
@@ -71,11 +72,11 @@ def _run(
     bonus: Floats,
     windows: Ints,
     threshold: float,
-    rules: tuple[int, int, int, int, int, float, float, float],
+    rules: Rules,
     alarms: Ints,
 ) -> int:
     """Write point and place of each alarm; return how many there are."""
-    same, near, shortest, before, withdraw_window, withdraw_below, surer, margin = rules
+    same, _, _, before, withdraw_window, withdraw_below, surer, margin = rules
     count = 0
     for k in range(offsets.size - 1):
         change, standing, direction = -1, 0.0, 0
@@ -91,18 +92,12 @@ def _run(
             rise = _direction(
                 values[max(place - before, offsets[k]) : place], values[place : newest + 1]
             )
-            opposite = change >= 0 and rise * direction < 0
-            distance = place - change
-            is_surer = score >= standing + surer
+            opposite, distance = rise * direction < 0, place - change
             if change < 0 or unlikely:
                 alarm, is_moved = change < 0 or opposite or abs(distance) > same, True
-            elif opposite and distance != 0:
-                certain = distance >= shortest and score >= threshold + margin
-                alarm = is_moved = distance > near or certain
-            elif abs(distance) <= same:
-                alarm, is_moved = False, is_surer
             else:
-                alarm = is_moved = is_surer or not 0 < distance <= near
+                is_surer, is_certain = score >= standing + surer, score >= threshold + margin
+                alarm, is_moved = _compare(distance, opposite, is_surer, is_certain, rules)
             if not is_moved:
                 continue
             begin = offsets[k]
@@ -112,6 +107,29 @@ def _run(
                 count += 1
             change, standing, direction = place, score, rise
     return count
+
+
+@kernel
+def _compare(
+    distance: int, opposite: bool, is_surer: bool, is_certain: bool, rules: Rules
+) -> tuple[bool, bool]:
+    """Return whether a score is an alarm beside the standing change, and whether it replaces it.
+
+    Args:
+        distance: Number of points from the standing change to the place of the score.
+        opposite: Whether the directions differ.
+        is_surer: Whether the score is higher than that of the standing change by SURER.
+        is_certain: Whether it is higher than the threshold by CERTAIN.
+        rules: The numbers of `RULES`.
+    """
+    same, near, shortest = rules[0], rules[1], rules[2]
+    if opposite and distance != 0:
+        alarm = distance > near or (distance >= shortest and is_certain)
+    elif abs(distance) <= same:
+        return False, is_surer
+    else:
+        alarm = is_surer or not 0 < distance <= near
+    return alarm, alarm
 
 
 @kernel
