@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
+from dvc.compare import show_metrics
 
 from barograph.errors import DataError
 from barograph.evaluation.metrics import METRICS, Interval
 from barograph.models.catalogue import CLASSIFIERS
-from barograph.pipeline import report
+from barograph.models.triage import FILES
+from barograph.pipeline import release, report
 from barograph.sources import LoadReport, Place, Skip
 from barograph.studies import table_one
 from tests.shared import ROOT
@@ -62,6 +65,19 @@ def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert source in message
     assert "share 0.25" in message
     assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in message
+
+
+def test_metrics_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = {use: {"auc": 0.123456789} for uses in FILES.values() for use in uses}
+    shown = release.aucs({"label_free": {"metrics": metrics}})
+    assert len(shown) == 4
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    (path,) = stages["release"]["metrics"][0]
+    show_metrics({"workspace": {"data": {path: {"data": shown}}}})
+    lines = capsys.readouterr().out.splitlines()
+    assert "label_free" in lines[0]
+    assert lines[1].split()[1:] == ["0.123456789"] * 4
+    assert max(map(len, lines)) <= 80
 
 
 def test_summary_without_results_names_the_command() -> None:

@@ -29,18 +29,17 @@ def main() -> None:
     decisions = release(files, params, evidence)
     report.write_text(FOLDERS.served / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
-    report.write_json(report.FOLDER / "summary.json", summary(decisions))
+    report.write_json(report.FOLDER / "auc.json", aucs(decisions))
 
 
-def summary(decisions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what `dvc metrics show` prints: the AUC of each use, and the number of releases."""
-    aucs = {
-        f"auc {use}": facts["auc"]
+def aucs(decisions: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the AUC of each use, which `dvc metrics show` prints in a line of 80 characters."""
+    return {
+        use: facts["auc"]
         for decision in decisions.values()
         for use, facts in decision["metrics"].items()
         if "auc" in facts
     }
-    return {**aucs, "released": sum(bool(d["promoted"]) for d in decisions.values())}
 
 
 def page(decisions: Mapping[str, Mapping[str, Any]]) -> str:
