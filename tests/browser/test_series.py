@@ -28,6 +28,14 @@ DRAWN_TEXTS = """
     return fillText.call(this, text, ...place);
   };
 """
+# Which paints came before the chart was drawn, once there was a paint and a chart.
+PAINTED = """() => {
+  const [drawn] = performance.getEntriesByName("chart-drawn");
+  const paints = performance.getEntriesByType("paint");
+  return drawn && paints.length
+    ? paints.filter(({ startTime }) => startTime < drawn.startTime).map(({ name }) => name)
+    : null;
+}"""
 NUMBERS = (0.0, 1.0, -2.5, 999.94, 1000.0, 12345.6, 0.012341, -0.5, 123.456, 123456789.0)
 
 
@@ -86,6 +94,11 @@ def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: Board) -> No
     page.keyboard.press("0")
     page.wait_for_url(lambda address: "from=" not in address)
     assert "axis=time" in page.url
+
+
+def test_chart_is_part_of_the_first_paint(page: "Page", board: Board) -> None:
+    page.goto(f"{board.url}/series/1")
+    assert page.wait_for_function(PAINTED).json_value() == []
 
 
 def test_keys_read_results_and_jump_between_changes(page: "Page", board: Board) -> None:

@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import numpy as np
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import barograph
+from barograph.detection.excursions import excursions
 from barograph.errors import BarographError
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
@@ -192,6 +194,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _preload(store: Store) -> None:
     """Read pages and the newest values of all series into memory; freeze the garbage collector."""
     rendering.preload()
+    excursions(np.zeros(1))  # loads the compiler, for which the first chart would wait 0.2 s
     try:
         store.preload()
     except BarographError as error:
