@@ -41,6 +41,15 @@ def test_point_within_half_of_the_level_is_no_excursion_however_quiet_the_series
     assert excursions(values) == [Excursion(30, 31)]
 
 
+@pytest.mark.parametrize("step", [*range(1, 14), *range(47, 60)])
+@pytest.mark.parametrize("factor", [0.1, 50.0])
+def test_part_of_the_first_or_last_level_is_no_excursion(step: int, factor: float) -> None:
+    values = noise(60)
+    values[step:] *= factor
+    # the series comes from a first level of a few points and never returns to it
+    assert excursions(values) == ([Excursion(0, step)] if step <= 12 else [])
+
+
 def test_neighbours_on_opposite_sides_are_two_excursions() -> None:
     values = noise()
     values[40:42] *= 10
@@ -58,7 +67,8 @@ def test_levels_and_distances_equal_a_plain_computation() -> None:
     values = np.where(rng.random(400) < 0.1, 300.0, 100.0) + rng.integers(0, 5, 400) * 1.0
     far = np.zeros(400, dtype=int)
     for i in range(400):
-        window = values[max(0, i - 12) : i + 13]
+        first = min(max(0, i - 12), 375)
+        window = values[first : first + 25]
         level = np.median(window)
         spread = 8 * 1.4826 * np.median(np.abs(window - level))
         if abs(values[i] - level) > spread:

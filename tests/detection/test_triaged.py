@@ -45,6 +45,23 @@ def test_early_outlier_does_not_hide_a_step(seed: int) -> None:
     assert detected(series(with_points([1], 20.0), seed)) == [150]
 
 
+@pytest.mark.parametrize("factor", [0.02, 50.0])
+@pytest.mark.parametrize("lasting", [7, 9, 11])
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_large_step_soon_after_the_start_or_near_the_end_has_no_twin_and_hides_no_step(
+    seed: int, lasting: int, factor: float
+) -> None:
+    def first(values: Floats) -> None:
+        step(values)
+        values[:lasting] *= factor
+
+    def last(values: Floats) -> None:
+        values[-lasting:] *= factor
+
+    assert detected(series(first, seed)) == [lasting, 150]
+    assert detected(series(last, seed)) == [300 - lasting]
+
+
 @pytest.mark.parametrize("factor", [0.1, 10.0, 80.0])
 @pytest.mark.parametrize("size", [3, 5, 8])
 @pytest.mark.parametrize("seed", SEEDS[:3])

@@ -2,7 +2,9 @@
 
 An excursion is a run of 1 to 12 points on one side of the running median. Each of them lies
 more than `FAR` robust standard deviations from that median, and at least half as high again or a
-third lower. A run that reaches the end of the series is no excursion: nothing came back yet.
+third lower. The median is of 25 points near the ends of the series too: of fewer, it would move to
+another level before the values do, and a part of a level would be far from it. A run that reaches
+the end of the series is no excursion: nothing came back yet.
 """
 
 from __future__ import annotations
@@ -94,12 +96,11 @@ def _mark_far_points(values: Floats, side: Ints) -> None:
     """Write 1 for each point far above the median around it, -1 far below, and 0 otherwise."""
     window = np.empty(2 * HALF_WINDOW + 2)  # a value enters before another one leaves
     size = 0
-    for i in range(min(HALF_WINDOW, values.size)):
+    for i in range(min(2 * HALF_WINDOW + 1, values.size)):
         size = insert_sorted(window, size, values[i])
     for i in range(values.size):
-        if i + HALF_WINDOW < values.size:
+        if HALF_WINDOW < i < values.size - HALF_WINDOW:
             size = insert_sorted(window, size, values[i + HALF_WINDOW])
-        if i > HALF_WINDOW:
             size = remove_sorted(window, size, values[i - HALF_WINDOW - 1])
         level = 0.5 * (window[(size - 1) // 2] + window[size // 2])
         distance = abs(values[i] - level)
