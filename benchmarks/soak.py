@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def loaded(load: Load, process: int, length: float) -> Samples:
                 return
             try:
                 send(count)
-            except (OSError, RuntimeError) as error:
+            except (OSError, HTTPException, RuntimeError) as error:
                 samples.failures.append(str(error)[:200])
             else:
                 samples.answers.append((start - begun, time.perf_counter() - start))
@@ -106,13 +107,12 @@ def loaded(load: Load, process: int, length: float) -> Samples:
 
         repeat(CLIENTS / RATE, send)
 
+    # The service closes connections that are idle for about as long as the pause.
     def batches() -> None:
-        connection = load.connect()
-        repeat(PAUSE, lambda _: post(connection, load.commit()[:BATCH]))
+        repeat(PAUSE, lambda _: post(load.connect(), load.commit()[:BATCH]))
 
     def reader() -> None:
-        connection = load.connect()
-        repeat(PAUSE, lambda _: ask(connection, "GET", "/api/v1/queue"))
+        repeat(PAUSE, lambda _: ask(load.connect(), "GET", "/api/v1/queue"))
 
     threads = [threading.Thread(target=single, args=(number,)) for number in range(CLIENTS)]
     threads += [threading.Thread(target=batches), threading.Thread(target=reader)]

@@ -1,6 +1,7 @@
 """Health, readiness, metrics, headers, and unexpected errors."""
 
 import math
+import resource
 import time
 from collections.abc import Callable
 
@@ -74,6 +75,22 @@ def test_ready_answers_503_while_the_store_is_down(
     assert answer.status_code == 503
     assert answer.json()["error"]["kind"] == "unavailable"
     assert client.get("/health").status_code == 200
+
+
+def test_ready_answers_503_while_the_disk_is_full(client: TestClient) -> None:
+    sent = steps("test", at=15)
+    client.post(POINTS, json=sent[:1])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # less than a page
+    try:
+        assert client.get("/ready").status_code == 200  # nothing was written since
+        for answer in (client.post(POINTS, json=sent), client.get("/ready")):
+            assert answer.status_code == 503
+            assert "store.db: " in answer.json()["error"]["message"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert client.get("/ready").status_code == 200
+    assert client.post(POINTS, json=sent).json()["written"] == len(sent) - 1
 
 
 def test_unexpected_error_answers_500_without_details(

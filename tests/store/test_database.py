@@ -1,3 +1,5 @@
+import os
+import re
 import resource
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from barograph.store import Store, database
 from barograph.store.schema import models
 from tests.store.judges import Rule
 from tests.store.samples import history
+
+NOBODY = 65534
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "x://["])
@@ -25,8 +29,44 @@ def test_error_messages_hide_the_password() -> None:
 
 
 def test_missing_folder_is_a_store_error(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="unable to open database file"):
-        Store(str(tmp_path / "no" / "store.db"), Rule())
+    path = tmp_path / "no" / "store.db"
+    with pytest.raises(StoreError, match=rf"^{path}: there is no folder {path.parent}$"):
+        Store(str(path), Rule())
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "why"),
+    [
+        ("", 0o555, "the folder .* is not writable, and SQLite keeps a log in it"),
+        ("store.db", 0o400, "the file is not readable and writable"),
+        ("store.db", 0o000, "the file is not readable and writable"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_store_without_the_right_to_write_says_so(
+    tmp_path: Path, name: str, mode: int, why: str
+) -> None:
+    path = tmp_path / "folder" / "store.db"
+    path.parent.mkdir()
+    Store(str(path), Rule()).close()
+    (path.parent / name).chmod(mode)
+    answer = tmp_path / "answer"
+    for place in (tmp_path, *tmp_path.parents[:2], path.parent if name else tmp_path, answer):
+        place.touch()
+        if os.geteuid() == 0:
+            place.chmod(0o777)
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(NOBODY)  # root may write anywhere
+            with pytest.raises(StoreError) as caught:
+                Store(str(path), Rule())
+            answer.write_text(str(caught.value))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert re.fullmatch(rf"{path}: {why}", answer.read_text())
 
 
 def test_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path) -> None:

@@ -72,6 +72,29 @@ def test_file_with_the_number_of_another_device_is_another_one(tmp_path: Path, f
             file.check()
 
 
+def test_full_disk_is_checked_although_a_small_transaction_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(str(tmp_path / "store.db"), Rule()) as store:
+        for free in (0, 1 << 30):
+            stat = SimpleNamespace(f_bfree=free, f_bavail=free, f_frsize=1)
+            monkeypatch.setattr(os, "statvfs", lambda _, stat=stat: stat)
+            store.check()  # nothing failed before
+            with pytest.raises(StoreError, match="a test"):
+                store.write(failing)
+            if free:
+                store.check()
+            for _ in range(0 if free else 2):
+                with pytest.raises(StoreError, match=r"store\.db: no space left on the device$"):
+                    store.check()
+            store.write(lambda _: None)
+            store.check()
+
+
+def failing(_: object) -> None:
+    raise StoreError("a test")
+
+
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_nothing_is_acknowledged_after_the_file_was_taken_away(
     tmp_path: Path, is_replaced: bool

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from barograph.errors import ConfigError, StoreError
 from barograph.extras import needed
 from barograph.store.schema import VERSION, create_tables, state
-from barograph.store.sqlite_file import MODE, SQLiteFile
+from barograph.store.sqlite_file import MODE, SQLiteFile, missing_right
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -137,9 +137,19 @@ def _driver(connection: sa.Connection) -> sqlite3.Connection:
 
 def _check_file(connection: sa.Connection) -> None:
     """Check that an SQLite file is still at its path."""
-    file: SQLiteFile | None = connection.get_execution_options().get("file")
-    if file is not None:
+    if file := _file(connection):
         file.check()
+
+
+def check_space(connection: sa.Connection) -> None:
+    """Check that the disk of an SQLite file has room for a transaction."""
+    if file := _file(connection):
+        file.check_space()
+
+
+def _file(connection: sa.Connection) -> SQLiteFile | None:
+    file: SQLiteFile | None = connection.get_execution_options().get("file")
+    return file
 
 
 @contextmanager
@@ -151,8 +161,10 @@ def _guarded(engine: sa.Engine) -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlite_errorcode", 0)
         text = PLAIN.get(code) or PLAIN.get(code & 0xFF)
-        text = text or " ".join(str(cause).split())[:300]
         is_file = engine.dialect.name == "sqlite"
+        if is_file and code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            text = missing_right(engine.url.database or "")
+        text = text or " ".join(str(cause).split())[:300]
         raise StoreError(
             f"{engine.url.database if is_file else 'the store failed'}: {text}"
         ) from error

@@ -25,6 +25,7 @@ except ModuleNotFoundError:  # Windows: writers wait as SQLite lets them
 
 POLL = 0.002  # seconds between two attempts to get the database
 MODE = 0o600
+SPACE = 1 << 20  # bytes
 
 
 class SQLiteFile:
@@ -74,6 +75,20 @@ class SQLiteFile:
                 "put it back, or restore a copy and restart this process"
             )
 
+    def check_space(self) -> None:
+        """Check that the disk has room for a transaction; a small one may fit in a full disk's log.
+
+        Raises:
+            StoreError: It has not.
+        """
+        try:
+            stat = os.statvfs(self._target.parent)
+        except (AttributeError, OSError):  # Windows has no such function
+            return
+        blocks = stat.f_bfree if os.geteuid() == 0 else stat.f_bavail
+        if blocks * stat.f_frsize < SPACE:
+            raise StoreError(f"{self._path}: no space left on the device")
+
     def begin(self, connection: sqlite3.Connection) -> bool:
         """Begin a writing transaction after the writers that came earlier.
 
@@ -98,6 +113,18 @@ class SQLiteFile:
         except OSError:
             return None
         return stat.st_dev, stat.st_ino
+
+
+def missing_right(database: str) -> str:
+    """Return what keeps SQLite from opening or writing a file; empty if nothing seems to."""
+    path = Path(os.path.realpath(database))
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        return f"the folder {path.parent} is not writable, and SQLite keeps a log in it"
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        return "the file is not readable and writable"
+    return ""
 
 
 def _create(path: Path, mode: int) -> None:

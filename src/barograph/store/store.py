@@ -19,6 +19,7 @@ from barograph.errors import ConfigError, DataError, StoreError
 from barograph.store import audit, life, stale
 from barograph.store.database import (
     LOG_PAGES,
+    check_space,
     connect,
     insert,
     migrate,
@@ -162,6 +163,16 @@ class Store:
         """Open a reading transaction: all queries in it see the same state."""
         return reading(self._engine)
 
+    def check(self) -> None:
+        """Check that the store can be read, and written if the last transaction failed.
+
+        Raises:
+            StoreError: It cannot, for example because the disk is full.
+        """
+        with self.read() as connection:
+            connection.scalar(sa.select(state.c.id))
+        self._writer.check(lambda: self._write(check_space))
+
     def write_back(self) -> None:
         """Write SQLite's log to the database file, as far as no reader or writer must wait."""
         write_back(self._engine)
@@ -172,19 +183,7 @@ class Store:
         It must not change series or points: they are cached, here and in other processes, and only
         `ingest` and `change` keep these caches correct.
         """
-
-        def transaction() -> T:
-            try:
-                with writing(self._engine) as connection:
-                    if connection.scalar(LAST_WRITER) != self._name:
-                        self._models.clear()  # the other process may have restored an archive
-                    renew_revision(connection)
-                    return work(connection)
-            except BaseException:
-                self._models.clear()  # the number of a model may have been rolled back
-                raise
-
-        return self._writer.run(transaction)
+        return self._writer.run(lambda: self._write(work))
 
     def change(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work that changes series or points in a writing transaction of its own.
@@ -263,6 +262,18 @@ class Store:
             )
             self._models[name] = connection.execute(number).scalar_one()
         return self._models[name]
+
+    def _write(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do what `write` does, in the writing thread."""
+        try:
+            with writing(self._engine) as connection:
+                if connection.scalar(LAST_WRITER) != self._name:
+                    self._models.clear()  # the other process may have restored an archive
+                renew_revision(connection)
+                return work(connection)
+        except BaseException:
+            self._models.clear()  # the number of a model may have been rolled back
+            raise
 
     def _commit(
         self, group: Sequence[Request[Measurement, IngestResult]]

@@ -70,6 +70,7 @@ class Writer(Generic[T, A]):
         self._queue: deque[Request[T, A] | _Job] = deque()
         self._waiting = 0
         self._closed = False
+        self._failure = ""  # of the last transaction
         self._wake = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="barograph-writer", daemon=True)
         self._thread.start()
@@ -108,6 +109,17 @@ class Writer(Generic[T, A]):
             self._queue.append(_Job(work))
             self._wake.notify()
 
+    def check(self, work: Callable[[], object]) -> None:
+        """Run work if the last transaction failed, which shows whether the next one will.
+
+        Raises:
+            StoreError: It failed again, or others wait to try again.
+        """
+        if failure := self._failure:
+            if self._queue:
+                raise StoreError(failure)
+            self.run(work)
+
     def close(self) -> None:
         """Finish the queue, then stop the thread."""
         with self._wake:
@@ -131,7 +143,7 @@ class Writer(Generic[T, A]):
                 group = self._next()
             if isinstance(group, _Job):
                 if group.future.set_running_or_notify_cancel():
-                    _resolve(group.future, group.work)
+                    self._do(group)
                 continue
             # Requests that were cancelled while they waited are dropped.
             live = [request for request in group if request.future.set_running_or_notify_cancel()]
@@ -174,6 +186,7 @@ class Writer(Generic[T, A]):
         try:
             results = self._commit(group)
         except StoreError as error:
+            self._failure = str(error)
             for request in group:
                 request.future.set_exception(error)
         except Exception as error:
@@ -183,11 +196,23 @@ class Writer(Generic[T, A]):
             for request in group:
                 self._write([request])
         else:
+            self._failure = ""
             for request, result in zip(group, results, strict=True):
                 if isinstance(result, Future):
                     result.add_done_callback(partial(_copy, request.future))
                 else:
                     request.future.set_result(result)
+
+    def _do(self, job: _Job) -> None:
+        try:
+            result = job.work()
+        except Exception as error:
+            if isinstance(error, StoreError):
+                self._failure = str(error)
+            job.future.set_exception(_wrapped(error))
+        else:
+            self._failure = ""
+            job.future.set_result(result)
 
 
 def _copy(future: Future[A], done: Future[A]) -> None:
@@ -196,13 +221,6 @@ def _copy(future: Future[A], done: Future[A]) -> None:
         future.set_result(done.result())
     else:
         future.set_exception(error)
-
-
-def _resolve(future: Future[object], work: Callable[[], object]) -> None:
-    try:
-        future.set_result(work())
-    except Exception as error:
-        future.set_exception(_wrapped(error))
 
 
 def _wrapped(error: Exception) -> Exception:

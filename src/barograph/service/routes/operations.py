@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
@@ -98,10 +97,9 @@ async def get_health() -> dict[str, Any]:
     summary="Readiness probe of MLflow's clients",
 )
 def get_ready(context: Context) -> dict[str, Any]:
-    """Answer 200 while a compiled model is loaded and the store answers."""
+    """Answer 200 while a compiled model is loaded, and the store can be read and written."""
     version = context.model.judge.version
-    with context.store.read() as connection:
-        connection.scalar(sa.select(1))
+    context.store.check()
     return {"status": "ready", "model": version, "version": barograph.__version__}
 
 
