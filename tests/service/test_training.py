@@ -1,6 +1,8 @@
 """The record of the model, work lists, retraining, release and rollback over HTTP."""
 
+import errno
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -277,6 +279,22 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
         for name in ("label_free", "nothing"):
             answer = client.post("/api/v1/model/rollback", json={"name": name})
             assert answer.status_code == 409
+
+
+def test_rollback_in_a_folder_that_cannot_be_written_says_so(
+    tmp_path: Path, artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    with retraining_client(tmp_path, artifact) as (client, _):
+        monkeypatch.setattr(Path, "mkdir", read_only)
+        answer = client.post("/api/v1/model/rollback", json={"name": "label_free"})
+        assert answer.status_code == 503
+        assert (
+            answer.json()["error"]["message"]
+            == f"{tmp_path / 'registry'}: {os.strerror(errno.EROFS)}"
+        )
 
 
 def test_comparison_shows_agreement_and_calibration(decided: TestClient) -> None:

@@ -288,6 +288,27 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
         prune(0)
 
 
+def test_prune_that_ends_in_between_has_noted_what_it_deleted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "NEWEST", 1)
+    monkeypatch.setattr(retention, "CHUNK", 1)
+    delete = retention._delete
+    store.ingest([row._replace(time=(row.order or 0) * DAY) for row in history("ab", 50)], "ci")
+
+    def once(connection: sa.Connection, number: int, cut: int) -> None:
+        if number > 1:
+            raise StoreError("the disk is full")
+        delete(connection, number, cut)
+
+    monkeypatch.setattr(retention, "_delete", once)
+    with pytest.raises(StoreError, match="the disk is full"):
+        retention.prune(store, 20, "ann", timestamp=50 * DAY)
+    assert [orders(store, number)[0] for number in (1, 2)] == [30, 0]
+    entry = last_entry(store)
+    assert (entry.action, entry.who, entry.detail["points"]) == ("prune", "ann", 30)
+
+
 def test_results_after_a_prune_are_judged_as_in_a_series_without_the_old_ones(
     store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,23 +80,23 @@ def prune(
     if not 0 < older_than < LONGEST:
         raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
     limit = (audit.now() if timestamp is None else timestamp) - int(older_than * DAY)
+
+    def work(numbers: list[int], connection: sa.Connection) -> PruneResult:
+        result = _prune(connection, numbers, limit, dry_run=dry_run)
+        if result.series and not dry_run:
+            about = f"older than {older_than:g} days"
+            audit.note(connection, audit.now(), who, "prune", about, **asdict(result))
+        return result
+
     numbers = _old_series(store, limit)
     total = PruneResult(0, 0, 0, 0)
     for first in range(0, len(numbers), CHUNK):
-        part = numbers[first : first + CHUNK]
-        work = partial(_prune, numbers=part, limit=limit, dry_run=dry_run)
+        part = partial(work, numbers[first : first + CHUNK])
         if dry_run:
             with store.read() as connection:
-                total += work(connection)
+                total += part(connection)
         else:
-            total += store.change(work)
-    if total.series and not dry_run:
-        about = f"older than {older_than:g} days"
-        store.write(
-            lambda connection: audit.note(
-                connection, audit.now(), who, "prune", about, **asdict(total)
-            )
-        )
+            total += store.change(part)
     return total
 
 

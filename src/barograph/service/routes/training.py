@@ -239,6 +239,8 @@ def or_409() -> Iterator[None]:
         yield
     except (ConfigError, DataError) as error:
         raise ApiError(409, str(error)) from error
+    except OSError as error:  # the folder of the models is read-only, or its disk is full
+        raise ApiError(503, f"{error.filename}: {error.strerror}") from error
 
 
 def _of(context: AppContext) -> Retraining:
