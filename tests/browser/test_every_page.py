@@ -12,6 +12,7 @@ from barograph.store import Measurement, Store
 from barograph.store.schema import candidates
 from barograph.triage import tickets, verdicts
 from barograph.triage.refresh import CandidateRefresher
+from barograph.wording import printable
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
@@ -73,7 +74,7 @@ def fill(store: Store) -> None:
         series = SeriesId(SCRIPT, name, name, name, name, ((name, name),))
         for order in range(LENGTH):
             value = 100.0 + (order * 7919 % 13) / 13 + 20.0 * (order >= 12) + 20.0 * (order >= 25)
-            commit = f"{order:040x}"
+            commit = f"{NAMES[(order + 1) % len(NAMES)][:480]}{order}"
             rows.append(
                 Measurement(series, value, order, commit, direction=Direction.LOWER_IS_BETTER)
             )
@@ -83,9 +84,14 @@ def fill(store: Store) -> None:
     def decide(connection: sa.Connection) -> None:
         early = candidates.c.order < 20
         numbers = list(connection.scalars(sa.select(candidates.c.id).where(early)))
-        for number, verdict, text in zip(numbers, list(Verdict)[1:], NAMES, strict=False):
+        given = reversed(list(Verdict)[1:])
+        for number, verdict, text in zip(numbers, given, NAMES, strict=False):
             verdicts.record_batch(connection, [(number, 0)], verdict, text[:90], text, text[:90])
-        tickets.file(connection, "PERF-1", "https://tracker.example/1", SCRIPT, numbers[:2], SCRIPT)
+        late = list(connection.scalars(sa.select(candidates.c.id).where(~early)))
+        for name in NAMES:
+            text = printable(name)
+            url = "https://tracker.example/1"
+            tickets.file(connection, f"{text}-1", url, text, [*numbers, *late], text[:90])
 
     store.write(decide)
 

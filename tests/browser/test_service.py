@@ -9,6 +9,7 @@ import pytest
 
 from barograph.series import Verdict
 from barograph.service.pages.rendering import verdict_word
+from barograph.wording import middle_cut, printable
 from tests.browser.conftest import pause_clock
 from tests.browser.serving import Board, serving
 from tests.browser.test_every_page import violations
@@ -38,6 +39,18 @@ def test_scripts_and_templates_call_verdicts_the_same(empty: Board, page: "Page"
     page.goto(f"{empty.url}/processed")
     words = page.evaluate("import('/static/x/wording.js').then(({ VERDICTS }) => VERDICTS)")
     assert words == {verdict.value: verdict_word(verdict) for verdict in Verdict}
+
+
+@pytest.mark.parametrize(
+    "name", ["\u202egnp.exe" * 9, "\U0001f469\u200d\U0001f467" * 30, "a\nb", "c" * 24]
+)
+def test_scripts_and_templates_shorten_names_the_same(
+    empty: Board, page: "Page", name: str
+) -> None:
+    page.goto(f"{empty.url}/processed")
+    cut = "import('/static/x/wording.js').then(({ middleCut }) => middleCut(NAME, 24))"
+    shown = page.evaluate(cut.replace("NAME", json.dumps(name)))
+    assert shown == middle_cut(printable(name), 24)
 
 
 def test_page_of_an_empty_store_opens_the_queue_with_the_first_result(

@@ -30,7 +30,8 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
         changes: What `commit_changes` returns.
         url: Where the commit page is.
     """
-    name = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
+    names = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
+    name = middle_cut(names, WIDEST)
     lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
     lines += [_line(" · ".join(filter(None, row[2:]))) for row in changes.details]
     if changes.time is not None:

@@ -324,15 +324,17 @@ function drawMark(view, change, x, y, isSelected) {
 
 export function ticketMarks(view, data) {
   const { context, colour, box } = view;
-  let before = -Infinity, row = 0;
+  const ends = [-Infinity, -Infinity, -Infinity]; // of the rows of tickets
   context.textBaseline = "middle";
   context.textAlign = "left";
   for (const ticket of data.tickets ?? []) {
     const x = view.edge(ticket.index);
     if (x < box.left || x > box.right) continue;
-    row = x < before ? (row + 1) % 3 : 0;
+    const free = ends.findIndex((end) => end < x), row = free < 0 ? ends.indexOf(Math.min(...ends)) : free;
     const y = box.bottom - 10 - 16 * row;
-    before = x + context.measureText(ticket.key).width + 18;
+    const end = x + context.measureText(ticket.key).width + 18;
+    const fits = free >= 0 && end - 8 < box.right;
+    ends[row] = Math.max(ends[row], fits ? end : x + 8);
     context.fillStyle = colour["ink-2"];
     context.beginPath();
     context.moveTo(x, y - 5.5);
@@ -340,7 +342,6 @@ export function ticketMarks(view, data) {
     context.lineTo(x, y + 5.5);
     context.lineTo(x - 5.5, y);
     context.fill();
-    const fits = before - 8 < box.right;
     if (fits) halo(view, ticket.key, x + 9, y, colour["ink-2"]);
   }
 }

@@ -5,8 +5,9 @@ import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findi
 import { request } from "./http.js";
 import { format } from "./scales.js";
 import { sketch } from "./sketches.js";
-import { VERDICTS, commitText, dated, percentText, probabilityText } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, printable, probabilityText } from "./wording.js";
 
+const LABEL = 60, PERSON = 32; // characters
 const FIRST = 12; // siblings that are shown at once
 const PATIENCE = 300; // ms until a panel shows that it waits
 
@@ -92,10 +93,10 @@ function fillAlike(panel, { cases }) {
     const word = VERDICTS[decided.verdict];
     const args = Object.entries(decided.args).map(([name, value]) => `${name} ${value}`);
     const text = element("span", {},
-      element("bdi", { class: "case-name", title: decided.name }, decided.test),
-      element("bdi", { class: "case-name hint" }, [decided.measurement, ...args].join(" · ")),
+      element("bdi", { class: "case-name", title: printable(decided.name) }, middleCut(decided.test, LABEL)),
+      element("bdi", { class: "case-name hint" }, middleCut([decided.measurement, ...args].join(" · "), LABEL)),
       element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(decided.before, decided.after)}`,
-      element("span", { class: "case-name hint" }, [decided.who, dated(decided.time)].filter(Boolean).join(", ")));
+      element("bdi", { class: "case-name hint" }, [middleCut(decided.who, PERSON), dated(decided.time)].filter(Boolean).join(", ")));
     list.append(element("li", {}, element("a", { href: `/series/${decided.series}?change_point=${decided.change_point}` }, canvas, text)));
     sketch(canvas, { ...decided, effect: word === "noise" ? "noise" : "ink" });
   }
@@ -131,7 +132,7 @@ function eventText({ kind, who, verdict, from_order: from, to_order: to, probabi
   if (kind === "moved") return `Moved from order ${from} to ${to} when results arrived.`;
   if (kind === "withdrawn") return "Later results made it disappear.";
   if (kind === "returned") return `Came back${from !== to ? `, at order ${to}` : ""}.`;
-  if (kind === "ticket") return `Ticket ${text} filed.`;
+  if (kind === "ticket") return `Ticket ${middleCut(text, LABEL)} filed.`;
   const action = verdict === "not_triaged" ? "reopened it" : `marked it ${VERDICTS[verdict]}`;
-  return `${who} ${action}${text ? `: ${text}` : ""}.`;
+  return `${middleCut(who, PERSON)} ${action}${text ? `: ${printable(text)}` : ""}.`;
 }

@@ -3,8 +3,9 @@
 
 import { element } from "./elements.js";
 import { sketch } from "./sketches.js";
-import { commitText, percentText } from "./wording.js";
+import { commitText, middleCut, percentText, printable } from "./wording.js";
 
+const LABEL = 60, SUBJECT = 120; // characters
 const STATES = { no_result: "no result yet", too_few: "too few results" };
 
 // The largest weight of reasons, against which their bars are drawn.
@@ -26,8 +27,8 @@ export function reasonItem(words, weight) {
 export function commitItem(commit, words, { end = "", isLikely = false, isNext = false } = {}) {
   const classes = [isLikely && "likely", isNext && "next"].filter(Boolean).join(" ");
   return element("li", { class: classes || null },
-    element("code", { title: [commit.commit, commit.author].filter(Boolean).join(", ") }, commitText(commit)),
-    element("span", { class: "muted" }, [commit.subject, words].filter(Boolean).join(" · ")), element("span", { class: "hint" }, end));
+    element("code", { title: printable([commit.commit, commit.author].filter(Boolean).join(", ")) }, commitText(commit)),
+    element("span", { class: "muted" }, [middleCut(commit.subject ?? "", SUBJECT), words].filter(Boolean).join(" · ")), element("span", { class: "hint" }, end));
 }
 
 // How many siblings of a commit had moved; "" if none has a result there.
@@ -44,9 +45,9 @@ export function siblingItem(sibling, first, reference) {
   const kind = STATES[state] ? "suspect" : state === "moved" ? effect : "muted";
   const [name, ...rest] = differences(series, reference);
   const target = sibling.change_point ? `?change_point=${sibling.change_point}` : "";
-  const item = element("li", {}, element("a", { href: `/series/${series.id}${target}`, title: series.name }, canvas,
-    element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, name),
-      rest.length ? element("bdi", { class: "hint" }, rest.join(", ")) : null, element("span", { class: kind }, size))));
+  const item = element("li", {}, element("a", { href: `/series/${series.id}${target}`, title: printable(series.name) }, canvas,
+    element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, middleCut(name, LABEL)),
+      rest.length ? element("bdi", { class: "hint" }, middleCut(rest.join(", "), LABEL)) : null, element("span", { class: kind }, size))));
   const index = sibling.orders.findIndex((order) => order >= first);
   const split = index < 0 ? values.length : index;
   sketch(canvas, { values, split, before, after, effect: state === "moved" ? effect : "ink" });

@@ -9,7 +9,7 @@ import { register } from "./shortcuts.js";
 import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo, verdictKeys } from "./verdicts.js";
-import { VERDICTS, commitText, dated, middleCut, percentText, shortCommit } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, printable, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
 const MORE = 500; // rows of the table
@@ -50,7 +50,7 @@ function setFocus(mark, isChosen) {
 function describeFocus() {
   const { size, effect, verdict } = focus;
   const about = document.getElementById("about");
-  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, middleCut(commitText(focus), 24)), `: ${VERDICTS[verdict]}`);
+  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, commitText(focus)), `: ${VERDICTS[verdict]}`);
   for (const button of document.querySelectorAll("[data-verdict]")) {
     button.ariaPressed = String(button.dataset.verdict === verdict);
   }
@@ -171,7 +171,7 @@ function row(k) {
   const spread = content.runs[k] > 1 && value ? `, ±${((50 * (content.high[k] - content.low[k])) / Math.abs(value)).toFixed(1)} %` : "";
   const note = content.suspects.includes(k) ? "suspect" : content.outliers.includes(k) ? "outlier" : "";
   return element("tr", { "data-index": k },
-    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: commit }, middleCut(shortCommit(commit), 12) || String(content.orders[k]))),
+    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: printable(commit) }, middleCut(shortCommit(commit), 12) || String(content.orders[k]))),
     element("td", { class: "muted narrow-hide" }, dated(content.times[k])), element("td", { class: "num" }, format(value)),
     element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));

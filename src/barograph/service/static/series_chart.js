@@ -23,6 +23,7 @@ function draw() {
     count: content.values.length,
     limits: [0, 1],
     changes: content.marks.map(change),
+    tickets: content.tickets.map((ticket) => ({ ...ticket, key: middleCut(ticket.key, 24) })),
     label: (k) => ({ name: shortCommit(content.commits[k]), date: day(content.times[k]) }),
   };
   const view = { from: indexOf(from), to: indexOf(to, true), axis: axis ?? "commits", scale: scale ?? "fit" };

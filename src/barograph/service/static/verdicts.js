@@ -16,7 +16,7 @@
 import { element } from "./elements.js";
 import { HttpError, person, request, signIn } from "./http.js";
 import { hide, show } from "./toast.js";
-import { VERDICTS, ago } from "./wording.js";
+import { VERDICTS, ago, middleCut } from "./wording.js";
 
 const MEANINGS = { true_positive: " (acknowledge)", false_positive: " (hide)" }; // what the keys stand for
 const KEPT = "verdicts"; // in the storage of the tab, while the person signs in
@@ -86,7 +86,7 @@ export function describe({ why, verdict, who, time }) {
   if (why === "gone") return "This change point no longer exists.";
   if (why === "withdrawn") return "Later results made this change point disappear.";
   if (why === "undone") return "This was undone already.";
-  const by = who ? ` by ${who} ${ago(time)}` : "";
+  const by = who ? ` by ${middleCut(who, 32)} ${ago(time)}` : "";
   return `Decided meanwhile: ${VERDICTS[verdict]}${by}.`;
 }
 

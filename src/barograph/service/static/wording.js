@@ -8,6 +8,8 @@ export const VERDICTS = {
 };
 const AGES = [[60_000, "s", 1000], [3_600_000, "min", 60_000], [172_800_000, "h", 3_600_000]];
 const DAY = 86_400_000;
+const COMMIT = 24; // characters
+const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
 export function percentText(before, after) {
   if (before === null || after === null) return "";
@@ -28,13 +30,19 @@ export function probabilityText(value) {
 }
 
 export function shortCommit(name) {
-  return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(name ?? "") ? name.slice(0, 8) : name ?? "";
+  return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(name ?? "") ? name.slice(0, 8) : middleCut(name ?? "", COMMIT);
 }
 
-// A text of at most `most` characters: the middle of a longer one is left out.
+// Text on one line, without characters that reverse the direction of what follows.
+export function printable(text) {
+  return text.replaceAll("\n", " ").replace(HIDDEN, "\ufffd");
+}
+
+// A printable text of at most `most` characters: the middle of a longer one is left out.
 export function middleCut(text, most) {
-  if (text.length <= most) return text;
-  return `${text.slice(0, most >> 1)}\u2026${text.slice(text.length - ((most - 1) >> 1))}`;
+  const characters = [...printable(text)]; // not the halves of an emoji
+  if (characters.length <= most) return characters.join("");
+  return `${characters.slice(0, most >> 1).join("")}\u2026${characters.slice(-((most - 1) >> 1)).join("")}`;
 }
 
 export function commitText({ commit, order }) { return shortCommit(commit) || `order ${order}`; }
