@@ -22,8 +22,19 @@ FAULTS: list[RuntimeError] = []  # of the app, which the server would log with a
 ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
+RUNNING: list[str] = []  # the paths that the app is answering
+
+
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """Answer with the size of the body, or with the headers."""
+    RUNNING.append(scope["path"])
+    try:
+        await answered(scope, receive, send)
+    finally:
+        RUNNING.remove(scope["path"])
+
+
+async def answered(scope: Any, receive: Any, send: Any) -> None:
     size, more = 0, True
     while more:
         message = await receive()
@@ -32,6 +43,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     content = bytes(LARGE) if scope["path"] == "/large" else str(size).encode()
     if scope["path"] == "/headers":
         content = b"; ".join(b"%s=%s" % header for header in scope["headers"])
+    if scope["path"] == "/running":
+        content = " ".join(RUNNING).encode()
     if scope["path"] in ("/wait", "/late"):
         await asyncio.sleep(0.02 if scope["path"] == "/wait" else 0.3)
     headers = [(b"content-length", str(len(content)).encode())]
@@ -205,6 +218,14 @@ def test_small_chunks_are_served() -> None:
 def test_bytes_that_are_not_http_are_refused() -> None:
     with running(ConnectionLimits()) as port:
         assert answer(b"\x16\x03\x01\x02\x00\r\n\r\n", port).startswith(b"HTTP/1.1 400")
+
+
+def test_pipelined_requests_begin_once_the_earlier_ones_are_answered() -> None:
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        stream.sendall(ASK % b"late" + ASK % b"running" + ASK % b"late" + ASK % b"\x16")
+        received = b"".join(iter(lambda: stream.recv(65_536), b""))
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in received.split(b"HTTP/1.1 ")[1:4]]
+    assert bodies == [b"0", b"/running", b"0"]
 
 
 FAULTY_REQUESTS = [
