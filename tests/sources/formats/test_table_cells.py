@@ -29,11 +29,20 @@ from tests.sources.formats.tables import NOWHERE, read, skips, values
         (["1,2 K", "950,5"], [1200.0, 950.5]),
         (["1,2 \u00b5s", "0,9 \u00b5s"], [1.2, 0.9]),
         (["1,5 Ki", "1.024,5"], [1536.0, 1024.5]),
+        (["99,038", "101,250"], [99.038, 101.25]),
+        (["99,038", "1,234,567"], [99038.0, 1234567.0]),
+        (["1,024", "0.5"], [1024.0, 0.5]),
+        (["0,125", "1234,500"], [0.125, 1234.5]),
     ],
 )
 def test_decimal_sign_is_found(tmp_path: Path, cells: list[str], expected: list[float]) -> None:
     content = "test;value\n" + "".join(f"a;{cell}\n" for cell in cells)
     assert values(read(tmp_path / "t.csv", content)) == {"a": expected}
+
+
+def test_comma_before_three_digits_separates_thousands_without_semicolons(tmp_path: Path) -> None:
+    content = "test\tvalue\na\t1,024\na\t2,048\n"
+    assert values(read(tmp_path / "t.tsv", content)) == {"a": [1024.0, 2048.0]}
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,14 @@ class Chunk(NamedTuple):
         rows: The number of each row, counted from 0.
         lines: How a message finds a row: its number plus this, or 0 if rows are not lines.
         skips: Rows that cannot be read.
+        delimiter: The character between the cells of a text.
     """
 
     cells: Mapping[str, Sequence[Any]]
     rows: range | Sequence[int]
     lines: int
     skips: Sequence[Skip] = ()
+    delimiter: str = ""
 
     def place(self, file: InputFile, row: int) -> Place:
         """Return where messages find a row of this chunk."""

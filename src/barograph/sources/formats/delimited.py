@@ -80,7 +80,8 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
         cut = cut_part(part, layout) if isinstance(part, str) else None
         if cut is not None:
             count, cells = cut
-            yield Chunk(cells, range(start, start + count), layout.skipped + 1)
+            rows = range(start, start + count)
+            yield Chunk(cells, rows, layout.skipped + 1, delimiter=layout.delimiter)
             start += count
             continue
         lines = io.StringIO(part, newline="") if isinstance(part, str) else part
@@ -177,7 +178,7 @@ def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk
         numbers, rows = [k for k, _ in kept], [row for _, row in kept]
     columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
     cells = dict(zip(layout.names, columns, strict=True))
-    return Chunk(cells, numbers, layout.skipped + 1, skips)
+    return Chunk(cells, numbers, layout.skipped + 1, skips, layout.delimiter)
 
 
 def _records(

@@ -22,6 +22,7 @@ GROUPED = re.compile(
     r"(?P<groups>[+-]?\d{1,3}(?P<separator>[.,'\u2019]|\s)(?:\d\d\d?(?P=separator))*\d{3})"
     r"(?P<rest>(?:[.,]\d*)?(?:[eE][+-]?\d+)?)",
 )
+GROUP = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # "1,024": thousands, or three decimals
 COMMA = re.compile(r"[+-]?\d*(?:[\s'\u2019]\d{3})*,\d+")
 WORD = r"[^\W\d_][\w/%.]{0,20}"
 # "12.5 ms", "1.2 K", "1.2K req/s", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
@@ -170,22 +171,32 @@ def _parts(cell: str) -> tuple[str, float, str]:
     return cell, 1.0, ""
 
 
-def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
+def has_decimal_comma(columns: Iterable[Sequence[Any]], delimiter: str = "") -> bool:
     """Return whether a comma is the decimal sign in the first cells of some columns of values.
+
+    Where all cells are as ambiguous as "1,024", it is in tables with semicolons: spreadsheets
+    write them because the comma is the decimal sign.
+
+    Args:
+        columns: The cells.
+        delimiter: The character between the cells.
 
     Example:
         >>> has_decimal_comma([["1,5", "2,25"]]), has_decimal_comma([["1,024", "2.5"]])
         (True, False)
+        >>> has_decimal_comma([["1,024"]], ";"), has_decimal_comma([["0,125", "1,024"]])
+        (True, True)
     """
-    commas = dots = 0
+    commas = dots = ambiguous = 0
     for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
         # Without a spread, which may be all that has a comma.
         text = _parts(cell)[0].strip() if "," in cell else cell
         if "," in text:
-            after = len(text) - text.rindex(",") - 1
-            commas += bool(COMMA.fullmatch(text)) and after != 3
-            dots += "." in text and text.rindex(".") > text.rindex(",")
+            is_group = GROUP.fullmatch(text) is not None
+            ambiguous += is_group
+            commas += bool(COMMA.fullmatch(text)) and not is_group
+            dots += text.rfind(".") > text.rindex(",") or text.count(",") > 1
             commas += "." in text and text.rindex(".") < text.rindex(",")
         elif "." in text:
             dots += 1
-    return commas > dots
+    return commas > dots or (delimiter == ";" and ambiguous > commas == dots == 0)

@@ -166,8 +166,9 @@ class TableReader:
     ) -> None:
         self._file, self.roles, self._name = file, roles, name or _stem(file.path)
         measured = [value.column for value in roles.values]
+        size = SAMPLED if len(measured) > 1 else 10 * SAMPLED
         self._comma = _plain(first.cells, measured) is None and has_decimal_comma(
-            first.cells[name][: SAMPLED if len(measured) > 1 else 10 * SAMPLED] for name in measured
+            (first.cells[name][:size] for name in measured), first.delimiter
         )
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
