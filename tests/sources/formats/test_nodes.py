@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats import codespeed, dates, jmh, numbers
+from barograph.sources.formats import batches, codespeed, collect, dates, jmh, numbers, skia
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
+from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.rows import read_rows
 
 MOMENT = 1_706_220_908_000
 ANYTHING = st.recursive(
@@ -152,8 +154,52 @@ def test_what_only_the_lenient_decoder_reads_is_split_into_decoded_values(text: 
 def test_a_document_that_is_decoded_as_a_whole_has_a_smaller_limit() -> None:
     options = ReadOptions(max_bytes=1 << 20)
     assert InputFile("f.json", None, b"[" + b" " * 200_000 + b"]", options).json() == []
-    with pytest.raises(DataError, match=r"f\.json: one JSON document of 1 MiB; at most 0\.25 MiB"):
+    with pytest.raises(DataError, match=WHOLE):
         InputFile("f.json", None, b"[" + b" " * 800_000 + b"]", options).json()
+
+
+LARGE = b'{"test": "a", "order": 1, "value": 2, "x": [' + b"1, " * 200_000 + b"1]}"
+WHOLE = r"f\.json: a JSON value of 1 MiB must be decoded as a whole; at most 0\.25 MiB are allowed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[%b]", b'{"runs": [%b]}', b'{"suites": {"a": [%b]}}', b'[{"test": "b"}, %b]', b"[NaN, %b]"],
+)
+def test_a_large_entry_of_an_array_is_refused_before_it_is_decoded(text: bytes) -> None:
+    file = InputFile("f.json", None, text % LARGE, ReadOptions(max_bytes=1 << 20))
+    with pytest.raises(DataError, match=WHOLE):
+        file.json_parts()
+
+
+def test_a_large_document_that_is_cut_off_is_named_so() -> None:
+    file = InputFile("f.json", None, b"[" + LARGE[:-2], ReadOptions(max_bytes=1 << 20))
+    with pytest.raises(DataError, match=r"f\.json: not valid JSON: it ends early, at byte 600,0"):
+        file.json_parts()
+
+
+def test_a_large_row_of_a_table_is_refused_before_it_is_decoded() -> None:
+    for text in (LARGE, b"[%b]" % LARGE, b'{"points": [%b]}' % LARGE):
+        with pytest.raises(DataError, match=WHOLE):
+            list(read_rows(InputFile("f.json", None, text, ReadOptions(max_bytes=1 << 20))))
+
+
+@pytest.mark.parametrize("good", [False, True])
+def test_reading_ends_when_almost_no_result_can_be_used(
+    monkeypatch: pytest.MonkeyPatch, good: bool
+) -> None:
+    monkeypatch.setattr(collect, "MOST_SKIPPED", 1000)
+    monkeypatch.setattr(batches, "SIZE", 10)
+    results = "{}, " + '{"key": {"test": "t"}, "measurement": 1.5}' * good
+    run = f'{{"version": 1, "git_hash": "a", "results": [{results.removesuffix(", ")}]}}'
+    collector = Collector(ReadOptions(), "f.json")
+    file = InputFile("f.json", None, f"[{', '.join([run] * 3000)}]".encode())
+    if good:
+        collector.add(file, skia.FORMAT)
+        assert len(collector.finish()) == 3000
+        return
+    with pytest.raises(DataError, match=r"too many results .* value is missing \(1,000 times, "):
+        collector.add(file, skia.FORMAT)
 
 
 @pytest.mark.parametrize("form", [codespeed.FORMAT, jmh.FORMAT], ids=lambda form: form.name)

@@ -16,13 +16,17 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
-from barograph.sources.formats.json_text import decode_json, split_json
+from barograph.sources.formats.json_text import (
+    MEBIBYTE,
+    decode_json,
+    require_small,
+    split_json,
+)
 from barograph.sources.report import Skip
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-MEBIBYTE = 1 << 20
 MAX_BYTES = 512 * MEBIBYTE  # many small values take up to eight times as much memory
 MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
@@ -244,13 +248,14 @@ class InputFile:
             DataError: The file is not valid JSON, nested too deeply, or larger than a quarter of
                 what may be read: decoded, it takes many times its size.
         """
-        content, limit = self.utf8(), self.options.max_bytes // 4
-        if len(content) > limit:
-            raise DataError(
-                f"{self.name}: one JSON document of {len(content) / MEBIBYTE:,.0f} MiB; at most "
-                f"{limit / MEBIBYTE:,g} MiB are allowed, a quarter of --max-size MIB"
-            )
+        content = self.utf8()
+        require_small([content], self.name, self.largest)
         return decode_json(content, self.name)
+
+    @property
+    def largest(self) -> int:
+        """Number of bytes of JSON that may be decoded as a whole."""
+        return self.options.max_bytes // 4
 
     def json_parts(self) -> Any:
         """Return the JSON of the file with only its outermost array or object decoded.
@@ -259,9 +264,10 @@ class InputFile:
         in memory as objects.
 
         Raises:
-            DataError: The file is not valid JSON, or nested too deeply.
+            DataError: The file is not valid JSON, nested too deeply, or an entry of an array is
+                too large to be decoded as a whole.
         """
-        return split_json(self.utf8(), self.name)
+        return split_json(self.utf8(), self.name, self.largest)
 
 
 @dataclass(frozen=True)

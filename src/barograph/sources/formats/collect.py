@@ -32,6 +32,7 @@ HEADS = "refs/heads/"  # what git writes before the name of a branch
 OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
 DROPPED = -1
 LONGEST = 300  # characters of an error
+MOST_SKIPPED = 1_000_000  # results to look at where almost none can be used
 
 
 class Collector:
@@ -47,6 +48,7 @@ class Collector:
         self.judgements: list[tuple[int, Judgement]] = []
         self.notes: list[str] = []
         self.left_out = 0  # series that --metric leaves out
+        self._skipped = 0
         self._options = options
         self._files: list[ReadFile] = []
         self._numbers: dict[SeriesId, int] = {}
@@ -146,6 +148,9 @@ class Collector:
         kind = item.kind or "points"
         self.report.read[kind] += 1
         self.report.skip(kind, item)
+        self._skipped += 1
+        if self._skipped == MOST_SKIPPED and self.report.skipped_share(kind) > 0.9:
+            raise DataError(f"too many results cannot be used: {self.report.first_skip(kind)}")
 
     def _take(self, item: Result, row: int) -> None:
         self.report.read["points"] += 1

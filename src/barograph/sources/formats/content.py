@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import MEBIBYTE, UTF_16, InputFile, ReadOptions
+from barograph.sources.formats.base import UTF_16, InputFile, ReadOptions
+from barograph.sources.formats.json_text import MEBIBYTE
 
 GZIP = b"\x1f\x8b"
 BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one

@@ -52,7 +52,7 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     match = ASSIGNMENT.match(source)
     if match:
         source = source[match.end() :].rstrip().removesuffix(b";")
-    data = Node(split_json(source, file.name))
+    data = Node(split_json(source, file.name, file.largest))
     project = project_of_url(data["repoUrl"].optional_text())
     for suite, entries in data["entries"].items():
         ids: dict[str, SeriesId] = {}

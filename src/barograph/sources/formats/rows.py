@@ -14,7 +14,13 @@ from barograph.errors import DataError
 from barograph.extras import needed
 from barograph.sources.formats.base import UTF_16, InputFile
 from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
-from barograph.sources.formats.json_text import CUT_OFF, PARTS, decode_json, split_json
+from barograph.sources.formats.json_text import (
+    CUT_OFF,
+    PARTS,
+    decode_json,
+    require_small,
+    split_json,
+)
 from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
@@ -49,12 +55,14 @@ def _json(file: InputFile) -> Iterator[Chunk]:
         first = content.lstrip()
         if str(error) != CUT_OFF and first[:1] == b"{" and b"\n" in first.strip():
             return _lines(file, content)
-        parts = split_json(content, file.name)  # with NaN and Infinity, or an error
+        parts = file.json_parts()  # with NaN and Infinity, or an error
     if isinstance(parts, dict):
         parts = parts["points"] if "points" in parts else [msgspec.Raw(content)]
-        parts = split_json(parts, file.name) if isinstance(parts, msgspec.Raw) else parts
+        if isinstance(parts, msgspec.Raw):
+            parts = split_json(parts, file.name, file.largest)
         if not isinstance(parts, list):
             raise DataError(f"{file.name}: points is not an array")
+    require_small(parts, file.name, file.largest)
     return _objects(file, parts)
 
 
