@@ -62,6 +62,17 @@ def test_large_step_soon_after_the_start_or_near_the_end_has_no_twin_and_hides_n
     assert detected(series(last, seed)) == [300 - lasting]
 
 
+@pytest.mark.parametrize("part", [slice(0, 60), slice(240, 300), slice(40, 80)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_level_many_times_as_high_does_not_hide_a_step(seed: int, part: slice) -> None:
+    def change(values: Floats) -> None:
+        step(values)
+        values[part] *= 40.0
+
+    edges = {part.start, part.stop} - {0, 300}
+    assert detected(series(change, seed)) == sorted({150, *edges})
+
+
 @pytest.mark.parametrize("factor", [0.1, 10.0, 80.0])
 @pytest.mark.parametrize("size", [3, 5, 8])
 @pytest.mark.parametrize("seed", SEEDS[:3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from barograph.models.reasons import ReasonText, explain
 from barograph.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
+DIVIDING = 10.0  # a probable step by this factor divides a series into stretches
 
 
 def score_candidates(
@@ -72,6 +74,8 @@ class CandidateScorer:
       scored.
     - A candidate is scored between all its neighbours, and again between those that are probable.
       The mean of the log odds counts.
+    - Beside a level ten times as high no other step can be seen. So a probable step by such a
+      factor divides the series, and other candidates are compared with their stretch alone.
 
     Args:
         model: A model for the use `label_free`.
@@ -79,6 +83,7 @@ class CandidateScorer:
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         candidates: One or more candidates, with their verdicts.
         known: The excursions of each series with candidates, if they are known.
+        divides: Whether dividing steps count; without them, scores suit plots of whole series.
     """
 
     def __init__(
@@ -88,6 +93,8 @@ class CandidateScorer:
         offsets: Ints,
         candidates: Candidates,
         known: Mapping[int, Sequence[Excursion]] | None = None,
+        *,
+        divides: bool = True,
     ) -> None:
         self._model, self._offsets, self._candidates = model, offsets, candidates
         if known is None:
@@ -105,7 +112,13 @@ class CandidateScorer:
         # The ends of an excursion are scored in the series as it is, all others in the copy.
         self._shift = np.where(is_end, 0, values.size)
         self._bounds = subseries(LABEL_FREE, offsets, candidates)
+        self._around = offsets[candidates.series], offsets[candidates.series + 1]
         self._alone = self._score(np.arange(is_end.size), self._bounds)
+        if divides:
+            weak = self._is_weak(ReportingRule.of(model).min_probability)
+            within = _divide(self._values[values.size :], candidates, ~weak, *self._around)
+            if within.size:
+                self._alone[within] = self._score(within, self._bounds)
 
     def probability(self, probable: float) -> Floats:
         """Return the probability of a real change at each candidate.
@@ -113,9 +126,8 @@ class CandidateScorer:
         Args:
             probable: Minimum probability of a candidate that bounds others in the second round.
         """
-        real = self._candidates.verdict == Verdict.TRUE_POSITIVE.value
-        weak = (self._alone < probable) & ~real
-        bounds = subseries(LABEL_FREE, self._offsets, _without(self._candidates, weak))
+        remaining = _without(self._candidates, self._is_weak(probable))
+        bounds = subseries(LABEL_FREE, self._offsets, remaining)
         first = self._bounds
         changed = np.flatnonzero((bounds.starts != first.starts) | (bounds.ends != first.ends))
         odds = np.tile(_log_odds(self._alone), (2, 1))
@@ -137,6 +149,12 @@ class CandidateScorer:
         ]
         return explain(self._model, self.features(), moves=moves)
 
+    def _is_weak(self, probable: float) -> Flags:
+        """Return which candidates are less than probable, and have not been called real."""
+        real = self._candidates.verdict == Verdict.TRUE_POSITIVE.value
+        weak: Flags = (self._alone < probable) & ~real
+        return weak
+
     def _score(self, rows: Ints, bounds: SubSeries) -> Floats:
         """Return what the model says of some candidates between the given bounds."""
         return self._model.predict_proba(self._features(rows, bounds))[:, 1]
@@ -145,10 +163,51 @@ class CandidateScorer:
         """Return the features of some candidates between the given bounds."""
         shift = self._shift[rows]
         sides = SubSeries(*(side[rows] + shift for side in bounds))
-        owner, name = self._candidates.series[rows], self._model.feature_set
-        around = self._offsets[owner] + shift, self._offsets[owner + 1] + shift
+        firsts, lasts = (side[rows] + shift for side in self._around)
+        around = np.minimum(firsts, sides.starts), np.maximum(lasts, sides.ends)
+        name = self._model.feature_set
         context = series_context(name, self._values, sides, *around)
         return feature_matrix(self._values, *sides, name, context=context)
+
+
+def _divide(
+    values: Floats, candidates: Candidates, probable: Flags, firsts: Ints, lasts: Ints
+) -> Ints:
+    """Narrow the stretch around each candidate to that between dividing steps.
+
+    Args:
+        values: The values of all series.
+        candidates: The candidates.
+        probable: Whether each may divide its series.
+        firsts: Where the series of each candidate starts; replaced by where its stretch does.
+        lasts: Where it ends.
+
+    Returns:
+        The candidates whose stretch is not the whole series.
+    """
+    within = np.zeros(firsts.size, dtype=bool)
+    order = np.lexsort((candidates.index, candidates.series))
+    for rows in np.split(order, np.flatnonzero(np.diff(candidates.series[order])) + 1):
+        start, end = firsts[rows[0]], lasts[rows[0]]
+        places = candidates.index[rows] + start
+        steps = places[probable[rows]]
+        steps = steps[_is_dividing(values, [start, *steps, end])]
+        if steps.size:
+            inner = ~np.isin(places, steps)
+            parts = np.searchsorted(steps, places[inner])
+            within[rows[inner]] = True
+            firsts[rows[inner]] = np.append(start, steps)[parts]
+            lasts[rows[inner]] = np.append(steps, end)[parts]
+    return np.flatnonzero(within)
+
+
+def _is_dividing(values: Floats, edges: Sequence[int]) -> Flags:
+    """Return which of the steps between two edges change the level by a factor of DIVIDING."""
+    levels = np.array([abs(np.median(values[start:end])) for start, end in pairwise(edges)])
+    larger = np.maximum(levels[1:], levels[:-1])
+    lower = np.minimum(levels[1:], levels[:-1])
+    dividing: Flags = (lower <= larger / DIVIDING) & (lower < larger)
+    return dividing
 
 
 def _without(candidates: Candidates, weak: Flags) -> Candidates:

@@ -201,10 +201,11 @@ class Proposed(NamedTuple):
     points: Sequence[Sequence[RawChangePoint]]
     excursions: Mapping[int, Sequence[Excursion]]
 
-    def scorer(self, model: TriageModel) -> CandidateScorer:
+    def scorer(self, model: TriageModel, *, divides: bool = True) -> CandidateScorer:
         """Return what scores these candidates; there must be some."""
         table = Candidates.of([[point.index for point in points] for points in self.points])
-        return CandidateScorer(model, self.values, self.offsets, table, self.excursions)
+        known = self.excursions
+        return CandidateScorer(model, self.values, self.offsets, table, known, divides=divides)
 
     def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:
         """Return the candidates of each series that a rule reports, with their probabilities."""

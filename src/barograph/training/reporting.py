@@ -89,7 +89,7 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
     proposed = detector.propose(marked.values, marked.offsets, points)
     if not any(proposed.points):
         raise NotEnoughDataError("a reporting rule cannot be chosen without candidates")
-    scorer = proposed.scorer(model)
+    scorer = proposed.scorer(model, divides=False)  # people mark plots of whole series
     return np.array(
         [
             [
