@@ -6,10 +6,13 @@ Tests of this folder take `page`; without Chromium or Playwright they are skippe
 import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.queues import fill
+from tests.browser.serving import Board, Fill, serving
 from tests.service.conftest import compiled_kernels
 
 __all__ = ["compiled_kernels"]
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 PATIENCE = 30_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+# Texts that charts have drawn, the latest last.
+DRAWN_TEXTS = """
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  window.texts = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    texts.push(text);
+    return fillText.call(this, text, ...place);
+  };
+"""
 
 
 # Not for the whole session: while Playwright runs, other tests of this thread can start no loop.
@@ -65,3 +77,23 @@ def ready(page: "Page") -> None:
 def pause_clock(page: "Page") -> None:
     """Stop the time of an open page whose clock was installed: what it shows stays."""
     page.clock.pause_at(time.time() + 60)
+
+
+@pytest.fixture
+def content() -> Fill:
+    """What the store of the service holds."""
+    return fill
+
+
+@pytest.fixture
+def board(tmp_path: Path, content: Fill) -> Iterator[Board]:
+    with serving(tmp_path, content) as board:
+        yield board
+
+
+@pytest.fixture
+def queue(board: Board, page: "Page") -> "Page":
+    """The open queue, with the cursor on its first group."""
+    page.goto(board.url)
+    ready(page)
+    return page

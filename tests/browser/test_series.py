@@ -11,6 +11,7 @@ from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
 from barograph.triage.refresh import CandidateRefresher
 from barograph.wording import number, typeset
+from tests.browser.conftest import DRAWN_TEXTS
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
 
 EVIL = '<script>document.title="x"</script>\u202e' + "n" * 400
 STEP = 30
-# Texts that charts have drawn, the latest last.
-DRAWN_TEXTS = """
-  const { fillText } = CanvasRenderingContext2D.prototype;
-  window.texts = [];
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-    texts.push(text);
-    return fillText.call(this, text, ...place);
-  };
-"""
 # Which paints came before the chart was drawn, once there was a paint and a chart.
 PAINTED = """() => {
   const [drawn] = performance.getEntriesByName("chart-drawn");

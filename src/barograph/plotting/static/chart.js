@@ -23,9 +23,10 @@
 //   tickets             [{ index, key }, ...]
 //   changes[].state     "unprocessed", "real", "noise", "moved" or "withdrawn"
 //
-// With { isInteractive: true } the chart zooms and pans, has an overview and, above the plot, two
-// rows of marks. It calls onView({ from, to, axis, scale }) after a change of the view, where `from`
-// and `to` are indices, onRead(k) with the result that is read, -1 for none, and onMark(change).
+// Above the plot are { rows } of marks, 1 or 2. With { isInteractive: true } the chart zooms and pans,
+// and has an overview and two rows. It calls onView({ from, to, axis, scale }) after a change of the
+// view, where `from` and `to` are indices, onRead(k) with the result that is read, -1 for none, and
+// onMark(change).
 //
 // Colours and fonts are those of the CSS variables of tokens.css. Keys: left and right move by a
 // result, [ and ] by a change, Home and End go to the ends, Escape hides the readout, and + - 0
@@ -41,13 +42,13 @@ export function drawSeries(canvas, data, options = {}) {
 
 class SeriesChart {
   constructor(canvas, data, options) {
-    const { isInteractive = false, view = {} } = options;
+    const { isInteractive = false, rows = isInteractive ? 2 : 1, view = {} } = options;
     Object.assign(this, { canvas, data, options, isInteractive, brush: null, last: null, frame: 0 });
     if (isInteractive) data.special = new Set([...data.outliers ?? [], ...data.suspects ?? []]);
     const across = horizontal(data, view.axis ?? "commits");
     this.state = {
       chosen: -1, selected: null, size: options.size, axis: across.axis, scale: view.scale ?? "fit",
-      horizontal: across, range: [...across.domain], rows: isInteractive ? 2 : 1,
+      horizontal: across, range: [...across.domain], rows,
       hasOverview: isInteractive, limits: data.limits, whole: data.limits,
     };
     if (isInteractive) {

@@ -19,6 +19,7 @@ export class Preview {
   #shown = null;
   #charts = [];
   #timer = 0;
+  #ahead = 0; // the timer of the next rows
   #hidden = null; // the row to fill the panel for when the window is wide enough to show it
 
   constructor(panel) {
@@ -54,8 +55,9 @@ export class Preview {
   }
 
   fetchAhead(rows) {
+    clearTimeout(this.#ahead);
     if (!this.#isVisible) return;
-    setTimeout(() => {
+    this.#ahead = setTimeout(() => {
       if (rows.every((row) => row.isConnected)) for (const row of rows) this.#load(row);
     }, 2 * AHEAD);
   }
@@ -125,7 +127,7 @@ export class Preview {
     this.#charts.push(drawSeries(canvas, {
       values, index: null, count: values.length, limits: fit({ values, levels }, [0, values.length], "fit"), levels, changes,
       label: (k) => ({ name: shortCommit(chart.commits[first + k]), date: day(chart.times[first + k]) }),
-    }, { readout }));
+    }, { readout, rows: 2 }));
     if (!mark || mark.before === null || mark.after === null) return;
     const fact = this.panel.querySelector("[data-fact-levels]");
     if (fact) fact.textContent = `${format(mark.before)} to ${format(mark.after)}`;
