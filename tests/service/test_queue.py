@@ -22,7 +22,7 @@ def board(client: TestClient) -> TestClient:
     rows = [
         *steps("insert"),
         *steps(HOSTILE),
-        *steps("find", at=15, by=-20.0),
+        *steps("find", change=15, by=-20.0),
     ]
     for row in rows:
         row |= {"direction": -1, "commit": COMMITS[row["order"]]}

@@ -194,7 +194,7 @@ def test_deleted_database_answers_503_until_it_is_back(client: TestClient, store
 
 
 def test_concurrent_clients_leave_the_same_points_as_one_client(client: TestClient) -> None:
-    rows = steps("insert", length=60, at=40)
+    rows = steps("insert", length=60, change=40)
     answers: list[Any] = []
 
     def send(number: int) -> None:

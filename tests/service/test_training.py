@@ -43,7 +43,7 @@ def params() -> Any:
 def decided(client: TestClient) -> TestClient:
     """Six series with a candidate each; four have verdicts, one of which contradicts the model."""
     for k in range(6):
-        client.post(POINTS, json=steps(f"test{k}", at=15 + k))
+        client.post(POINTS, json=steps(f"test{k}", change=15 + k))
     refresh_loop(client).run_once(clusters=False)
 
     def work(connection: sa.Connection) -> None:

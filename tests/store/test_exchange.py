@@ -30,9 +30,8 @@ def exported(store: Store, folder: Path) -> dict[str, int]:
         return export.export_tables(connection, folder)
 
 
-def test_import_of_an_export_gives_the_same_store(
-    store: Store, new_url: Callable[[], str], tmp_path: Path
-) -> None:
+def judged_history(store: Store) -> None:
+    """Fill a store with results of four series, of which two candidates have a verdict."""
     sent = history("abc", 30, runs=2)
     sent = [row._replace(time=1_600_000_000_000 + (row.order or 0)) for row in sent]
     sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
@@ -45,6 +44,12 @@ def test_import_of_an_export_gives_the_same_store(
         )
     )
     store.write(lambda c: verdicts.record_batch(c, [(2, None)], Verdict.UNSURE, "ann"))
+
+
+def test_import_of_an_export_gives_the_same_store(
+    store: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    judged_history(store)
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")

@@ -58,15 +58,15 @@ def test_thirty_kills_lose_nothing_acknowledged(url: str) -> None:
 
 
 @contextmanager
-def failing(store: Store, event: str, at: int) -> Iterator[list[int]]:
-    """Let the database fail once, at the given statement or commit of the writer."""
+def failing(store: Store, event: str, number: int) -> Iterator[list[int]]:
+    """Let the database fail once, at the statement or commit of the writer that has this number."""
     seen = [0]
 
     def fail(connection: sa.Connection, *_: object) -> None:
         if connection.get_execution_options().get("begin") != "IMMEDIATE":
             return
         seen[0] += 1
-        if seen[0] == at + 1:
+        if seen[0] == number + 1:
             cause = OSError("disk I/O error")
             raise sa.exc.OperationalError("INSERT INTO secret", ("token",), cause)
 

@@ -14,12 +14,12 @@ SEARCH = "barograph.triage.clusters.cluster_steps"
 NAMES = [f"s{k}" for k in range(12)]
 
 
-def step(store: Store, first: int, last: int, at: int, *, commits: bool) -> None:
+def step(store: Store, first: int, last: int, change: int, *, commits: bool) -> None:
     store.ingest(
         [
             Measurement(
                 series(name),
-                (2.0 if order >= at and k < 8 else 1.0) + 0.001 * ((order * (k + 3)) % 7),
+                (2.0 if order >= change and k < 8 else 1.0) + 0.001 * ((order * (k + 3)) % 7),
                 order,
                 f"c{order}" if commits else "",
             )

@@ -167,16 +167,12 @@ def command(
     """
     from barograph.extras import needed
 
-    if demo:
-        # Short histories need no compiled kernels, and compiling would keep charts and reasons
-        # waiting for half a minute after an installation.
-        interpret_small(0)
+    _prepare_process(log_level, demo=demo)
     with needed("the service", "service"):
         from barograph.service import ModelWatch, RetrainingConfig, WorkerConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
     from barograph.store import Store
 
-    _prepare_process(log_level)
     params = partial(read_params, None, None, None)  # called in the process that learns
     method, name = make_detector(detector), DETECTORS[detector]
     with ExitStack() as stack:
@@ -200,8 +196,8 @@ def command(
         raise watch.failure
 
 
-def _prepare_process(log_level: str) -> None:
-    """Set up the log, and how threads share the interpreter."""
+def _prepare_process(log_level: str, *, demo: bool) -> None:
+    """Set up the log, how threads share the interpreter, and whether kernels are compiled."""
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -210,6 +206,10 @@ def _prepare_process(log_level: str) -> None:
     # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
     # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
     sys.setswitchinterval(0.0005)
+    if demo:
+        # Short histories need no compiled kernels, and compiling would keep charts and reasons
+        # waiting for half a minute after an installation.
+        interpret_small(0)
 
 
 def _listen(

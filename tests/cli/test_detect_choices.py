@@ -1,0 +1,143 @@
+"""`detect`: which changes it selects, and its detectors and their parameters."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from barograph.cli.detectors import DETECTORS, DetectorChoice
+from barograph.detection import EDivisive, Hunter, StepFit, Threshold, Triaged
+from tests.cli.test_commands import code
+from tests.cli.test_detect import content, detect
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--last", "25"], {"slow": [40]}),
+        (["--since", "2026-01-02"], {"slow": [40]}),
+        (["--since", "2026-01-02T17:00:00"], {}),
+        (["--since", "00000020ab"], {"slow": [40]}),
+        (["--since", "00000019"], {"slow": [40], "fast": [20]}),
+        (["--since", "1d"], {}),
+        (["--min-change", "13.5"], {"fast": [20]}),
+        (["--min-probability", "1"], {}),
+    ],
+)
+def test_changes_are_selected(table: Path, options: list[str], expected: object) -> None:
+    assert content(table, *options) == expected
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> None:
+    if name in ("pelt", "dynp"):
+        pytest.importorskip("ruptures")
+    actual = content(table, "--detector", name)
+    assert name in ("nothing", "stepfit", "gesd") or 40 in actual["slow"]
+
+
+def test_threshold_takes_the_direction_of_each_series(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    rows = [
+        f"{name},{k},{direction},{100 + 50 * (k >= 5)}"
+        for name, direction in (("up", 1), ("down", -1), ("any", 0))
+        for k in range(10)
+    ]
+    path.write_text("\n".join(["test,order,direction,value", *rows, ""]))
+    chosen = ("--detector", "threshold", "--detector-option", "percent=20")
+    assert content(path, *chosen) == {"down": [5], "any": [5]}
+    both = ("--detector-option", "direction=unknown")
+    assert content(path, *chosen, *both) == {"up": [5], "down": [5], "any": [5]}
+
+
+def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
+    options = {"window": "30", "pvalue": "0.01", "parity": "yes"}
+    assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
+    assert DetectorChoice("tau_kappa", {"recent": "none"}).make() == EDivisive(search="tau_kappa")
+    assert DetectorChoice("edivisive", {"recent": "90"}).make() == EDivisive(recent=90)
+    assert DetectorChoice("stepfit", {"fit": "sum"}).make() == StepFit(fit="sum")
+    chosen = DetectorChoice("threshold", {"direction": "lower_is_better"}).make()
+    assert isinstance(chosen, Threshold)
+    assert chosen.direction == -1
+    triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
+    assert isinstance(triaged, Triaged)
+    assert triaged.candidates == Hunter()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["hunter", "windows=3"], "hunter has no parameter 'windows'; allowed are missing, window"),
+        (["hunter", "window=x"], "window is 'x'; it must be a whole number"),
+        (["hunter", "parity=maybe"], "parity is 'maybe'; it must be true or false"),
+        (["stepfit", "fit=best"], "fit is 'best'; it must be mean or sum"),
+        (["edivisive", "recent=x"], "recent is 'x'; it must be a whole number or none"),
+        (["threshold", "direction=up"], "it must be lower_is_better or unknown or higher"),
+        (["triaged", "model=x"], "triaged has no parameter 'model'; allowed are missing, cand"),
+        (["triaged", "candidates=triaged"], "candidates is 'triaged'; it must be hunter or"),
+        (["hunter", "window"], "'window': expected NAME=VALUE, such as window=50"),
+        (["hunter", "window=1"], "window is 1: it must be at least 2 points"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_what_is_allowed(
+    table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, parameter = options
+    assert code("detect", str(table), "--detector", name, "--detector-option", parameter) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--detector", "pelt", "--pvalue", "0.1"], "pelt has no parameter 'pvalue'; allowed are"),
+        (["--detector", "pelt", "--min-probability", "0.5"], "pelt has no probability; only tri"),
+        (["--since", "deadbeef"], "--since 'deadbeef': neither a date nor a commit of these"),
+        (["--since", ""], "--since '': neither a date nor a commit of these"),
+        (["--plot", "x.gif"], "x.gif: expected a name that ends with .png, .svg, .pdf"),
+    ],
+)
+def test_unusable_options_are_refused(
+    table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code("detect", str(table), *options) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_unsuitable_choices_are_named_unless_the_parameter_is_set(table: Path) -> None:
+    assert "17 noise units" in detect(table, "--detector", "stepfit").stderr
+    options = ("--detector", "stepfit", "--detector-option", "threshold=9")
+    actual = detect(table, *options)
+    assert "17 noise units" not in actual.stderr
+    assert "1 of 4 series has fewer than the 4 points that stepfit needs" in actual.stderr
+
+
+def test_since_takes_an_order_where_commits_have_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    levels = [10.0 + 5 * (k >= 30) + 5 * (k >= 60) + 0.1 * (k % 3) for k in range(90)]
+    rows = [f"{k},{level}" for k, level in enumerate(levels)]
+    path.write_text("\n".join(["order,value", *rows, ""]))
+    assert [list(content(path, "--since", order).values()) for order in ("20", "40")] == [
+        [[30, 60]],
+        [[60]],
+    ]
+
+
+def test_since_a_date_needs_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("order,value\n" + "".join(f"{k},{k % 3}\n" for k in range(20)))
+    assert code("detect", str(path), "--since", "2026-01-01") == 1
+    assert "the results have no times; name a commit instead" in capsys.readouterr().err
+
+
+def test_false_discoveries_are_controlled_on_demand(table: Path) -> None:
+    answer = json.loads(detect(table, "--format", "json").stdout)
+    assert "false_discoveries" not in answer
+    for rate, left in (("0.05", 2), ("1e-300", 0)):
+        options = ("--detector", "hunter", "--false-discoveries", rate, "--format", "json")
+        answer = json.loads(detect(table, *options).stdout)
+        assert answer["summary"]["changes"] == left
+        report = answer["false_discoveries"]
+        assert (report["tests"], report["with_pvalue"], report["removed"]) == (183, 2, 2 - left)
+    text = detect(table, "--detector", "edivisive", "--false-discoveries", "0.05").stdout
+    assert "0 of 2 change points left out, 6 tests" in text
