@@ -1,4 +1,18 @@
-"""A model of the marks of several people, and the rule for what to report to agree with them."""
+"""A model of the marks of several people, and the rule for what to report to agree with them.
+
+The model learns from soft labels: the share of people who marked a candidate. The rule selects the
+set of candidates with the greatest expected agreement. In `annotators.f1`, a point that a single
+person marked counts for precision, and a point that all people marked counts fully for recall. It
+can therefore pay to report a candidate that the majority would not mark, especially in series with
+few candidates. With q the probability that a person marks a candidate and n the number of reported
+candidates,
+
+    precision = (1 + sum of 1 - (1 - q)^crowd) / (1 + n)
+    recall    = (1 + sum of q over the reported) / (1 + sum of q over all)
+
+where the terms 1 are index 0, and `crowd` is the equivalent number of independent people. The best
+set of size n consists of the n most probable candidates, so one pass finds the best n.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from expected_f1 import best_set, strongest_apart
 from scipy.ndimage import gaussian_filter
-from soft_labels import fit_shares, held_out_probability, probability
+from sklearn.ensemble import VotingClassifier
+from sklearn.model_selection import GroupKFold
 
 from barograph.detection import Hunter
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import MARGIN, Marked, f1
 from barograph.features import contrast_context, feature_matrix
 from barograph.series import Floats, Ints
@@ -35,6 +50,9 @@ THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(21))
 # The score of a rule is smoothed over its neighbours in both lists, because a single peak is
 # chance.
 SMOOTHING = (1.0, 2.0)
+MEMBERS = 4
+TREES = 250
+FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -54,21 +72,13 @@ class MarkedCandidates:
         share: Floats = self.votes / self.people
         return share
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> MarkedCandidates:
-        """Return a part of the rows."""
-        return MarkedCandidates(
-            self.series[chosen],
-            self.index[chosen],
-            self.X[chosen],
-            self.votes[chosen],
-            self.people[chosen],
-            self.groups[chosen],
-        )
+    def crowded(self) -> MarkedCandidates:
+        """Return the rows of series that at least three people looked at."""
+        chosen = self.people >= CROWD
+        return MarkedCandidates(**{name: column[chosen] for name, column in vars(self).items()})
 
 
-def marked_candidates(
-    marked: Marked, detector: Hunter, feature_set: str = "contrast"
-) -> MarkedCandidates:
+def marked_candidates(marked: Marked, detector: Hunter) -> MarkedCandidates:
     """Return a detector's candidates with their features and votes.
 
     Pre and After reach to the neighbouring candidates. The marks are used only to count the votes.
@@ -84,7 +94,7 @@ def marked_candidates(
     starts[1:][inner] = splits[:-1][inner]
     ends[:-1][inner] = splits[1:][inner]
     context = contrast_context(marked.values, starts, splits, ends, firsts, lasts)
-    X = feature_matrix(marked.values, starts, splits, ends, feature_set, context=context)
+    X = feature_matrix(marked.values, starts, splits, ends, "contrast", context=context)
     votes = [votes_for(int(i), marked.marks[k]) for k, i in zip(series, index, strict=True)]
     people = np.array([len(marks) for marks in marked.marks], dtype=np.int64)
     return MarkedCandidates(
@@ -114,7 +124,7 @@ class CrowdTriage:
             make: Returns an unfitted classifier that supports sample weights.
             seed: Seed of the division into held-out groups.
         """
-        views = [_crowded(marked_candidates(marked, source)) for source in TAUGHT]
+        views = [marked_candidates(marked, source).crowded() for source in TAUGHT]
         X = np.concatenate([rows.X for rows in views])
         share = np.concatenate([rows.share for rows in views])
         groups = np.concatenate([rows.groups for rows in views])
@@ -164,8 +174,115 @@ def agreement(marked: Marked, chosen: dict[int, list[int]]) -> float:
     return float(np.mean([f1(chosen.get(k, []), marked.marks[k]) for k in crowded]))
 
 
-def _crowded(rows: MarkedCandidates) -> MarkedCandidates:
-    return rows.where(rows.people >= CROWD)
+def expected_f1(probability: Floats, crowd: float) -> Floats:
+    """Return the expected F1 of reporting the 0, 1, 2, ... most probable candidates."""
+    q = np.sort(probability)[::-1]
+    reported = np.concatenate(([0.0], np.cumsum(q)))
+    marked = np.concatenate(([0.0], np.cumsum(1.0 - (1.0 - q) ** crowd)))
+    precision = (1.0 + marked) / (1.0 + np.arange(q.size + 1))
+    recall = (1.0 + reported) / (1.0 + reported[-1])
+    result: Floats = 2.0 * precision * recall / (precision + recall)
+    return result
+
+
+def best_set(probability: Floats, crowd: float, threshold: float = 0.0) -> Ints:
+    """Return the positions of the candidates to report, none less probable than the threshold."""
+    count = int(np.argmax(expected_f1(probability, crowd)))
+    order = np.argsort(-probability, kind="stable")[:count]
+    chosen: Ints = np.sort(order[probability[order] >= threshold])
+    return chosen
+
+
+def strongest_apart(index: Ints, probability: Floats, margin: int) -> Ints:
+    """Return positions of candidates more than `margin` apart, preferring the more probable ones.
+
+    Two candidates for one change share its marks, and only one of them can be matched.
+    """
+    kept: list[int] = []
+    for place in np.argsort(-probability, kind="stable"):
+        if all(abs(int(index[place]) - int(index[other])) > margin for other in kept):
+            kept.append(int(place))
+    return np.sort(np.asarray(kept, dtype=np.int64))
+
+
+def boosted_ensemble(
+    seed: int = 0, *, trees: int = TREES, members: int = MEMBERS, threads: int = 1
+) -> VotingClassifier:
+    """Return an unfitted mean of several boosted models that differ in their seeds.
+
+    The mean varies less between seeds than a single model with the same number of trees. Each tree
+    has depth 3 and sees three tenths of the columns, because contrasts are strongly correlated and
+    no single one of them should decide.
+    """
+    from xgboost import XGBClassifier
+
+    def member(number: int) -> Any:
+        return XGBClassifier(
+            n_estimators=trees,
+            max_depth=3,
+            learning_rate=15.0 / trees,
+            subsample=0.6,
+            colsample_bytree=0.3,
+            min_child_weight=3,
+            reg_lambda=3,
+            max_bin=64,
+            n_jobs=threads,
+            random_state=seed * members + number,
+        )
+
+    estimators = [(f"member_{number}", member(number)) for number in range(members)]
+    return VotingClassifier(estimators, voting="soft")
+
+
+def weighted_rows(X: Floats, share: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return each row once per class, weighted by the share of the votes for that class."""
+    rows = np.concatenate((X, X))
+    classes = np.repeat(np.array([1, 0]), share.size)
+    weights = np.concatenate((share, 1.0 - share))
+    used = weights > 0.0
+    return rows[used], classes[used], weights[used]
+
+
+def fit_shares(model: Any, X: Floats, share: Floats) -> Any:
+    """Fit a classifier that accepts sample weights to the share of people who said yes."""
+    if not 0.0 <= share.min() < share.max() <= 1.0:
+        raise NotEnoughDataError(
+            f"the shares range from {share.min()} to {share.max()}; "
+            "at least two different ones from 0 to 1 are needed"
+        )
+    rows, classes, weights = weighted_rows(X, share)
+    return model.fit(rows, classes, sample_weight=weights)
+
+
+def probability(model: Any, X: Floats) -> Floats:
+    """Return the probability of the class 1 for each row."""
+    if not X.shape[0]:
+        return np.empty(0)
+    result: Floats = model.predict_proba(X)[:, 1].astype(np.float64)
+    return result
+
+
+def held_out_probability(
+    make: Any, X: Floats, share: Floats, groups: npt.ArrayLike, seed: int = 0
+) -> Floats:
+    """Return the probability of each row, by a model that was not fitted to its group.
+
+    Args:
+        make: Returns an unfitted classifier; called once for each fold.
+        X: One row of features per candidate.
+        share: The share of people who said yes.
+        groups: The group of each row. A group is never divided between fitting and prediction.
+        seed: Determines which groups share a fold.
+    """
+    labels = np.asarray(groups)
+    count = np.unique(labels).size
+    if count < 2:
+        raise NotEnoughDataError(f"{count} group; at least 2 are needed to hold one out")
+    folds = GroupKFold(min(FOLDS, count), shuffle=True, random_state=seed)
+    result: Floats = np.empty(share.size)
+    for train, test in folds.split(X, groups=labels):
+        result[test] = probability(fit_shares(make(), X[train], share[train]), X[test])
+    return result
 
 
 def _by_series(rows: MarkedCandidates) -> list[tuple[int, Any]]:

@@ -17,11 +17,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from crowd import CROWD, STRICT, CrowdTriage, marked_candidates, votes_for
+from crowd import (
+    CROWD,
+    FOLDS,
+    STRICT,
+    CrowdTriage,
+    boosted_ensemble,
+    marked_candidates,
+    votes_for,
+)
 from histories import MARKED, halves, read_marked
 from side_by_side import arguments, is_missing, show
 from sklearn.metrics import roc_auc_score
-from soft_labels import boosted_ensemble
 
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
@@ -30,7 +37,6 @@ from barograph.evaluation.annotators import Marked, f1, person_agreement
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
-FOLDS = 5
 PANEL = 5
 THREADS = 2
 
@@ -51,7 +57,7 @@ class HeldOutScores(NamedTuple):
 def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
     """Score a model on series that it was not trained on."""
     rows = marked_candidates(marked, STRICT)
-    crowded = rows.where(rows.people >= CROWD)
+    crowded = rows.crowded()
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
     reported = triage.report(marked)
     strict = {k: rows.index[rows.series == k].tolist() for k in panel}
