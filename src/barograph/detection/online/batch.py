@@ -7,6 +7,7 @@ computed first, and `AlarmRule.advance` visits only the points at which somethin
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,12 +28,7 @@ from barograph.detection.online.rule import (
     WindowScore,
 )
 from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
-from barograph.detection.online.views import (
-    BEFORE,
-    part_of_step,
-    sides_of,
-    views_for,
-)
+from barograph.detection.online.views import BEFORE, part_of_step, sides_of, views_for
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
@@ -159,8 +155,8 @@ class _Run:
             changes = np.repeat(batch.changes, np.diff(batch.bounds))
             self._starts = np.maximum(batch.kept, changes)
         size = batch.newest.size
-        self._probability = {0: np.full(size, np.nan)}
-        self._surprise: dict[int, Floats] = {}
+        self._probability = defaultdict[int, Floats](partial(np.full, size, np.nan))
+        self._surprise = defaultdict[int, Floats](partial(np.full, size, np.nan))
         self._hot = np.zeros(size, dtype=np.bool_)  # rows that can raise an alarm
         self._about = np.full(size, np.nan)  # the probability of the change that is raised or known
         self._known = np.full(size, -1, dtype=np.int64)
@@ -354,7 +350,6 @@ class _Run:
         """
         if not rows_by_window:
             return
-        size = self._batch.newest.size
         rows = np.concatenate(list(rows_by_window.values()))
         windows = np.repeat(list(rows_by_window), [part.size for part in rows_by_window.values()])
         order = np.lexsort((self._batch.newest[rows] - windows, self._starts[rows]))
@@ -370,14 +365,9 @@ class _Run:
         probability = np.empty(rows.size)
         probability[order] = np.concatenate([np.empty(0), *scored])
         for window, part in rows_by_window.items():
-            if window not in self._probability:
-                self._probability[window] = np.full(size, np.nan)
             self._probability[window][part] = probabilities = probability[windows == window]
-            if self._budget is None:
-                continue
-            if window not in self._surprise:
-                self._surprise[window] = np.full(size, np.nan)
-            self._surprise[window][part] = self._budget.tails[window].surprise(probabilities)
+            if self._budget is not None:
+                self._surprise[window][part] = self._budget.tails[window].surprise(probabilities)
 
     def _probabilities(self, rows: Ints, windows: Ints) -> Floats:
         """Describe points with windows after them; ask each model once."""
