@@ -1,8 +1,11 @@
 """However long a series is, the store answers as the detector with the same history, and replay."""
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
 from barograph.store.reading import steps_between
 from tests.detection.online.models import edge_model, paper_model
+from tests.store.digest import digest
 from tests.store.samples import number_of, series
 from tests.training.online_histories import learned
 
@@ -179,6 +183,36 @@ def test_small_cache_does_not_change_decisions(tmp_path: Path, kind: str) -> Non
             store.ingest(batch, "ci")
         for name in NAMES:
             assert said(store, name) == replayed(kind, name, 40)
+
+
+def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) -> None:
+    rng = random.Random(1)
+    expected = {name: replayed("confirm", name, 500) for name in NAMES}
+    with Store(new_url(), models("confirm").judge(500), room=300) as store:
+        for _ in range(2):
+            # Not wholly shuffled: a point comes up to forty places late.
+            late = sorted(everything(), key=lambda point: (point.order or 0) + rng.uniform(0, 40))
+            for batch in cut(late, repeat(60)):
+                store.ingest(batch, "ci")
+        assert {name: said(store, name) for name in NAMES} == expected
+        again = store.ingest(everything(), "ci")
+    assert again.counts["duplicate"] == len(everything())
+    steps = [step for point in again.points for step in point.steps]
+    assert len(steps) == sum(len(steps) for _, steps, _ in expected.values())
+
+
+def test_answers_and_the_store_are_the_same_for_any_batch(new_url: Callable[[], str]) -> None:
+    expected = Counter(step[0] for name in NAMES for step in replayed("confirm", name, 80)[1])
+    digests = set()
+    for size in (50, 333):
+        with Store(new_url(), models("confirm").judge(80)) as store:
+            answers = [store.ingest(batch, "ci") for batch in cut(everything(), repeat(size))]
+            with store.read() as connection:
+                digests.add(digest(connection))
+        points = [point for answer in answers for point in answer.points]
+        assert Counter(step.kind for point in points for step in point.steps) == expected
+    assert len(digests) == 1
+    assert expected.keys() >= {"called", "confirmed"}
 
 
 @pytest.mark.parametrize("history", HISTORIES)

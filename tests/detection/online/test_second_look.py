@@ -1,5 +1,8 @@
 """The second look: a change is called early and confirmed later; a spike is withdrawn."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -21,6 +24,7 @@ from barograph.detection.online.views import BEFORE
 from barograph.errors import ConfigError
 from barograph.series import Floats
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
+from tests.training.online_histories import learned
 
 FIRST, SECOND, BUDGET = edge_pair()
 
@@ -283,3 +287,21 @@ def test_pairs_that_cannot_work_together_are_refused() -> None:
         OnlineDetector(paper_model(), SECOND, budget=BUDGET)
     with pytest.raises(ConfigError, match="bauer8"):
         replay_many(paper_model(), [noise(50)], SECOND, budget=BUDGET)
+    _, models = learned()
+    judge = OnlineJudge.of(replace(paper_model(), card=models.online.card), 500)
+    with pytest.raises(ConfigError, match="bauer8"):
+        judge.with_second_look(models.confirm, "even", 10)
+
+
+def test_version_of_a_judge_depends_on_everything_that_decides() -> None:
+    _, models = learned()
+    tails = {**models.online.card["tails"], "0": models.confirm.card["tails"]["1"]}
+    online = replace(models.online, card={**models.online.card, "tails": tails})
+    confirm = replace(models.confirm, calibration=None)
+    versions = [
+        OnlineJudge.of(first, 500).with_second_look(second, "even", 10).version
+        for first, second in product((models.online, online), (models.confirm, confirm))
+    ]
+    again = OnlineJudge.of(models.online, 500).with_second_look(models.confirm, "even", 10)
+    assert again.version == versions[0]
+    assert len(set(versions)) == 4
