@@ -107,6 +107,17 @@ def write_tables(folder: Path) -> None:
     write(folder, "candidates", CANDIDATES_SCHEMA, candidates_columns(generator))
 
 
+def forget_verdicts(folder: Path) -> None:
+    """Make all candidates of a project untriaged."""
+    path = folder / "data/interim/candidates.parquet"
+    table = pq.read_table(path)
+    for name, value in (("verdict", "not_triaged"), ("triaged_on", None)):
+        field = table.schema.field(name)
+        column = pa.array([value] * table.num_rows, pa.string()).cast(field.type)
+        table = table.set_column(table.column_names.index(name), field, column)
+    pq.write_table(table, path)
+
+
 def series_columns() -> dict[str, object]:
     names = ("project", "variant", "task", "measurement")
     series = {name: [f"{name}{k % 7}" if k % 7 else name for k in range(SERIES)] for name in names}

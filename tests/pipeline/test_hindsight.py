@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from barograph.models.flat import FlatBoosted
@@ -30,6 +28,7 @@ from barograph.training.online.pair import Lesson
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import Index
 from barograph.training.release import Evidence, ReleaseParams, decide
+from tests.pipeline.conftest import forget_verdicts
 
 REPORTS = Path("data/reports")
 CHANGES = {
@@ -46,19 +45,13 @@ CHANGES = {
 
 @pytest.fixture
 def unlabelled(project: Path) -> Path:
-    """A project in which nobody has looked at a candidate yet."""
+    """A project without a verdict."""
     params = project / "params.yaml"
     text = params.read_text()
     for old, new in CHANGES.items():
         text = text.replace(old, new, 1)
     params.write_text(text)
-    path = project / "data/interim/candidates.parquet"
-    table = pq.read_table(path)
-    for name, kind in (("verdict", pa.string()), ("triaged_on", pa.timestamp("ms", tz="UTC"))):
-        value = "not_triaged" if name == "verdict" else None
-        column = pa.array([value] * table.num_rows, kind)
-        table = table.set_column(table.column_names.index(name), name, column)
-    pq.write_table(table, path)
+    forget_verdicts(project)
     return project
 
 

@@ -1,11 +1,10 @@
 """The papers' experiments on a history without verdicts."""
 
 import json
+import shutil
 from pathlib import Path
 from types import ModuleType
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from barograph.pipeline import (
@@ -19,6 +18,7 @@ from barograph.pipeline import (
     statistics,
     subseries,
 )
+from tests.pipeline.conftest import forget_verdicts
 
 REPORTS = Path("data/reports")
 STUDIES = """
@@ -35,17 +35,8 @@ detectors: {segments: 2, length: 28, lengths: [28], reverts: [3], repeats: 1, ru
 def untriaged(tmp_path_factory: pytest.TempPathFactory, described_once: Path) -> Path:
     """A project whose candidates are described and have no verdict."""
     folder: Path = tmp_path_factory.mktemp("untriaged")
-    interim = folder / "data" / "interim"
-    interim.mkdir(parents=True)
-    for path in (described_once / "data" / "interim").glob("*.parquet"):
-        table = pq.read_table(path)
-        if path.stem == "candidates":
-            place = table.schema.get_field_index("verdict")
-            verdicts = pa.array(["not_triaged"] * table.num_rows)
-            table = table.set_column(
-                place, table.schema.field(place), verdicts.cast(table.schema.field(place).type)
-            )
-        pq.write_table(table, interim / path.name)
+    shutil.copytree(described_once, folder, dirs_exist_ok=True)
+    forget_verdicts(folder)
     (folder / "params.yaml").write_text((described_once / "params.yaml").read_text() + STUDIES)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
