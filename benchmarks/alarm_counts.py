@@ -1,12 +1,14 @@
 """How many alarms a change gets, and how many change points stand close together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from side_by_side import shares
 
-from barograph.detection.online import Budget, Replay, StepKind, replay_many
-from barograph.detection.online.views import BEFORE, direction_of
+from barograph.cli.answers import change_percent
+from barograph.detection.online import AlarmStep, Budget, StepKind, replay_many
+from barograph.detection.online.views import BEFORE, HISTORY, direction_of
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 from barograph.training.online.alarm_rates import Raised, known_within, measure
@@ -28,7 +30,7 @@ def counted(
     """
     parts = np.split(truth.values, truth.offsets[1:-1])
     seen = replay_many(online, parts, confirm, budget=budget)
-    raised = _raised(truth, seen)
+    raised = called(truth, [replayed.steps for replayed in seen])
     point = measure(truth, raised, budget.threshold)
     known = truth.changes[known_within(truth, raised, LATEST)]
     each = [_alarms_of(truth, raised, int(change)) for change in known]
@@ -63,23 +65,30 @@ def counted(
 def row(name: str, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of a table."""
     shown = {
-        key: "/".join(f"{100 * share:.0f}" for share in value) if isinstance(value, list) else value
+        key: shares(value) if isinstance(value, list) else value
         for key, value in counts.items()
         if not key.startswith("withdrawn")
     }
     return {"detector": name, **shown}
 
 
-def _raised(truth: Truth, seen: list[Replay]) -> Raised:
-    """Return the alarms of all histories: the steps that called a change."""
-    called = [
+def called(truth: Truth, steps_by_series: Iterable[Sequence[AlarmStep]]) -> Raised:
+    """Return the alarms of all series: the steps that called a change."""
+    alarms = [
         (first + step.newest, first + step.index)
-        for first, replayed in zip(truth.offsets.tolist(), seen, strict=False)
-        for step in replayed.steps
+        for first, steps in zip(truth.offsets.tolist(), steps_by_series, strict=False)
+        for step in steps
         if step.kind is StepKind.CALLED
     ]
-    table = np.array(called, dtype=np.int64).reshape(-1, 2)
+    table = np.array(alarms, dtype=np.int64).reshape(-1, 2)
     return Raised(table[:, 0], table[:, 1])
+
+
+def percent_of(step: AlarmStep, values: Floats, feature_set: str) -> float:
+    """Return the change of the level at a step, as the command `gate` computes it."""
+    before = values[max(0, step.index - HISTORY) : step.index].tolist()
+    after = values[step.index : step.newest + 1].tolist()
+    return change_percent(before, after, feature_set) if before else 0.0
 
 
 def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:

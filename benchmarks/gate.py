@@ -15,32 +15,29 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from alarm_counts import LATEST, called, percent_of
 from histories import MARKED, halves, read_crowded
-from side_by_side import arguments, is_missing, seconds, show, table
+from side_by_side import arguments, is_missing, seconds, shares, show, table
 
-from barograph.cli.answers import change_percent
 from barograph.detection.online import (
     ANSWERS,
     Answer,
     OnlineJudge,
     PendingSeries,
     SecondLookConfig,
-    StepKind,
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
 from barograph.evaluation.annotators import MARGIN
 from barograph.models import OnlineModels
-from barograph.series import Flags, Floats
+from barograph.series import MIN_CHANGE, Flags
 from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure
 from barograph.training.online.truth import Truth
 
-MIN_CHANGE = 0.5  # percent, as in the command
 NEAR = 10
 DELAYS = (0, 2, 5)
 SERIES, LENGTH, RUNS = 1000, 200, 3
@@ -60,32 +57,22 @@ class Jobs(NamedTuple):
 
 def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
     """Judge every commit as the newest one."""
-    bounds = [*pairwise(truth.offsets.tolist())]
-    pending = [PendingSeries(truth.values[first:end], 0, 0) for first, end in bounds]
+    values_by_series = np.split(truth.values, truth.offsets[1:-1])
+    pending = [PendingSeries(values, 0, 0) for values in values_by_series]
     done = advance_all(
         pending, judge.model, judge.confirm, judge.budget, history=judge.history, threads=None
     )
-    red = [
-        (first + step.newest, first + step.index)
-        for (first, _), series, log in zip(bounds, pending, done.logs, strict=True)
-        for step in log.steps
-        if step.kind is StepKind.CALLED
-        and abs(_percent(series.values[: step.newest + 1], step.index, feature_set)) >= MIN_CHANGE
+    large = [
+        [step for step in log.steps if abs(percent_of(step, values, feature_set)) >= MIN_CHANGE]
+        for values, log in zip(values_by_series, done.logs, strict=True)
     ]
-    alarms = np.array(red, dtype=np.int64).reshape(-1, 2)
-    suspects = done.answer == ANSWERS.index(Answer.SUSPECT)
-    return Jobs(Raised(alarms[:, 0], alarms[:, 1]), suspects)
-
-
-def _percent(values: Floats, change: int, feature_set: str) -> float:
-    before = values[max(0, change - 500) : change]
-    return change_percent(before.tolist(), values[change:].tolist(), feature_set)
+    return Jobs(called(truth, large), done.answer == ANSWERS.index(Answer.SUSPECT))
 
 
 def row(name: str, truth: Truth, jobs: Jobs) -> dict[str, Any]:
     """Return a row of the table."""
     point = measure(truth, jobs.red, 0.0)
-    latest = known_within(truth, jobs.red, 1_000_000)
+    latest = known_within(truth, jobs.red, LATEST)
     near = [_red_near(truth, jobs.red, int(change)) for change in truth.changes[latest]]
     noticed = Raised.of(jobs.suspects)
     both = np.concatenate([jobs.red.points, noticed.points])
@@ -93,19 +80,15 @@ def row(name: str, truth: Truth, jobs: Jobs) -> dict[str, Any]:
     return {
         "series": name,
         "changes": int(truth.changes.size),
-        "found (0/2/5), %": _shares([known_within(truth, jobs.red, d) for d in DELAYS]),
-        "red at or after (0/2/5), %": _shares(
-            [found_within(truth, jobs.red.points, d) for d in DELAYS]
+        "found (0/2/5), %": shares(known_within(truth, jobs.red, d).mean() for d in DELAYS),
+        "red at or after (0/2/5), %": shares(
+            found_within(truth, jobs.red.points, d).mean() for d in DELAYS
         ),
-        "noticed (0/2/5), %": _shares([found_within(truth, np.sort(both), d) for d in DELAYS]),
+        "noticed (0/2/5), %": shares(found_within(truth, np.sort(both), d).mean() for d in DELAYS),
         "false red per 1,000": point.false_by_place,
         "suspects per 1,000 quiet": 1000.0 * float(jobs.suspects[quiet].mean()),
         "red jobs per found change": float(np.mean(near)) if near else 0.0,
     }
-
-
-def _shares(flags_by_delay: list[Flags]) -> str:
-    return "/".join(f"{100 * flags.mean():.0f}" for flags in flags_by_delay)
 
 
 def _red_near(truth: Truth, red: Raised, change: int) -> int:

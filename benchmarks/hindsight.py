@@ -13,14 +13,14 @@ decide: the comparison on held-out groups of the half that was learned from, by 
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from histories import MARKED, halves, read_crowded
 from online_marks import PRIOR_WEIGHT, SIMULATED
-from side_by_side import arguments, is_missing, show
+from side_by_side import arguments, is_missing, shares, show
 
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.evaluation.annotators import Marked
@@ -63,11 +63,6 @@ def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, An
             point = at_rate(test, alarms, rate, ALWAYS, NEVER)
             cells[f"{policy} at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
     return cells
-
-
-def shares(values: Iterable[float]) -> str:
-    """Render shares as percentages."""
-    return "/".join(f"{100 * value:.0f}" for value in values)
 
 
 def main() -> None:

@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from alarm_counts import percent_of
 from histories import MARKED, halves, read_marked
-from side_by_side import arguments, is_missing, show, table
+from side_by_side import arguments, is_missing, shares, show, table
 
-from barograph.cli.answers import SUSPECT_FAILS_AT, change_percent
+from barograph.cli.answers import SUSPECT_FAILS_AT
 from barograph.detection.online import (
     ANSWERS,
     Answer,
@@ -106,7 +107,7 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
                 if step.kind is StepKind.WITHDRAWN or step.score <= best:
                     continue
                 best = step.score
-                moved = _percent(values[: step.newest + 1], step.index) * sign
+                moved = percent_of(step, values, MODELS.newest.feature_set) * sign
                 rate, is_call = BUDGET.alarm_rate(best), step.kind is StepKind.CALLED
                 alarms.append(Alarm(step.newest, number, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first
@@ -121,13 +122,6 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
             alarms.append(Alarm(newest, -1, rate, True, moved >= SUSPECT_FAILS_AT))
         by_series.append(alarms)
     return by_series
-
-
-def _percent(values: Floats, index: int) -> float:
-    before, after = values[max(0, index - 500) : index], values[index:]
-    if not before.size:
-        return 0.0
-    return change_percent(before.tolist(), after.tolist(), MODELS.newest.feature_set)
 
 
 def red_shares(
@@ -185,8 +179,8 @@ def count_steps(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
                 )
                 for alarms, (_, start) in zip(by_cut, cuts, strict=True)
             ]
-            shares = [f"{100 * np.mean([delay <= d for delay in first]):.0f}" for d in DELAYS]
-            row[f"{size} series (at once/2/5)"] = "/".join(shares)
+            delays = np.array(first)
+            row[f"{size} series (at once/2/5)"] = shares((delays <= d).mean() for d in DELAYS)
         rows.append(row)
     return rows
 
@@ -271,10 +265,10 @@ def main() -> None:
         rng = np.random.default_rng(1)
         alarms = alarms_of([PendingSeries(values, 0, 0) for values in quiet.series], quiet.worse)
         for size in SIZES:
-            shares = [
+            red = [
                 red_shares(quiet, alarms, size, options.commits, rng) for _ in range(options.jobs)
             ]
-            before, after = np.mean(shares, axis=0)
+            before, after = np.mean(red, axis=0)
             rows.append(
                 {
                     "series": quiet.name,

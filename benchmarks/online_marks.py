@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ import numpy as np
 from alarm_counts import counted, row
 from algorithm_1 import Algorithm1
 from histories import MARKED, halves, read_crowded
-from side_by_side import arguments, is_missing, show, table
+from side_by_side import arguments, is_missing, shares, show, table
 
 from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates
@@ -234,10 +235,19 @@ def operating(point: OperatingPoint) -> dict[str, Any]:
     }
 
 
-def detected(pair: Pair, truth: Truth, setting: str) -> dict[str, Any]:
-    """Return what the detector itself does, with the budget of its models."""
-    budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
-    return counted(pair.online, pair.confirm, budget, truth)
+def detected(
+    ours: Sequence[Pair], test: Truth, everything: Truth | None
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield what the detector itself does; the built-in one also on all series, if they are given.
+
+    The budget is that of its models.
+    """
+    for pair, setting in product(ours, ALARM_POLICIES):
+        budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
+        name = f"{pair.name}, {setting}"
+        yield name, counted(pair.online, pair.confirm, budget, test)
+        if pair.surprises is None and everything is not None:
+            yield f"{name}, all series", counted(pair.online, pair.confirm, budget, everything)
 
 
 def paper(histories: Marked, train: Truth, test: Truth) -> Method:
@@ -267,10 +277,6 @@ def methods(ours: Sequence[Pair], histories: Marked, train: Truth, test: Truth) 
         yield scored(name, rule(train), rule(test))
 
 
-def _percent(shares: Sequence[float]) -> str:
-    return "/".join(f"{100 * share:.0f}" for share in shares)
-
-
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
@@ -285,23 +291,18 @@ def main() -> None:
     histories = read_crowded(options.train)
     parts = halves(histories) if options.test is None else (histories, read_crowded(options.test))
     train, test = (Truth.of(part) for part in parts)
-    everything = Truth.of(histories)
     if not test.changes.size or not train.changes.size:
         raise NotEnoughDataError("no change that a majority marked: nothing to learn or to judge")
     ours = [shipped()] if options.shipped else list(pairs(train))
     judged = {
         method.name: judge(method, train, test) for method in methods(ours, parts[0], train, test)
     }
-    counts: dict[str, dict[str, Any]] = {}
-    for pair in ours:
-        for setting in ALARM_POLICIES:
-            counts[f"{pair.name}, {setting}"] = detected(pair, test, setting)
-            if pair.surprises is None and options.test is None:
-                counts[f"{pair.name}, {setting}, all series"] = detected(pair, everything, setting)
+    everything = Truth.of(histories) if options.test is None else None
+    counts = dict(detected(ours, test, everything))
     rows = [
         {"method": name}
         | {
-            f"{rate} per 1000": _percent(recall) + f" ({_percent(figures['known'][rate])})"
+            f"{rate} per 1000": shares(recall) + f" ({shares(figures['known'][rate])})"
             for rate, recall in figures["recall"].items()
         }
         for name, figures in judged.items()

@@ -7,7 +7,7 @@ import platform
 import statistics
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,11 @@ def table(rows: Sequence[Row]) -> str:
     widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
     lines = ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in cells]
     return "\n".join(lines)
+
+
+def shares(values: Iterable[float]) -> str:
+    """Render shares as percentages."""
+    return "/".join(f"{100 * value:.0f}" for value in values)
 
 
 def _cell(value: object) -> str:
