@@ -34,7 +34,6 @@ from barograph.studies.detector_benchmark.cases import (
 )
 from barograph.studies.detector_benchmark.injection import Segment, calmest_segment
 from barograph.studies.detector_benchmark.measures import (
-    MARGIN,
     by_step_size,
     delays,
     ratio_interval,
@@ -57,7 +56,7 @@ Agreement = Callable[[Sequence[int], Marks], float]
 
 # By the name of the measure: the agreement of change points with marks on a series of a length.
 MEASURES: Mapping[str, Callable[[int], Agreement]] = {
-    "TCPD F1": lambda _: partial(f1, margin=MARGIN),
+    "TCPD F1": lambda _: f1,
     "covering": lambda length: partial(covering, length=length),
 }
 
@@ -107,18 +106,18 @@ def marked_cases() -> list[Case]:
             f"group {group}",
             "SAP HANA",
             series,
-            tuple(majority_changes(people, MARGIN)),
-            people=opinions(people, MARGIN),
+            tuple(majority_changes(people)),
+            people=opinions(people),
         )
         for series, people, group in zip(values, marked.marks, marked.groups, strict=True)
     ]
 
 
-def opinions(marks: Marks, margin: int) -> tuple[Opinion, ...]:
+def opinions(marks: Marks) -> tuple[Opinion, ...]:
     """Pair the marks of each person with the changes that the majority of the others marked."""
     people = [sorted(person) for person in marks]
     return tuple(
-        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
+        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]])))
         for k, person in enumerate(people)
     )
 

@@ -26,8 +26,8 @@ def test_f1_matches_hand_calculation(
 
 
 def test_f1_matches_only_within_its_margin() -> None:
-    assert f1([22], [[20]], margin=1) == pytest.approx(0.5)
-    assert f1([22], [[20]], margin=2) == 1.0
+    assert f1([26], [[20]]) == pytest.approx(0.5)
+    assert f1([25], [[20]]) == 1.0
 
 
 def test_person_agreement_compares_each_person_with_the_others() -> None:

@@ -46,15 +46,15 @@ class Marked:
         )
 
 
-def mark_clusters(marks: Marks, margin: int = MARGIN) -> list[tuple[int, float]]:
+def mark_clusters(marks: Marks) -> list[tuple[int, float]]:
     """Return the median of each cluster of marks and the share of the people who are in it.
 
-    A cluster ends where the next mark is more than `margin` points after the last one.
+    A cluster ends where the next mark is more than `MARGIN` points after the last one.
     """
     everyone = sorted((int(mark), person) for person, places in enumerate(marks) for mark in places)
     clusters: list[list[tuple[int, int]]] = []
     for mark, person in everyone:
-        if clusters and mark - clusters[-1][-1][0] <= margin:
+        if clusters and mark - clusters[-1][-1][0] <= MARGIN:
             clusters[-1].append((mark, person))
         else:
             clusters.append([(mark, person)])
@@ -67,23 +67,23 @@ def mark_clusters(marks: Marks, margin: int = MARGIN) -> list[tuple[int, float]]
     ]
 
 
-def majority_changes(marks: Marks, margin: int = MARGIN) -> list[int]:
+def majority_changes(marks: Marks) -> list[int]:
     """Return the medians of the clusters of marks that more than half of the people share."""
-    return [median for median, share in mark_clusters(marks, margin) if share > MAJORITY]
+    return [median for median, share in mark_clusters(marks) if share > MAJORITY]
 
 
-def f1(reported: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
+def f1(reported: Iterable[int], marks: Marks) -> float:
     """Return the harmonic mean of precision and recall against several people.
 
     Precision is the share of the found points that any person marked. Recall is the share of a
     person's marks that were found, averaged over the people. A point matches a mark at most
-    `margin` points away; each is used once, and as many as possible are paired.
+    `MARGIN` points away; each is used once, and as many as possible are paired.
     """
     people = [_with_start(person) for person in _required(marks)]
     points = _with_start(reported)
     everyone = set[int]().union(*people)
-    precision = len(pairs(points, everyone, margin)) / len(points)
-    recall = np.mean([len(pairs(points, person, margin)) / len(person) for person in people])
+    precision = len(pairs(points, everyone, MARGIN)) / len(points)
+    recall = np.mean([len(pairs(points, person, MARGIN)) / len(person) for person in people])
     return float(2 * precision * recall / (precision + recall))
 
 

@@ -9,11 +9,11 @@ DAY = 24 * 3600.0
 
 
 def test_opinions_without_people_are_empty() -> None:
-    assert opinions([], margin=5) == ()
+    assert opinions([]) == ()
 
 
 def test_opinions_compare_each_person_with_the_majority_of_the_others() -> None:
-    people = opinions([{10}, {11}, {12}, {90}], margin=5)
+    people = opinions([{10}, {11}, {12}, {90}])
     assert people[0] == Opinion((10,), (11,))
     assert people[3] == Opinion((90,), (11,))
 

@@ -14,7 +14,6 @@ from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter import Hunter
 from barograph.detection.triaged import DetectorUnion, Triaged
 from barograph.evaluation.annotators import MARGIN
-from barograph.models.triage import TriageModel
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import Truth
 
@@ -31,7 +30,6 @@ def truth_in_hindsight(
     true: Ints,
     false: Ints,
     undecided: Ints,
-    model: TriageModel | None = None,
 ) -> Truth:
     """Return the changes that verdicts name, and those that hindsight shows elsewhere.
 
@@ -43,7 +41,6 @@ def truth_in_hindsight(
         false: The candidates that people called noise.
         undecided: The candidates that people looked at without a decision; points near one are left
             out.
-        model: Judges candidates with all later points; by default the shipped one.
 
     Example:
         >>> values = np.random.default_rng(0).normal(100.0, 1.0, 200)
@@ -55,7 +52,7 @@ def truth_in_hindsight(
         ... ).changes.tolist()
         [120]
     """
-    likely, doubtful = look_back(values, offsets, model)
+    likely, doubtful = look_back(values, offsets)
     decided = np.concatenate([true, false, undecided])
     return Truth.of_verdicts(
         values,
@@ -66,18 +63,18 @@ def truth_in_hindsight(
     )
 
 
-def look_back(values: Floats, offsets: Ints, model: TriageModel | None = None) -> tuple[Ints, Ints]:
+def look_back(values: Floats, offsets: Ints) -> tuple[Ints, Ints]:
     """Return the points at which hindsight sees a change, and those at which it is in doubt.
 
-    Series are labelled in pieces, each by itself: the memory needed does not grow with their
-    number, and the result does not depend on the number of threads.
+    The shipped model judges the candidates. Series are labelled in pieces, each by itself: the
+    memory needed does not grow with their number, and the result does not depend on the number of
+    threads.
 
     Args:
         values: All points.
         offsets: Where each series begins, and the end of the last.
-        model: Judges candidates with all later points; by default the shipped one.
     """
-    teacher = Triaged(CANDIDATES, model, min_probability=DOUBTFUL)
+    teacher = Triaged(CANDIDATES, min_probability=DOUBTFUL)
     places, likely = [], []
     for first, changes in zip(offsets, detect_many(teacher, values, offsets), strict=False):
         places += [int(first) + change.index for change in changes]

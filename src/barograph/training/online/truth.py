@@ -39,7 +39,7 @@ class Truth:
     judged: Flags
 
     @classmethod
-    def of(cls, histories: Marked, margin: int = MARGIN) -> Truth:
+    def of(cls, histories: Marked) -> Truth:
         """Read the marks of the people of each series."""
         firsts = np.asarray(histories.offsets, dtype=np.int64)
         lengths = np.diff(firsts)
@@ -49,14 +49,14 @@ class Truth:
             marks += [int(first) + mark for person in people for mark in person if mark < length]
             clusters += [
                 (int(first) + place, share)
-                for place, share in mark_clusters(people, margin)
+                for place, share in mark_clusters(people)
                 if place < length
             ]
         groups = np.asarray(histories.groups, dtype=np.int64)
         places = np.array([place for place, _ in clusters], dtype=np.int64)
         shares = np.array([share for _, share in clusters])
         near = np.array(marks, dtype=np.int64)
-        return cls._of(histories.values, firsts, groups, places, shares, near, margin)
+        return cls._of(histories.values, firsts, groups, places, shares, near)
 
     @classmethod
     def of_verdicts(
@@ -67,7 +67,6 @@ class Truth:
         *,
         true: Ints,
         undecided: Ints,
-        margin: int = MARGIN,
     ) -> Truth:
         """Read people's verdicts on candidates; all points that are not near one are quiet.
 
@@ -77,10 +76,9 @@ class Truth:
             groups: The group of each series.
             true: The candidates that people called real changes.
             undecided: The candidates without a verdict; points near one are left out.
-            margin: How near is near.
         """
         near = np.concatenate([true, undecided])
-        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), near, margin)
+        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), near)
 
     @classmethod
     def _of(
@@ -91,12 +89,11 @@ class Truth:
         places: Ints,
         shares: Floats,
         marks: Ints,
-        margin: int,
     ) -> Truth:
         series = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         edges = np.zeros(values.size + 1, dtype=np.int64)
-        np.add.at(edges, np.maximum(offsets[series[marks]], marks - margin), 1)
-        np.add.at(edges, np.minimum(offsets[series[marks] + 1], marks + margin + 1), -1)
+        np.add.at(edges, np.maximum(offsets[series[marks]], marks - MARGIN), 1)
+        np.add.at(edges, np.minimum(offsets[series[marks] + 1], marks + MARGIN + 1), -1)
         marked = np.cumsum(edges[:-1]) > 0
         judged = np.arange(values.size) - offsets[series] >= FIRST
         changes = shares > MAJORITY
