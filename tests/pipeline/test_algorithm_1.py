@@ -14,7 +14,7 @@ from barograph.features import Policy
 from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import algorithm_1, replay, report
-from barograph.studies.replay_methods import methods_table
+from barograph.pipeline.algorithm_1 import methods_table
 from barograph.training.paper_forest import POLICY
 from barograph.training.tables import bounds_table, build, keys_of, path_of
 
