@@ -1,6 +1,7 @@
 """What the contract promises, held against every detector that competes, whatever the series."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -258,3 +259,42 @@ def test_two_values_with_one_change_between_them(
 @pytest.mark.parametrize("detector", [Setds(), StepFit(), Gesd(), Pelt(), Nothing()], ids=str)
 def test_two_values_in_turn_are_no_change(detector: Detector) -> None:
     assert indices(detector, np.tile([0.0, 1.0], 30)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("EDivisive", {"pvalue": 1.0}, "pvalue is 1.0: it must be between 0 and 1"),
+        ("EDivisive", {"permutations": 18}, "permutations is 18: it must be at least 19"),
+        ("EDivisive", {"seed": -1}, "seed is -1: it must be from 0"),
+        ("EDivisive", {"search": "all"}, "search is 'all': allowed are 'split', 'tau_kappa'"),
+        ("EDivisive", {"alpha": 2.0}, "alpha is 2.0: it must be above 0 and below 2"),
+        ("EDivisive", {"min_size": 0}, "min_size is 0: it must be at least 1"),
+        ("EDivisive", {"middle": 1.5}, "middle is 1.5: it must be from 0 to 1"),
+        ("EDivisive", {"recent": 5}, "recent is 5: it must be 6 or more"),
+        ("EDivisive", {"search": "tau_kappa", "middle": 0.5}, "middle is 0.5: it must be left"),
+        ("EDivisive", {"search": "tau_kappa", "min_size": 0}, "min_size is 0"),
+        ("Hunter", {"window": 1}, "window is 1: it must be at least 2"),
+        ("Hunter", {"pvalue": 0.0}, "pvalue is 0.0: it must be between 0 and 1"),
+        ("Hunter", {"min_magnitude": -0.1}, "min_magnitude is -0.1: it must be 0 or more"),
+        ("Setds", {"sigmas": 0.0}, "sigmas is 0.0: it must be positive and finite"),
+        ("Setds", {"minimum": 1}, "minimum is 1: it must be at least 2 points"),
+        ("Setds", {"hold": 0}, "hold is 0: it must be at least 1 point"),
+        ("Setds", {"patience": 0}, "patience is 0: it must be at least 1 point"),
+        ("StepFit", {"threshold": 0.0}, "threshold is 0.0: it must be positive and finite"),
+        ("StepFit", {"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
+        ("StepFit", {"window": 3}, "window is 3: it must be at least 4 points"),
+        ("StepFit", {"sd_floor": -1.0}, "sd_floor is -1.0: it must be 0 or more, and finite"),
+        ("Threshold", {"percent": 0}, "percent is 0: it must be positive and finite"),
+        ("Gesd", {"alpha": 1.0}, "alpha is 1.0: it must be between 0 and 1"),
+        ("Gesd", {"share": 0.0}, "share is 0.0: it must be above 0 and at most 0.5"),
+        ("Pelt", {"penalty": -1.0}, "penalty is -1.0: it must be positive and finite"),
+        ("Pelt", {"minimum": 0}, "minimum is 0: it must be at least 1 point"),
+        ("Dynp", {"changes": 0}, "changes is 0: it must be at least 1"),
+    ],
+)
+def test_a_parameter_out_of_range_is_named(
+    name: str, parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        type(ALL[name])(**parameters)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from barograph.detection import Gesd
 from barograph.detection.gesd import rosner
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.errors import DataError, NotEnoughDataError
 
 # Rosner (1983), the example that NIST's handbook repeats (1.3.5.17.3).
 ROSNER = [
@@ -103,15 +103,3 @@ def test_judge_names_what_it_cannot_use() -> None:
     with pytest.raises(DataError, match=r"values\[1\] is nan"):
         Gesd().judge([1.0, float("nan"), 2.0, 2.0, 1.0], 2.0)
     assert not Gesd(missing="drop").judge([*REGION, float("nan")], 10.0).is_outlier
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"alpha": 1.0}, "alpha is 1.0: it must be between 0 and 1"),
-        ({"share": 0.0}, "share is 0.0: it must be above 0 and at most 0.5"),
-    ],
-)
-def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        Gesd(**parameters)  # type: ignore[arg-type]

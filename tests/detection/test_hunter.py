@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from random_series import random_series
 
 from barograph.detection import Hunter
-from barograph.errors import ConfigError
 from barograph.series import ChangePoint, Floats
 from tests.detection.hunter_reference import hunter, pvalue
 
@@ -98,11 +97,6 @@ def test_two_values_without_noise_are_distinguished_at_any_size() -> None:
         assert [point.pvalue for point in points] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("size", range(3))
-def test_less_than_three_points_have_no_change_points(size: int) -> None:
-    assert detected(np.arange(float(size))) == []
-
-
 WHOLE = st.lists(st.integers(-40, 40), min_size=3, max_size=90)
 
 
@@ -123,16 +117,3 @@ def test_a_clear_step_is_found_from_both_ends(left: int, right: int, seed: int) 
     values = np.repeat([0.0, 30.0], [left, right]) + noise
     assert left in detected(values)
     assert right in detected(values[::-1])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"window": 1}, "window is 1: it must be at least 2"),
-        ({"pvalue": 0.0}, r"pvalue is 0.0: it must be between 0 and 1"),
-        ({"min_magnitude": -0.1}, "min_magnitude is -0.1: it must be 0 or more"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, float], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Hunter(**parameters)  # type: ignore[arg-type]

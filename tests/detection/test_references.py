@@ -6,7 +6,6 @@ import ruptures
 
 from barograph.detection import Dynp, Pelt
 from barograph.detection.least_squares import noise_level
-from barograph.errors import ConfigError
 from barograph.series import Floats
 
 
@@ -54,16 +53,3 @@ def test_the_noise_of_a_quantised_series_is_not_zero() -> None:
 
 def test_dynp_asks_for_no_more_than_fits() -> None:
     assert len(Dynp(changes=6, minimum=2).detect([1.0, 2.0, 5.0, 9.0, 1.0, 2.0])) == 2
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Pelt(penalty=-1.0), "penalty is -1.0: it must be positive and finite"),
-        (lambda: Pelt(minimum=0), "minimum is 0: it must be at least 1 point"),
-        (lambda: Dynp(changes=0), "changes is 0: it must be at least 1"),
-    ],
-)
-def test_a_parameter_out_of_range_is_named(make: type, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        make()

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import Setds
-from barograph.errors import ConfigError
 from barograph.features.setds import run_outside
 from barograph.series import Floats
 from tests.shared import SHARED, needs_shared
@@ -77,20 +76,6 @@ def test_exceptions_on_both_sides_cross_zero() -> None:
     values = np.array([9.0, -9.0, 9.0, 9.0])
     assert run_outside(values, 0.0, 1.0, 4, 4) == (1, 8.0)
     assert run_outside(values[2:], 0.0, 1.0, 2, 4) == (2, 16.0)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"sigmas": 0.0}, "sigmas is 0.0: it must be positive and finite"),
-        ({"minimum": 1}, "minimum is 1: it must be at least 2 points"),
-        ({"hold": 0}, "hold is 0: it must be at least 1 point"),
-        ({"patience": 0}, "patience is 0: it must be at least 1 point"),
-    ],
-)
-def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        Setds(**parameters)  # type: ignore[arg-type]
 
 
 @needs_shared

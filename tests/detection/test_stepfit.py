@@ -223,19 +223,6 @@ def test_a_setting_out_of_range_is_named(parameters: dict[str, float], words: st
         ClusterSettings(**parameters)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"threshold": 0.0}, "threshold is 0.0: it must be positive and finite"),
-        ({"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
-        ({"sd_floor": -1.0}, "sd_floor is -1.0: it must be 0 or more, and finite"),
-    ],
-)
-def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        StepFit(**parameters)  # type: ignore[arg-type]
-
-
 def moved(count: int, members: int, step: float, first: int, seed: int) -> Floats:
     """Return traces of 250 commits, of which the first ones step."""
     matrix = np.random.default_rng(seed).normal(100.0, 1.0, (count, 250))
@@ -284,8 +271,3 @@ def test_ignored_cluster_swallows_no_other_step_of_the_same_traces(
     current = next(cluster for cluster in clusters if cluster.current)
     assert (current.status, current.key) == ((Status.IGNORED, 7) if is_same else (Status.NEW, None))
     assert len(clusters) == (1 if is_same else 2)
-
-
-def test_a_look_needs_four_points() -> None:
-    with pytest.raises(ConfigError, match="window is 3: it must be at least 4 points"):
-        StepFit(window=3)

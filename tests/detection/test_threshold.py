@@ -4,7 +4,6 @@ import pytest
 from barograph.detection import Threshold
 from barograph.detection.base import Observations
 from barograph.detection.threshold import references
-from barograph.errors import ConfigError
 from barograph.series import Direction, Floats
 
 DAY = 24 * 3600.0
@@ -105,8 +104,3 @@ def test_only_what_is_worse_when_the_direction_is_known() -> None:
 def test_a_huge_ratio_stays_a_number() -> None:
     (point,) = Threshold().detect([1e-300, 1e300])
     assert point.statistic == np.finfo(np.float64).max
-
-
-def test_a_threshold_of_nothing_is_refused() -> None:
-    with pytest.raises(ConfigError, match="percent is 0: it must be positive and finite"):
-        Threshold(percent=0)
