@@ -216,3 +216,20 @@ def test_long_line_is_refused_before_the_rest_is_unpacked(tmp_path: Path) -> Non
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["listed", "pattern", "folder"])
+def test_numbered_files_are_read_by_number(tmp_path: Path, kind: str) -> None:
+    paths = [tmp_path / f"run-{number}.csv" for number in (1, 10, 11, 2, 9)]
+    for path in paths:
+        path.write_bytes(TABLE)
+    places = {"listed": paths, "pattern": [tmp_path / "run-*.csv"], "folder": [tmp_path]}
+    names = [file.name for file, _ in opened(places[kind], ReadOptions())]
+    assert names == [str(tmp_path / f"run-{number}.csv") for number in (1, 2, 9, 10, 11)]
+
+
+def test_files_that_differ_by_more_than_numbers_are_read_as_listed(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("old-2.csv", "new-1.csv")]
+    for path in paths:
+        path.write_bytes(TABLE)
+    assert [file.name for file, _ in opened(paths, ReadOptions())] == list(map(str, paths))

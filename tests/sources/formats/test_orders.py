@@ -120,7 +120,7 @@ def test_few_dates_do_not_order_a_history() -> None:
     assert sorted_rows(sent) == (
         [0, 1, 2, 3],
         "ordered as listed, the oldest first: commits are without order and time; "
-        "if the newest comes first, add a column `order` or `time`",
+        "if the newest comes first, list them in reverse, or add a column `order` or `time`",
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from barograph.errors import DataError
 from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
@@ -14,6 +16,7 @@ from barograph.sources.formats.registry import named, recognise, recognised
 from barograph.sources.formats.urls import is_url, shown_url, with_json_format
 
 STDIN = "-"
+NUMBER = re.compile(r"(\d+)", re.ASCII)
 
 
 def opened(
@@ -29,7 +32,7 @@ def opened(
     Raises:
         DataError: A file is missing, too large or of no known format.
     """
-    for location in map(str, locations):
+    for location in _by_number([str(location) for location in locations]):
         if is_url(location):
             from barograph.sources.formats.download import download
 
@@ -46,13 +49,25 @@ def opened(
                 yield _file(path, options)
 
 
+def _by_number(names: list[str]) -> list[str]:
+    """Sort names that differ only in their numbers, as a shell lists run-10 before run-2."""
+    is_numbered = len({NUMBER.sub("", name) for name in names}) == 1
+    return sorted(names, key=_numbers) if is_numbered else names
+
+
+def _numbers(name: str) -> list[Any]:
+    """Return the texts of a name and the numbers between them, which sort it by value."""
+    return [int(part) if k % 2 else part for k, part in enumerate(NUMBER.split(name))]
+
+
 def _paths(location: str) -> list[Path | None]:
     if location == STDIN:
         return [None]
     path = Path(location)
     if path.exists() or not glob.has_magic(location):
         return [path]
-    paths = [Path(name) for name in sorted(glob.glob(location, recursive=True))]  # noqa: PTH207
+    names = sorted(glob.glob(location, recursive=True), key=_numbers)  # noqa: PTH207
+    paths = [Path(name) for name in names]
     if not paths:
         raise DataError(f"{location}: no file matches this pattern")
     return [*paths]
@@ -65,7 +80,8 @@ def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Forma
     if form is not None and form.matches(sample):
         yield InputFile(str(path), path, None, options), form
         return
-    files = sorted(file for file in path.iterdir() if file.is_file() and file.name[:1] != ".")
+    files = [file for file in path.iterdir() if file.is_file() and file.name[:1] != "."]
+    files.sort(key=lambda file: _numbers(file.name))
     if not files:
         raise DataError(f"{path}: the folder holds no files")
     for file in files:

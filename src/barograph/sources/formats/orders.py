@@ -173,7 +173,7 @@ def _as_listed(ranks: Ints, moments: _Moments) -> tuple[Ints, list[str]]:
         return ranks.max() - ranks, [f"ordered as listed, the newest first: {shown}"]
     what = "commits" if any(listed) else "rows"
     reason = f"{what} are without order and time"
-    hint = "if the newest comes first, add a column `order` or `time`"
+    hint = "if the newest comes first, list them in reverse, or add a column `order` or `time`"
     return ranks, [f"ordered as listed, the oldest first: {reason}; {hint}"]
 
 
