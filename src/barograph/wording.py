@@ -12,6 +12,7 @@ from barograph.series import UNKNOWN_TIME
 TIMES = 900.0  # percent from which a rise is given as a multiple
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 SHORT_HASH = 8
+MOMENTS = range(10**12, 4 * 10**12)  # orders that are times in milliseconds, 2001 to 2096
 HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 MINUS = "\u2212"  # of typeset text; output of commands has the plain hyphen
@@ -74,6 +75,23 @@ def typeset(text: str) -> str:
 def short_commit(commit: str) -> str:
     """Return the start of a full hash, or any other name of a commit unchanged."""
     return commit[:SHORT_HASH] if HASH.fullmatch(commit) else commit
+
+
+def place_text(commit: str, order: int) -> str:
+    """Return where a result is: its commit, else the moment that its order is, else its order.
+
+    Example:
+        >>> place_text("c41", 7), place_text("", 7)
+        ('c41', 'order 7')
+        >>> place_text("", 1776643200000), place_text("", 1776646920000)
+        ('2026-04-20', '2026-04-20 01:02')
+    """
+    if commit:
+        return printable(short_commit(commit))
+    if order not in MOMENTS:
+        return f"order {order}"
+    moment = datetime.fromtimestamp(order / 1000, UTC)
+    return f"{moment:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
 def day(time: int) -> str:

@@ -260,3 +260,22 @@ def test_names_cannot_control_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("\n".join(["test,order,value", *rows, ""]), encoding="utf-8")
     heading = detect(tmp_path / "r.csv").stdout.splitlines()[0]
     assert heading.startswith("a\ufffd[31m\ufffdb  60 points")
+
+
+@pytest.mark.parametrize(("column", "place"), [("date", "2026-02-10"), ("order", "order 40")])
+def test_places_without_commits_are_days_or_orders(tmp_path: Path, column: str, place: str) -> None:
+    values = np.random.default_rng(8).normal(0, 1, 60)
+    days = np.datetime64("2026-01-01") + np.arange(60)
+    names = days.astype(str) if column == "date" else map(str, range(60))
+    lines = [
+        f"{name},{100 + v + 12 * (k >= 40)}"
+        for k, (name, v) in enumerate(zip(names, values, strict=True))
+    ]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join([f"{column},p50_ms", *lines, ""]))
+    assert f"WORSE  {place}  99.86 -> 112" in detect(path).stdout
+    assert f"| {place} |" in detect(path, "--format", "markdown").stdout
+    gated = CliRunner().invoke(group, ["gate", str(path), "--newest", "20"]).stdout
+    assert f"worse  at {place}  seen at " in gated
+    classified = CliRunner().invoke(group, ["classify", str(path)]).stdout
+    assert f"real  {place}  r/p50_ms" in classified

@@ -107,7 +107,7 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
     path.write_text("\n".join(["order,direction,value", *rows, ""]))
     assert code("gate", str(path), *GATE, "--detector", "hunter", "--min-change", "50") == expected
-    assert f"errors  from 0  {WAYS[direction]}  at 57\n" in capsys.readouterr().out
+    assert f"errors  from 0  {WAYS[direction]}  at order 57\n" in capsys.readouterr().out
     code("detect", str(path), "--detector", "hunter", "--format", "json")
     [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
     assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)

@@ -46,7 +46,7 @@ def test_classify_finds_candidates_if_the_source_has_none(
     assert (best["order"], best["probability"]) == (change["order"], change["probability"])
     assert best["reasons"] == change["reasons"]
     first, why, last = run(capsys, "classify", "steps.csv")[1].splitlines()
-    assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query/-")
+    assert first == f" {best['probability']:.0%}".replace("%", " % real  order 20  db/query/-")
     assert all(reason["text"] in why for reason in best["reasons"])
     verb = "is" if output["real"] else "are"
     assert last == f"{output['real']} of 1 candidate {verb} probably real"

@@ -15,7 +15,7 @@ from barograph.cli.options import echo_json
 from barograph.compiled import interpret_small
 from barograph.errors import NotEnoughDataError
 from barograph.series import FINAL, Verdict
-from barograph.wording import plural, printable, probability_text, short_commit
+from barograph.wording import place_text, plural, probability_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ def command(
         echo_json({"total": len(every), "real": real, "candidates": shown})
         return
     for row in shown:
-        place = short_commit(printable(row["commit"] or "")) or row["order"]
+        place = place_text(row["commit"] or "", row["order"])
         click.echo(f"{probability_text(row['probability']):>5} real  {place}  {row['name']}")
         texts = [ReasonText(reason["text"], reason["contribution"]) for reason in row["reasons"]]
         click.echo(f"            {paragraph(texts)}")

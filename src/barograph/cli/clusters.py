@@ -20,7 +20,7 @@ from barograph.cli.options import (
     with_options,
 )
 from barograph.errors import NotEnoughDataError
-from barograph.wording import change_text, percent, plural, printable, short_commit
+from barograph.wording import change_text, percent, place_text, plural, printable
 
 if TYPE_CHECKING:
     from barograph.detection import ClusterSettings, StepCluster
@@ -245,7 +245,7 @@ def _lines(projects: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
         for cluster in traces.clusters:
             total += 1
             row = _row(traces, cluster)
-            place = short_commit(row["commit"]) or f"order {row['order']}"
+            place = place_text(row["commit"], row["order"])
             counts = [f"{row[way]} {way}" for way in ("worse", "better") if row[way]]
             effect = ", ".join(counts) or "direction unknown"
             status = "" if cluster.status.value == "new" else f", {cluster.status.value}"

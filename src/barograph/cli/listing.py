@@ -18,10 +18,10 @@ from barograph.wording import (
     day,
     middle_cut,
     number,
+    place_text,
     plural,
     printable,
     probability_text,
-    short_commit,
 )
 
 COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow"}
@@ -100,8 +100,7 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.levels)),
             "" if likely is None else probability_text(likely),
-            escaped(short_commit(printable(change.commit)) or str(change.order)),
-            day(change.time),
+            *map(escaped, _place(change)),
         )
         yield f"| {' | '.join(cells)} |"
     if rest := more(len(findings.rows)):
@@ -143,13 +142,18 @@ def _cells(change: ReportedChange, unicode: bool) -> tuple[str, ...]:
         sure = f"{probability_text(point.probability)} real"
     return (
         f"{arrow} {WORDS[change.effect]}",
-        short_commit(printable(change.commit)) or str(change.order),
-        day(change.time),
+        *_place(change),
         number(before),
         number(after),
         change_text(change.percent),
         sure,
     )
+
+
+def _place(change: ReportedChange) -> tuple[str, str]:
+    """Return the commit and the day of a change; the day once if there is nothing else."""
+    place, date = place_text(change.commit, change.order), day(change.time)
+    return ("", place) if date and place.startswith(date) else (place, date)
 
 
 def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], width: int) -> str:

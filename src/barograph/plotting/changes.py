@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
-from barograph.wording import day, percent, printable, short_commit
+from barograph.wording import day, percent, place_text
 
 if TYPE_CHECKING:
     from barograph.models.reasons import ReasonText
@@ -70,7 +70,7 @@ class ReportedChange:
         if not self.switches:
             return ""
         last = self.switches[-1]
-        place = day(last.time) or short_commit(printable(last.commit)) or f"at order {last.order}"
+        place = day(last.time) or f"at {place_text(last.commit, last.order)}"
         return f"{len(self.switches)} switches between these levels, last {place}"
 
     @property

@@ -21,10 +21,10 @@ from barograph.wording import (
     day,
     middle_cut,
     number,
+    place_text,
     plural,
     printable,
     probability_text,
-    short_commit,
     typeset,
 )
 
@@ -212,14 +212,13 @@ def names_of(series: Series) -> tuple[str, str]:
 
 
 def _place(change: ReportedChange) -> str:
-    return printable(short_commit(change.commit)) if change.commit else f"order {change.order}"
+    return place_text(change.commit, change.order)
 
 
 def _described(change: ReportedChange) -> dict[str, str]:
     before, after = (typeset(number(level)) for level in change.levels)
     probability = change.point.probability
-    place = f"at {middle_cut(_place(change), 64)}"
-    when = day(change.time)
+    place, when = middle_cut(_place(change), 64), day(change.time)
     against = [r.text for r in change.reasons if r.part is not None and r.part < 0]
     reasons = [r.text for r in change.reasons if r.text not in against]
     switches = f"{change.switch_text}." if change.switches else ""
@@ -230,7 +229,7 @@ def _described(change: ReportedChange) -> dict[str, str]:
         "change": typeset(change_text(change.percent)),
         "real": "" if probability is None else probability_text(probability),
         "levels": f"{before} \u2192 {after}",
-        "place": f"{place}, {when}." if when else f"{place}.",
+        "place": f"at {place}{f', {when}' if when and not place.startswith(when) else ''}.",
         "subject": middle_cut(printable(change.subject), HEADING),
         "why": " ".join(filter(None, [switches, typeset(" ".join(reasons))])),
     }

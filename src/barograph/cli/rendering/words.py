@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
-from barograph.wording import change_text, plural, printable, short_commit
+from barograph.wording import change_text, place_text, plural, printable
 
 KINDS = {
     "regressions": "regression",
@@ -58,15 +58,16 @@ def sentence(answer: SeriesAnswer) -> str:
 
 def place(answer: SeriesAnswer) -> str:
     """Return where a change begins, or the result that an answer is about."""
-    begins = short_commit(answer.begins_commit) or answer.begins
-    return str(short_commit(answer.commit) or answer.order if begins is None else begins)
+    if answer.begins is None:
+        return place_text(answer.commit, answer.order)
+    return place_text(answer.begins_commit, answer.begins)
 
 
 def detail(answer: SeriesAnswer) -> str:
     """Return what else is known of an answer: when it was seen, how sure it is, what to do."""
     parts = []
     if answer.answer == "change" and answer.begins not in (None, answer.order):
-        parts.append(f"seen at {short_commit(answer.commit) or answer.order}")
+        parts.append(f"seen at {place_text(answer.commit, answer.order)}")
     if answer.answer == "change" and not math.isnan(answer.probability):
         parts.append(f"probability {answer.probability:.2f}")
     if answer.answer == "suspect":
