@@ -213,6 +213,23 @@ def test_request_that_outlives_a_shutdown_is_answered_with_retry_after(
     assert answer.headers["Retry-After"] == "1"
 
 
+def test_client_that_hangs_up_in_a_body_leaves_a_line_for_debugging(
+    app: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def read(request: Request) -> JSONResponse:
+        return JSONResponse({"size": len(await request.body())})
+
+    app.add_route("/body", read, methods=["POST"])
+    caplog.set_level("DEBUG", "barograph.service")
+    head = b"POST /body HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhalf"
+    with serving(app, "127.0.0.1", ConnectionLimits()) as port:
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as line:
+            line.sendall(head)
+        wait_for(lambda: caplog.records, 60.0)
+    lines = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert lines == [("DEBUG", "POST /body: the client hung up")]
+
+
 def test_server_listens_on_ipv6(app: FastAPI) -> None:
     try:
         with socket.socket(socket.AF_INET6) as probe:
