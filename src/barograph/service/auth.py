@@ -54,12 +54,7 @@ LOCAL = Caller("local", frozenset(Scope))
 
 
 class Auth:
-    """Admits callers to routes.
-
-    Args:
-        store: Store with the tokens.
-        settings: Limits of the service.
-    """
+    """Admits callers to routes."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.tokens = TokenCache(store, tokens.find)

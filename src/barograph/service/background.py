@@ -60,12 +60,7 @@ class WorkerConfig:
 
 
 class RefreshLoop:
-    """Keeps candidates and clusters up to date with the points.
-
-    Args:
-        store: Store with the points.
-        config: What to refresh, and how often.
-    """
+    """Keeps candidates and clusters up to date with the points."""
 
     def __init__(self, store: Store, config: WorkerConfig) -> None:
         self._store = store

@@ -51,12 +51,7 @@ class DataHealth:
 
 
 def data_health(connection: sa.Connection, timestamp: int | None = None) -> DataHealth:
-    """Return the health of the data.
-
-    Args:
-        connection: From `Store.read`.
-        timestamp: The moment; now by default.
-    """
+    """Return the health of the data."""
     timestamp = now() if timestamp is None else timestamp
     waiting, since = stale.lag(connection)
     return DataHealth(

@@ -85,12 +85,7 @@ class SeriesCounts(NamedTuple):
 
 
 def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
-    """Return the rows of some series, for `write`.
-
-    Args:
-        connection: From `Store.read`.
-        numbers: Numbers of the series.
-    """
+    """Return the rows of some series, for `write`."""
     p = points.c
     query = (
         sa.select(p.order, p.time, p.received, p.answer, p.reruns, p.settled)

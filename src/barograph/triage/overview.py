@@ -41,13 +41,7 @@ class BoardOverview:
 
 
 def overview(connection: sa.Connection, who: str, timestamp: int | None = None) -> BoardOverview:
-    """Return the state of the board for a person.
-
-    Args:
-        connection: From `Store.read`.
-        who: The name of the person.
-        timestamp: Milliseconds since 1970; now by default.
-    """
+    """Return the state of the board for a person."""
     timestamp = now() if timestamp is None else timestamp
     page, counts = open_groups(connection, limit=0), arriving.counts(connection, timestamp)
     last = connection.scalar(sa.select(sa.func.max(arrivals.c.last)))

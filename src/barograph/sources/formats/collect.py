@@ -36,12 +36,7 @@ MOST_SKIPPED = 1_000_000  # results to look at where almost none can be used
 
 
 class Collector:
-    """Takes the results of one file after the other.
-
-    Args:
-        options: What the user said.
-        name: What the report calls all files together.
-    """
+    """Takes the results of one file after the other."""
 
     def __init__(self, options: ReadOptions, name: str) -> None:
         self.report = LoadReport(name)
