@@ -29,6 +29,9 @@ from barograph.store import Store, sessions, tokens
 from barograph.store.tokens import Scope, Token
 
 MAX_TOKEN = 200  # characters
+# Seconds until a revoked token is refused at the latest; where stale tokens are allowed, only while
+# the store answers.
+MAX_AGE = 1.0
 CACHED_TOKENS = 1000
 CACHED_CALLERS = 10_000
 COOKIE = "barograph_session"
@@ -150,22 +153,11 @@ class TokenCache:
     Args:
         store: Store with the tokens.
         lookup: Finds the token of a secret: its own, or that of a session.
-        max_age: Seconds until a revoked token is refused at the latest; with `allow_stale` only
-            while the store answers.
-        clock: Returns the time in seconds.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        lookup: Callable[[sa.Connection, str], Token | None],
-        max_age: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._store = store
-        self._lookup = lookup
-        self._max_age = max_age
-        self._clock = clock
+    def __init__(self, store: Store, lookup: Callable[[sa.Connection, str], Token | None]) -> None:
+        self._store, self._lookup = store, lookup
+        self._clock = time.monotonic
         self._known: dict[bytes, tuple[float, Token]] = {}
         self._empty_until = 0.0
 
@@ -188,7 +180,7 @@ class TokenCache:
             if allow_stale and self._empty_until:
                 return False
             raise
-        self._empty_until = 0.0 if exists else self._clock() + self._max_age
+        self._empty_until = 0.0 if exists else self._clock() + MAX_AGE
         return exists
 
     def find(self, secret: str, *, allow_stale: bool = False) -> Token | None:
@@ -207,7 +199,7 @@ class TokenCache:
             return None
         if len(self._known) >= CACHED_TOKENS:
             self._known.clear()
-        self._known[digest] = (self._clock() + self._max_age, token)
+        self._known[digest] = (self._clock() + MAX_AGE, token)
         return token
 
     def clear(self) -> None:

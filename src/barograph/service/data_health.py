@@ -50,9 +50,9 @@ class DataHealth:
     lag: int
 
 
-def data_health(connection: sa.Connection, timestamp: int | None = None) -> DataHealth:
+def data_health(connection: sa.Connection) -> DataHealth:
     """Return the health of the data."""
-    timestamp = now() if timestamp is None else timestamp
+    timestamp = now()
     waiting, since = stale.lag(connection)
     return DataHealth(
         timestamp,
@@ -68,15 +68,10 @@ def data_health(connection: sa.Connection, timestamp: int | None = None) -> Data
 
 
 class RejectionCounter:
-    """Counts rejected results in memory, and writes the counts a few seconds later.
+    """Counts rejected results in memory, and writes the counts a few seconds later."""
 
-    Args:
-        store: Store to write to.
-        pause: Seconds between a rejection and the writing.
-    """
-
-    def __init__(self, store: Store, pause: float = FLUSH) -> None:
-        self._store, self._pause = store, pause
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._timer: threading.Timer | None = None
@@ -88,7 +83,7 @@ class RejectionCounter:
                 known = reason in self._counts or len(self._counts) < KEPT
                 self._counts[reason if known else rejections.OTHER] += count
             if self._timer is None and self._counts:
-                self._timer = threading.Timer(self._pause, self.flush)
+                self._timer = threading.Timer(FLUSH, self.flush)
                 self._timer.daemon = True
                 self._timer.start()
 

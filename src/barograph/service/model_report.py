@@ -64,17 +64,9 @@ class ModelReport:
     has_alarms: bool
 
 
-def model_report(
-    connection: sa.Connection, folders: ReleaseFolders | None, now: datetime | None = None
-) -> ModelReport:
-    """Return how the model did.
-
-    Args:
-        connection: From `Store.read`.
-        folders: Where models are released; None if this service releases none.
-        now: The time; the present one by default.
-    """
-    today = (now or datetime.now(UTC)).date()
+def model_report(connection: sa.Connection, folders: ReleaseFolders | None) -> ModelReport:
+    """Return how the model did, with the folders that models are released to, if any."""
+    today = datetime.now(UTC).date()
     verdicts = record.scored_verdicts(connection, first_day(today, WEEKS))
     real = [entry.candidate for entry in verdicts if entry.verdict is Verdict.TRUE_POSITIVE]
     judged = judged_verdicts(verdicts, record.alarm_delays(connection, real))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from barograph.training.retrain import RetrainParams
 
 LOG = logging.getLogger("barograph.service")
-COLLECT, FEATURES, SETTINGS, TRAIN, COMPARE, AUDIT = PHASES = (
+PHASES = (
     *("Collect verdicts", "Compute features", "Choose settings"),
     *("Train models", "Compare with the released models", "Look for doubtful labels"),
 )

@@ -27,14 +27,7 @@ DOUBTED, INFORMATIVE = NAMES = ("doubted", "informative")
 
 @dataclass(frozen=True)
 class WorkList:
-    """Candidates to look at, in this order.
-
-    Attributes:
-        name: What the queue filters by.
-        title: For people.
-        why: How they were chosen.
-        candidates: Their numbers.
-    """
+    """Candidates to look at, in this order."""
 
     name: str
     title: str
@@ -81,10 +74,10 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     return [label for label in labels if now.get(label.candidate) == label.real]
 
 
-def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
+def informative(connection: sa.Connection) -> list[int]:
     """Return the open candidates whose verdicts would teach most."""
-    candidates = record.uncertain_candidates(connection, POOL * count)
-    decided = record.decided_candidates(connection, POOL * count)
+    candidates = record.uncertain_candidates(connection, POOL * LENGTH)
+    decided = record.decided_candidates(connection, POOL * LENGTH)
     table = OpenCandidates(
         np.array([candidate.candidate for candidate in candidates], dtype=np.int64),
         np.array([candidate.probability for candidate in candidates], dtype=np.float64),
@@ -92,7 +85,7 @@ def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
         np.array([candidate.series for candidate in candidates], dtype=np.int64),
         _numbered([(candidate.project, candidate.order) for candidate in candidates]),
     )
-    return most_informative(table, looks(decided), count)
+    return most_informative(table, looks(decided), LENGTH)
 
 
 def judged_verdicts(

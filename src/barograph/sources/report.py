@@ -12,6 +12,7 @@ from barograph.wording import plural
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 20  # that are kept
 SHOWN = 3  # in the report
+WIDTH = 60  # characters of a value
 
 
 class Place(NamedTuple):
@@ -56,12 +57,12 @@ class Skip:
         return f"{self.place}: {self.field}: {self.reason} (got {shortened(self.value)})"
 
 
-def shortened(value: object, width: int = 60) -> str:
-    """Return the repr of a value, cut to `width` characters."""
+def shortened(value: object) -> str:
+    """Return the repr of a value, cut to `WIDTH` characters."""
     if isinstance(value, (Mapping, list, tuple)):
         return f"{type(value).__name__} of {len(value)}"
-    text = repr(value[:width] if isinstance(value, (str, bytes)) else value)
-    return text if len(text) <= width else f"{text[:width]}..."
+    text = repr(value[:WIDTH] if isinstance(value, (str, bytes)) else value)
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
 
 
 @dataclass

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Direction, Floats, SeriesId
-from barograph.store.database import Insertion, insert, renew_revision, rows_in
+from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
 from barograph.store.measurement import CHANGE, Measurement
 from barograph.store.reading import series_id
 from barograph.store.schema import aliases, blocks, commits, points, series, steps
@@ -31,7 +31,6 @@ ORDER_OF = sa.select(commits.c.order).where(
 )
 NOWHERE = -(2**63)  # before every order
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
-CHUNK = 500  # series, or names, in one query
 BLOCK_EVERY = 64  # points of a series between two blocks
 _BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
@@ -65,14 +64,14 @@ class Registry:
     def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
         """Cache those of the series that the store has."""
         by_digest = {name.digest: name for name in names if name not in self._series}
-        digests = list(by_digest)
-        for first in range(0, len(digests), CHUNK):
-            chunk = series.c.digest.in_(digests[first : first + CHUNK])
-            query = sa.select(series.c.digest, series.c.id, series.c.direction).where(chunk)
+        for digests in chunks(list(by_digest)):
+            query = sa.select(series.c.digest, series.c.id, series.c.direction).where(
+                series.c.digest.in_(digests)
+            )
             renamed = (
                 sa.select(aliases.c.digest, series.c.id, series.c.direction)
                 .join(series, series.c.id == aliases.c.series)
-                .where(aliases.c.digest.in_(digests[first : first + CHUNK]))
+                .where(aliases.c.digest.in_(digests))
             )
             for digest, number, direction in connection.execute(sa.union_all(query, renamed)):
                 self._series[by_digest[bytes(digest)]] = (number, Direction(direction))
@@ -276,8 +275,8 @@ def load_tails(
 ) -> dict[int, SeriesTail]:
     """Read the tails of series; one without points gets an empty tail."""
     tails: dict[int, SeriesTail] = {}
-    for first in range(0, len(numbers), CHUNK):
-        tails.update(_load_chunk(connection, numbers[first : first + CHUNK], history))
+    for part in chunks(numbers):
+        tails.update(_load_chunk(connection, part, history))
     for number, state in second_look_states(connection, numbers).items():
         tails[number].state = state
     return tails

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 Row = tuple[object, ...]
+Item = TypeVar("Item")
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
@@ -31,7 +32,7 @@ CACHE = 16_384  # KiB for each connection; the operating system caches the rest
 LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
-CHUNK = 500  # values in one condition: databases limit the number of parameters
+CHUNK = 500  # values in one condition
 KINDS = ("sqlite", "postgresql")
 REVISION = sa.select(state.c.revision)
 LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
@@ -272,12 +273,17 @@ def _upgrade(connection: sa.Connection) -> None:
         ) from error
 
 
+def chunks(values: Sequence[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+    """Yield values in parts: databases limit the number of parameters, and writers wait."""
+    return (list(values[first : first + size]) for first in range(0, len(values), size))
+
+
 def rows_in(
     connection: sa.Connection, query: sa.Select[Any], column: sa.Column[Any], values: Sequence[Any]
 ) -> Iterator[Any]:
     """Yield the rows of a query whose column has one of the values, one chunk after the other."""
-    for first in range(0, len(values), CHUNK):
-        yield from connection.execute(query.where(column.in_(values[first : first + CHUNK])))
+    for part in chunks(values):
+        yield from connection.execute(query.where(column.in_(part)))
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:

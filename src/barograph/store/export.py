@@ -20,10 +20,10 @@ from barograph.files import named, published
 from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.candidate_records import is_listed
+from barograph.store.database import chunks
 from barograph.store.reading import read_series, series_id
 from barograph.store.schema import candidates, points, series
 
-CHUNK = 500  # series in one query
 # Old files are removed in the opposite order: a set without the last cannot be read.
 FILES = (RUNS, "candidates.parquet", "points.parquet", "series.parquet")
 
@@ -87,11 +87,10 @@ def _series_row(row: sa.Row[Any]) -> dict[str, object]:
 def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield the settled values of some series, and all results of the commits with several."""
     p = points.c
-    for first in range(0, len(numbers), CHUNK):
-        chunk = numbers[first : first + CHUNK]
+    for part in chunks(numbers):
         rows = connection.execute(
             sa.select(p.series, p.order, p.commit, p.time, p.value, p.run, p.settled)
-            .where(p.series.in_(chunk))
+            .where(p.series.in_(part))
             .order_by(p.series, p.order, p.run)
         ).all()
         *columns, settled = list(zip(*rows, strict=True)) or [()] * 7
@@ -138,7 +137,7 @@ def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[
             "discovery": row.discovery,
             "q": row.q,
         }
-        for first in range(0, len(owners), CHUNK)
-        for number, history in read_series(connection, owners[first : first + CHUNK]).items()
+        for part in chunks(owners)
+        for number, history in read_series(connection, part).items()
         for row in by_series[number]
     ]

@@ -23,7 +23,7 @@ from barograph.store.cache import (
     orders_before,
     write_blocks,
 )
-from barograph.store.database import BulkUpdate, Insertion, Row
+from barograph.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.store.measurement import (
     CommitDecision,
     Entry,
@@ -333,12 +333,7 @@ def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[in
         by_series[series].add(order)
     if len(by_order) <= len(by_series):
         for order, numbers in sorted(by_order.items()):
-            yield from ((chunk, [order]) for chunk in _chunks(numbers))
+            yield from ((part, [order]) for part in chunks(sorted(numbers), CHUNK))
     else:
         for series, orders in sorted(by_series.items()):
-            yield from (([series], chunk) for chunk in _chunks(orders))
-
-
-def _chunks(numbers: set[int]) -> Iterator[list[int]]:
-    ordered = sorted(numbers)
-    return (ordered[first : first + CHUNK] for first in range(0, len(ordered), CHUNK))
+            yield from (([series], part) for part in chunks(sorted(orders), CHUNK))

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.store import audit, stale
-from barograph.store.database import count_rows
+from barograph.store.database import chunks, count_rows
 from barograph.store.schema import (
     blocks,
     candidates,
@@ -83,13 +83,13 @@ def prune(
 
     numbers = _old_series(store, limit)
     total = PruneResult(0, 0, 0, 0)
-    for first in range(0, len(numbers), CHUNK):
-        part = partial(work, numbers[first : first + CHUNK])
+    for part in chunks(numbers, CHUNK):
+        prune_part = partial(work, part)
         if dry_run:
             with store.read() as connection:
-                total += part(connection)
+                total += prune_part(connection)
         else:
-            total += store.change(part)
+            total += store.change(prune_part)
     return total
 
 

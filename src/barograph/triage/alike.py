@@ -18,6 +18,7 @@ from barograph.store.candidate_records import (
     candidates_of_series,
     get_candidate,
 )
+from barograph.store.database import chunks
 from barograph.store.reading import series_id
 from barograph.store.schema import candidates, series, verdicts
 from barograph.triage.explanations import candidates_of
@@ -119,8 +120,7 @@ class DecidedCases:
             missing = [key for key in keys if key not in known]
             rows = {key: known[key] for key in keys if key in known}
             owners = sorted({key.series for key in missing})
-            for first in range(0, len(owners), CHUNK):
-                part = owners[first : first + CHUNK]
+            for part in chunks(owners, CHUNK):
                 features = _features(connection, part, model)
                 rows |= {key: features.get(key.candidate) for key in missing if key.series in part}
             self._known = model.version, rows

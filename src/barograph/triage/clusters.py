@@ -19,10 +19,9 @@ from barograph.errors import DataError
 from barograph.series import Floats, Ints
 from barograph.store import audit
 from barograph.store.audit import now
+from barograph.store.database import chunks
 from barograph.store.schema import clusters, commits, points, series
 from barograph.store.store import Store
-
-CHUNK = 500  # series in one query
 
 
 class Cluster(NamedTuple):
@@ -194,8 +193,8 @@ def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
     orders = _orders(connection, project, numbers, span)
     table = np.full((len(numbers), orders.size), np.nan)
     p = points.c
-    for first in range(0, len(numbers) if orders.size else 0, CHUNK):
-        part = numbers[first : first + CHUNK]
+    places = {number: k for k, number in enumerate(numbers)}
+    for part in chunks(numbers if orders.size else []):
         rows = connection.execute(
             sa.select(p.series, p.order, p.settled).where(
                 p.series.in_(part), p.order >= int(orders[0]), p.settled.is_not(None)
@@ -204,7 +203,7 @@ def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
         columns = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
         for (number, order, value), column in zip(rows, columns.tolist(), strict=True):
             if column < orders.size and orders[column] == order:
-                table[first + int(np.searchsorted(part, number)), column] = value
+                table[places[number], column] = value
     measured = ~np.isnan(table).all(axis=0)
     return Traces(numbers, orders[measured], table[:, measured])
 

@@ -40,9 +40,9 @@ class BoardOverview:
     seconds_left: float | None
 
 
-def overview(connection: sa.Connection, who: str, timestamp: int | None = None) -> BoardOverview:
+def overview(connection: sa.Connection, who: str) -> BoardOverview:
     """Return the state of the board for a person."""
-    timestamp = now() if timestamp is None else timestamp
+    timestamp = now()
     page, counts = open_groups(connection, limit=0), arriving.counts(connection, timestamp)
     last = connection.scalar(sa.select(sa.func.max(arrivals.c.last)))
     left = seconds_left(connection, who, page.total, timestamp)

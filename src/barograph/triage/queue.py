@@ -19,7 +19,7 @@ from barograph.series import LABELS
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
-from barograph.store.database import CHUNK, revision, rows_in
+from barograph.store.database import chunks, revision, rows_in
 from barograph.store.schema import candidates, clusters, commits, series
 from barograph.triage.entries import COLUMNS
 from barograph.triage.entries import entries as read_entries
@@ -237,8 +237,7 @@ def first_suspects(
     firsts: dict[tuple[str, int], tuple[str, int]] = {}
     for project, bounds in wide.items():
         known: set[tuple[int, str]] = set()
-        for first in range(0, len(bounds), CHUNK):
-            part = bounds[first : first + CHUNK]
+        for part in chunks(bounds):
             within_part = sa.or_(*(sa.and_(c.order > low, c.order <= high) for low, high in part))
             query = sa.select(c.order, c.commit).where(c.project == project, within_part)
             known.update((row.order, row.commit) for row in connection.execute(query))

@@ -31,7 +31,7 @@ from barograph.parallel import map_parallel, map_threads, row_ranges
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict
 from barograph.store import arrivals
 from barograph.store.audit import now
-from barograph.store.database import Insertion, Row
+from barograph.store.database import Insertion, Row, chunks
 from barograph.store.reading import read_series
 from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
@@ -50,7 +50,6 @@ SERIES = 200  # series in one transaction, small enough not to block ingestion
 SMALLEST = 10  # series in a part of a thread
 PART = 25  # series in a part of a process
 WORTHWHILE = 20_000  # points from which starting processes pays
-CHUNK = 1000  # candidates in one statement: databases limit the number of parameters
 COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
     *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
@@ -140,8 +139,8 @@ class CandidateRefresher:
             return self.write(connection, store, kept, timestamp)
 
         total = RefreshResult()
-        for first in range(0, len(plans), SERIES):
-            total += store.write(partial(work, part=plans[first : first + SERIES]))
+        for part in chunks(plans, SERIES):
+            total += store.write(partial(work, part=part))
         return total, len(versions)
 
     def _plans(
@@ -362,6 +361,5 @@ def _events(plan: SeriesPlan) -> Iterator[tuple[StoredCandidate, str, int]]:
 def withdraw(connection: sa.Connection, gone: Sequence[int]) -> None:
     """Mark candidates as no longer found."""
     c = candidates.c
-    for first in range(0, len(gone), CHUNK):
-        chosen = c.id.in_(gone[first : first + CHUNK])
-        connection.execute(sa.update(candidates).where(chosen).values(present=False))
+    for part in chunks(gone):
+        connection.execute(sa.update(candidates).where(c.id.in_(part)).values(present=False))

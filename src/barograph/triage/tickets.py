@@ -8,12 +8,11 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import audit
 from barograph.store.audit import now
-from barograph.store.database import Insertion
+from barograph.store.database import Insertion, chunks
 from barograph.store.measurement import CONTROL
 from barograph.store.schema import candidates, ticketed, tickets
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)
-CHUNK = 500  # candidates in one query
 STATUSES = ("open", "closed")
 
 
@@ -97,9 +96,9 @@ def about_candidates(connection: sa.Connection, numbers: Sequence[int]) -> list[
     """Return the tickets about any of some candidates."""
     t, link = tickets.c, ticketed.c
     by_number: dict[int, Ticket] = {}
-    for first in range(0, len(numbers), CHUNK):
-        chunk = sa.select(link.ticket).where(link.candidate.in_(numbers[first : first + CHUNK]))
-        query = sa.select(tickets).where(t.id.in_(chunk)).order_by(t.id)
+    for part in chunks(numbers):
+        about = sa.select(link.ticket).where(link.candidate.in_(part))
+        query = sa.select(tickets).where(t.id.in_(about)).order_by(t.id)
         by_number.update((ticket.id, ticket) for ticket in _linked(connection, query))
     return [by_number[number] for number in sorted(by_number)]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.store.database import CHUNK, rows_in
+from barograph.store.database import chunks, rows_in
 from barograph.store.schema import candidates, points
 from barograph.wording import percent
 
@@ -94,9 +94,8 @@ def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace
     """
     values: defaultdict[int, list[float]] = defaultdict(list)
     splits: Counter[int] = Counter()
-    for first in range(0, len(numbers), CHUNK):
-        chosen = {"numbers": numbers[first : first + CHUNK]}
-        for number, value, is_before in connection.execute(AROUND, chosen).all():
+    for part in chunks(numbers):
+        for number, value, is_before in connection.execute(AROUND, {"numbers": part}).all():
             values[number].append(value)
             splits[number] += is_before
     known = levels(connection, numbers)

@@ -152,12 +152,11 @@ def _indices(marks: Node) -> list[int]:
     return marks.array()
 
 
-def agreed(annotators: list[list[int]], margin: int = MARGIN) -> list[int]:
+def agreed(annotators: list[list[int]]) -> list[int]:
     """Return the indices that more than half of the annotators mark, give or take a margin.
 
     Args:
         annotators: The marks of each annotator; an empty list says that nothing changed.
-        margin: How far marks of the same change may be apart.
 
     Example:
         >>> agreed([[50, 97], [51], [52, 130], []])
@@ -168,7 +167,7 @@ def agreed(annotators: list[list[int]], margin: int = MARGIN) -> list[int]:
     start = 0
     while start < len(marks):
         end = start
-        while end < len(marks) and marks[end][0] <= marks[start][0] + margin:
+        while end < len(marks) and marks[end][0] <= marks[start][0] + MARGIN:
             end += 1
         group = marks[start:end]
         if 2 * len({person for _mark, person in group}) > len(annotators):

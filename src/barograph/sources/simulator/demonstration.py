@@ -26,7 +26,6 @@ PROFILE = replace(
     log10_level=(1.0, 4.0),
     cv=(0.006, 0.05),
     families=Families(
-        log_normal=0.5,
         autocorrelated=0.5,
         heavy_tailed=0.4,
         drifting=0.3,

@@ -70,9 +70,9 @@ class Crowd:
     marks: tuple[Ints, ...]
     chances: Floats
 
-    def votes(self, index: int, margin: int = MARGIN) -> int:
-        """Count the people who marked a change within `margin` points of `index`."""
-        return sum(bool(np.any(np.abs(mark - index) <= margin)) for mark in self.marks)
+    def votes(self, index: int) -> int:
+        """Count the people who marked a change within `MARGIN` points of `index`."""
+        return sum(bool(np.any(np.abs(mark - index) <= MARGIN)) for mark in self.marks)
 
 
 def survey(

@@ -10,7 +10,7 @@ Span = tuple[float, float]
 class Families:
     """The share of series with each family of noise; platforms vary it."""
 
-    log_normal: float
+    log_normal: float = 0.5
     autocorrelated: float
     heavy_tailed: float
     drifting: float
@@ -69,20 +69,20 @@ class Profile:
     measurements: tuple[tuple[str, int], ...]
     log10_level: Span
     cv: Span
-    cv_spread: float
+    cv_spread: float = 0.5
     families: Families
     steps_per_100: Span
     small_share: float
-    small_scale: float
+    small_scale: float = 0.3
     relative_share: float
     relative_scale: float
-    relative_spread: float
-    relative_df: float
+    relative_spread: float = 0.8
+    relative_df: float = 3.0
     sd_scale: float
     sd_spread: float
     reverts_per_100: Span
     revert_length: Span
-    revert_boost: float
+    revert_boost: float = 1.5
     ramps_per_300: float
     ramp_length: Span
     variance_changes_per_300: Span
@@ -105,9 +105,7 @@ LONG = Profile(
     measurements=(("elapsed_time", -1), ("cpu_time", -1), ("cpu_service_time", -1)),
     log10_level=(-2.0, 5.0),
     cv=(0.002, 0.10),
-    cv_spread=0.5,
     families=Families(
-        log_normal=0.5,
         autocorrelated=0.6,
         heavy_tailed=0.45,
         drifting=0.4,
@@ -118,16 +116,12 @@ LONG = Profile(
     ),
     steps_per_100=(0.25, 0.9),
     small_share=0.0,
-    small_scale=0.3,
     relative_share=0.4,
     relative_scale=0.03,
-    relative_spread=0.8,
-    relative_df=3.0,
     sd_scale=2.0,
     sd_spread=1.1,
     reverts_per_100=(0.02, 0.6),
     revert_length=(2, 60),
-    revert_boost=1.5,
     ramps_per_300=0.15,
     ramp_length=(10, 120),
     variance_changes_per_300=(0.05, 0.5),
@@ -149,9 +143,7 @@ SHORT = Profile(
     ),
     log10_level=(0.0, 5.0),
     cv=(0.001, 0.015),
-    cv_spread=0.5,
     families=Families(
-        log_normal=0.5,
         autocorrelated=0.4,
         heavy_tailed=0.35,
         drifting=0.0,
@@ -162,16 +154,12 @@ SHORT = Profile(
     ),
     steps_per_100=(0.25, 0.75),
     small_share=0.2,
-    small_scale=0.3,
     relative_share=0.3,
     relative_scale=0.2,
-    relative_spread=0.8,
-    relative_df=3.0,
     sd_scale=12.0,
     sd_spread=1.0,
     reverts_per_100=(0.5, 3.0),
     revert_length=(2, 30),
-    revert_boost=1.5,
     ramps_per_300=0.0,
     ramp_length=(10, 120),
     variance_changes_per_300=(0.05, 4.0),
@@ -188,9 +176,7 @@ CI = Profile(
     measurements=(("time", -1), ("throughput", 1), ("memory", -1)),
     log10_level=(-3.0, 6.0),
     cv=(0.002, 0.08),
-    cv_spread=0.5,
     families=Families(
-        log_normal=0.5,
         autocorrelated=0.4,
         heavy_tailed=0.5,
         drifting=0.25,
@@ -201,16 +187,12 @@ CI = Profile(
     ),
     steps_per_100=(0.15, 0.6),
     small_share=0.1,
-    small_scale=0.3,
     relative_share=0.5,
     relative_scale=0.05,
-    relative_spread=0.8,
-    relative_df=3.0,
     sd_scale=3.0,
     sd_spread=1.0,
     reverts_per_100=(0.02, 0.4),
     revert_length=(2, 40),
-    revert_boost=1.5,
     ramps_per_300=0.2,
     ramp_length=(10, 200),
     variance_changes_per_300=(0.1, 1.5),
