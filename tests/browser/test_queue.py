@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from barograph.series import Verdict
+from tests.browser.conftest import ready
 from tests.browser.queues import fill, groups, press, saved_verdicts
 from tests.browser.serving import Board
 
@@ -87,6 +88,21 @@ def test_members_that_do_not_load_leave_the_group_closed(queue: "Page") -> None:
     press(queue, "o")
     queue.locator("tr.member").nth(2).wait_for()
     assert queue.get_by_role("alert").is_hidden()
+
+
+def test_try_again_keeps_the_rows_until_the_service_answers(queue: "Page") -> None:
+    queue.route("**/queue/*", lambda route: route.fulfill(status=503, body="{}"))
+    queue.evaluate("window.isFirst = true")
+    press(queue, "o")
+    again = queue.get_by_role("alert").get_by_role("button", name="Try again")
+    with queue.expect_response("**/queue/rows?*"):
+        again.click()
+    queue.get_by_role("alert").get_by_text("The service answered 503.").wait_for()
+    assert queue.evaluate("window.isFirst")
+    queue.unroute("**/queue/*")
+    again.click()
+    queue.wait_for_function("() => !window.isFirst")
+    ready(queue)
 
 
 def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:

@@ -279,7 +279,12 @@ async function fetchRows(address) {
     root.removeAttribute("aria-busy");
   }
 }
-$("retry").addEventListener("click", () => location.reload());
+// Nothing leaves the page while the service does not answer, or before the verdicts are saved.
+$("retry").addEventListener("click", async () => {
+  if (!(await fetchRows(`/queue/rows?${root.dataset.query}`))) return;
+  await settled();
+  location.reload();
+});
 
 async function askForNew() {
   if (document.hidden) return;
