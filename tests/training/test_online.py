@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from alarm_counts import called
 from algorithm_1 import Algorithm1
 
-from barograph.detection.online import Budget, StepKind, replay_many
+from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.detection.online.rule import Request, WindowScore
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, SecondLook
@@ -26,7 +27,7 @@ from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import FIRST, Truth
-from tests.training.online_histories import LENGTH, forest, histories, learned
+from tests.training.online_histories import forest, histories, learned
 
 
 def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:
@@ -185,14 +186,9 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
     expected = SecondLookAlarms(fresh, surprises, budget.weights)(budget.threshold)
     parts = np.split(fresh.values, fresh.offsets[1:-1])
     seen = replay_many(models.online, parts, models.confirm, budget=budget)
-    called = [
-        (k * LENGTH + step.newest, k * LENGTH + step.index)
-        for k, look in enumerate(seen)
-        for step in look.steps
-        if step.kind is StepKind.CALLED
-    ]
-    assert list(zip(*map(list, expected), strict=True)) == called
-    assert called
+    alarms = called(fresh, [look.steps for look in seen])
+    assert alarms.points.tolist() == expected.points.tolist() != []
+    assert alarms.places.tolist() == expected.places.tolist()
 
 
 def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
@@ -262,27 +258,11 @@ def test_twin_does_not_learn_from_held_out_points() -> None:
 
 
 def test_prior_adds_weighted_changes() -> None:
-    result = histories()
-    unmarked = Truth.of(
-        Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
-    )
-    with pytest.raises(NotEnoughDataError, match="0 changes"):
-        learn(unmarked, make=forest)
     fresh = Truth.of(histories(1))
-    part = rows_of(fresh, 0)
-    few = Truth.of_verdicts(
-        result.values,
-        result.offsets,
-        result.groups,
-        true=fresh.changes[:0],
-        undecided=fresh.changes[:0],
-    )
-    prior = Prior(fresh, 0.5)
-    X, y, weights = prior.samples(0)["online"]
+    X, y, weights = Prior(fresh, 0.5).samples(0)["online"]
     assert (y == 1).sum() == fresh.changes.size
     assert weights[y == 1].tolist() == [0.5] * fresh.changes.size
-    assert len(X) == len(y) > part.y.sum()
-    assert few.changes.size == 0
+    assert len(X) == len(y) > fresh.changes.size
 
 
 def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
