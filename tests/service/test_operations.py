@@ -78,7 +78,7 @@ def test_ready_answers_503_while_the_store_is_down(
 
 
 def test_ready_answers_503_while_the_disk_is_full(client: TestClient) -> None:
-    sent = steps("test", at=15)
+    sent = steps("test", change=15)
     client.post(POINTS, json=sent[:1])
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # less than a page
