@@ -116,7 +116,9 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_format_that_the_user_names_is_not_recognised(folder: Path) -> None:
     assert names(folder / "c.txt", options=ReadOptions(kind="tables")) == [("c.txt", "tables")]
-    with pytest.raises(ConfigError, match="--kind nothing: no such format"):
+    with pytest.raises(
+        ConfigError, match="--kind nothing: no such format; `barograph formats` lists all"
+    ):
         names(folder / "c.txt", options=ReadOptions(kind="nothing"))
 
 

@@ -92,8 +92,7 @@ def named(name: str) -> Format:
     for format_ in formats():
         if format_.name == name:
             return format_
-    allowed = ", ".join(format_.name for format_ in formats())
-    raise ConfigError(f"--kind {name}: no such format; allowed: {allowed}")
+    raise ConfigError(f"--kind {name}: no such format; `barograph formats` lists all")
 
 
 def recognised(sample: Sample) -> Format | None:
