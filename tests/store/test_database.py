@@ -1,6 +1,8 @@
 import os
 import re
 import resource
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,15 @@ def test_missing_folder_is_a_store_error(tmp_path: Path) -> None:
         Store(str(path), Rule())
 
 
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """Return a folder that every user may enter and write to; those of pytest are private."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o777)
+        yield path
+
+
 @pytest.mark.parametrize(
     ("name", "mode", "why"),
     [
@@ -44,17 +55,14 @@ def test_missing_folder_is_a_store_error(tmp_path: Path) -> None:
 )
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_store_without_the_right_to_write_says_so(
-    tmp_path: Path, name: str, mode: int, why: str
+    shared_folder: Path, name: str, mode: int, why: str
 ) -> None:
-    path = tmp_path / "folder" / "store.db"
+    path = shared_folder / "folder" / "store.db"
     path.parent.mkdir()
     Store(str(path), Rule()).close()
+    path.parent.chmod(0o777)
     (path.parent / name).chmod(mode)
-    answer = tmp_path / "answer"
-    for place in (tmp_path, *tmp_path.parents[:2], path.parent if name else tmp_path, answer):
-        place.touch()
-        if os.geteuid() == 0:
-            place.chmod(0o777)
+    answer = shared_folder / "answer"
     child = os.fork()
     if child == 0:
         try:
@@ -66,6 +74,7 @@ def test_store_without_the_right_to_write_says_so(
         finally:
             os._exit(0)
     os.waitpid(child, 0)
+    path.parent.chmod(0o777)
     assert re.fullmatch(rf"{path}: {why}", answer.read_text())
 
 
