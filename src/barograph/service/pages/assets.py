@@ -75,7 +75,7 @@ def module(*scripts: str) -> Markup:
     """Return the elements that load scripts, and ask for all that they import at the same time.
 
     Of several scripts, the first is loaded first and run before the first paint: a page that is
-    painted without its chart, and again with it, shows the chart a quarter later.
+    painted without its chart, and again with it, shows the chart later.
     """
     elements: dict[str, Markup] = {}
     for script in scripts:
