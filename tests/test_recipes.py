@@ -130,6 +130,18 @@ def reading(history: str) -> dict[str, str]:
     return {"HISTORY": history, "OUTPUTS": "output.json", "TOOL": "auto", "NAME": ""}
 
 
+@pytest.mark.parametrize("number", ["7", ""])
+def test_token_that_cannot_comment_does_not_fail_the_job(job: Job, number: str) -> None:
+    (job.folder.parent / "tools/gh").write_text("#!/bin/sh\nexit 1\n")
+    comment = job.temp / "barograph.md"
+    comment.write_text("text")
+    values = {"GH_TOKEN": "x", "COMMENT": str(comment), "CC": "", "NUMBER": number}
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha}
+    done = job.step("comment", values)
+    assert done.returncode == 0
+    assert "::warning::the comment could not be written" in done.stdout
+
+
 def test_action_gates_comments_and_stores(job: Job) -> None:
     job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_REF": "refs/heads/main"}
     branch = {"BRANCH": "barograph"}
