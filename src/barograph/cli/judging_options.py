@@ -102,7 +102,21 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 @dataclass(frozen=True)
 class Judging:
-    """What the judging options say; each field has the name of its option."""
+    """What the judging options say.
+
+    Attributes:
+        newest: Number of newest commits to ask about.
+        since: The commit after which results are asked about, instead.
+        min_change: Smallest change that counts, in percent.
+        min_history: Minimum number of earlier results.
+        fail_on: What fails the job; see `FailPolicy`.
+        suspect_fails_at: Smallest suspected change that fails the job, in percent.
+        fail_on_missing: Whether a series without a result that is asked about fails the job.
+        false_red: Share of commits without a change that may turn the job red, in percent.
+        suppressions: A file of suppressions.
+        model: File of the online models.
+        second_look: How alarms of all windows share the budget of a series.
+    """
 
     newest: int
     since: str | None

@@ -31,7 +31,15 @@ DAYS = {"d": 1, "w": 7, "y": 365}
 
 @dataclass(frozen=True)
 class ChangeSearch:
-    """What a command looks for; each field has the name of its option."""
+    """What a command looks for.
+
+    Args:
+        choice: The detection method.
+        since: A date, an age such as 14d, or a commit: only later changes are reported.
+        last: Only changes among this many newest points of a series are reported.
+        min_change: Smallest change that is reported, in percent of the level before.
+        false_discoveries: Expected share of false changes to allow.
+    """
 
     choice: DetectorChoice
     since: str | None = None

@@ -19,7 +19,14 @@ routes = page_router()
 
 
 class Finding(NamedTuple):
-    """One line of the summary."""
+    """One line of the summary.
+
+    Attributes:
+        number: How many there are.
+        text: What they are.
+        anchor: The section of the page.
+        is_wrong: Whether somebody should look.
+    """
 
     number: int
     text: str
