@@ -203,7 +203,12 @@ class JobAnswer:
 
 
 def is_worse(change: float, direction: int) -> bool:
-    """Return whether a change in percent goes the wrong way, or may do so."""
+    """Return whether a change in percent goes the wrong way, or may do so.
+
+    Args:
+        change: The change, in percent of the level before.
+        direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
+    """
     return change != 0 and not change * direction > 0
 
 

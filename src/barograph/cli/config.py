@@ -108,6 +108,12 @@ def configure(
 ) -> None:
     """Read the configuration, and set the defaults of a command's options from it.
 
+    Args:
+        context: The context of the group, with the value of `--config`.
+        group: The group of all commands.
+        command: The command that will run.
+        name: Its name on the command line.
+
     Raises:
         ConfigError: The configuration cannot be used.
     """
@@ -120,6 +126,11 @@ def configure(
 
 def option_defaults(config: Config, command: click.Command, name: str) -> dict[str, Any]:
     """Return the defaults of a command's parameters, by the names of the parameters.
+
+    Args:
+        config: The configuration.
+        command: The command.
+        name: Its name on the command line.
 
     Raises:
         ConfigError: An option does not exist, or has a value that is not allowed.

@@ -86,7 +86,11 @@ class DetectorChoice:
     min_probability: float | None = None
 
     def interpret_small(self, points: int) -> None:
-        """Leave kernels to the interpreter if it searches few points as fast as they are loaded."""
+        """Leave kernels to the interpreter if it searches few points as fast as they are loaded.
+
+        Args:
+            points: Number of points.
+        """
         if self.name == DEFAULT_DETECTOR and self.model is not None and self.model.exists():
             return
         if self.name not in SLOW or (self.name in QUADRATIC and not self.parameters):
@@ -121,7 +125,12 @@ class DetectorChoice:
         return TriageModel.load(self.model, USE)
 
     def notes(self, shortest: int, lengths: Ints) -> list[str]:
-        """Return what a user should know about this choice for series of these lengths."""
+        """Return what a user should know about this choice for series of these lengths.
+
+        Args:
+            shortest: Fewest points that the detector needs.
+            lengths: The number of points of each series.
+        """
         parameter, caveat = CAVEATS.get(self.name, ("", ""))
         notes = [f"{self.name} {caveat}"] if caveat and parameter not in self.parameters else []
         short = int((lengths < shortest).sum())
@@ -214,6 +223,12 @@ def make_detector(name: str, min_probability: float | None = None) -> Detector:
 
 def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:
     """Return the value of a parameter of a detector, converted to the type of its field.
+
+    Args:
+        name: The method as the user named it.
+        kind: Its class.
+        parameter: The name of the parameter.
+        value: Text, or a value that an option has converted.
 
     Raises:
         click.BadParameter: There is no such parameter, or the text is not of its type.

@@ -84,7 +84,14 @@ def command(
 def gated(
     files: FilesRead, aggregate: str, judging: Judging, detector: str | None = None
 ) -> JobAnswer:
-    """Return the answer on the newest results of some files."""
+    """Return the answer on the newest results of some files.
+
+    Args:
+        files: What was read from the files.
+        aggregate: How the runs of a commit became one value.
+        judging: Which results are judged, and what fails the job.
+        detector: The name of a detection method that judges instead of the online model.
+    """
     from barograph.cli.selection import Selection
 
     history = files.history
@@ -116,7 +123,14 @@ def gated(
 def judged(
     history: History, selection: Selection, judge: OnlineJudge, aggregate: str = "median"
 ) -> list[JudgedSeries]:
-    """Return the decisions on the series of a history that have results to ask about."""
+    """Return the decisions on the series of a history that have results to ask about.
+
+    Args:
+        history: The series.
+        selection: Which results of each series that is not empty are judged.
+        judge: Decides.
+        aggregate: How the runs of a commit became one value.
+    """
     from barograph.cli.judged import JudgedSeries
     from barograph.detection.online.decision import changes_of
     from barograph.detection.online.latest import JudgedHistory, judge_latest
@@ -172,7 +186,13 @@ def _runs(history: History, number: int, newest: int, aggregate: str) -> dict[in
 
 
 def detected(history: History, selection: Selection, detector: Detector) -> Iterator[SeriesAnswer]:
-    """Yield an answer for each change point of a detector among the newest results."""
+    """Yield an answer for each change point of a detector among the newest results.
+
+    Args:
+        history: The series.
+        selection: Which results of each series that is not empty are judged.
+        detector: Finds the change points.
+    """
     points = searched(history, detector)
     filled = [number for number, entry in enumerate(history) if len(entry)]
     for number, count in zip(filled, selection.counts, strict=True):

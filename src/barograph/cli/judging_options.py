@@ -131,7 +131,11 @@ class Judging:
     second_look: SecondLook
 
     def interpret_small(self, points: float) -> None:
-        """Leave kernels to the interpreter if the built-in model judges few points."""
+        """Leave kernels to the interpreter if the built-in model judges few points.
+
+        Args:
+            points: Number of points, or of as much work.
+        """
         if not self.model.exists():
             interpret_small(points)
 
@@ -158,7 +162,14 @@ class Judging:
         judge: OnlineJudge,
         feature_set: str,
     ) -> JobAnswer:
-        """Return the answer on all series of a job."""
+        """Return the answer on all series of a job.
+
+        Args:
+            judged: The series with a result that is asked about.
+            selection: Which results the job judges.
+            judge: Judged them.
+            feature_set: The feature set of its model for the newest point.
+        """
         from barograph.cli.judged import answers_of
 
         long = [series for series in judged if series.baseline_size >= self.min_history]
@@ -177,7 +188,12 @@ class Judging:
         return JobAnswer(long, [*short], selection.new, selection.missing, self._policy)
 
     def suppressed(self, job: JobAnswer, series: Sequence[Series]) -> JobAnswer:
-        """Mark the answers that fail no job because people accepted them."""
+        """Mark the answers that fail no job because people accepted them.
+
+        Args:
+            job: The answer.
+            series: All series, in which commits are looked up.
+        """
         from barograph.cli.selection import order_of
         from barograph.cli.suppressions import read_suppressions, suppress
 

@@ -59,7 +59,12 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
 
 
 def summary(findings: Findings, seconds: float) -> str:
-    """Return the line that says how many series and changes there are."""
+    """Return the line that says how many series and changes there are.
+
+    Args:
+        findings: The changes.
+        seconds: How long the search took.
+    """
     changes = len(findings.worst_first)
     named = [
         plural(count, NOUNS[effect]) + (" of unknown direction" if effect == CHANGED else "")

@@ -54,6 +54,10 @@ class RerunCommand:
     def run(self, tests: Sequence[str], folder: Path) -> Path:
         """Measure tests again; return the file with the results.
 
+        Args:
+            tests: The names of the tests.
+            folder: An empty folder for files.
+
         Raises:
             DataError: The command failed, or wrote no file.
         """

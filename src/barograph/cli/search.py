@@ -105,6 +105,11 @@ search_options = grouped(
 def find(history: History, search: ChangeSearch, *, explain: bool = False) -> SearchResult:
     """Return the changes of a history, with progress on stderr; print what the user should know.
 
+    Args:
+        history: The series.
+        search: What to look for.
+        explain: Whether the changes get their reasons.
+
     Raises:
         ConfigError: No result has the commit or a time that `since` needs.
     """

@@ -44,7 +44,14 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class Access:
-    """Who may use the service besides this machine, and how much."""
+    """Who may use the service besides this machine, and how much.
+
+    Args:
+        trusted_proxy: Addresses of proxies.
+        allowed_host: Names by which others reach the service.
+        session_hours: How long a person stays signed in.
+        rate: Requests per second of one token or address.
+    """
 
     trusted_proxy: tuple[str, ...]
     allowed_host: tuple[str, ...]

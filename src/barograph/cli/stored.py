@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 def stored_series(
     store: Store, series: Sequence[Series], selection: Selection
 ) -> list[JudgedSeries]:
-    """Return what the store decided on the results that a job asks about."""
+    """Return what the store decided on the results that a job asks about.
+
+    Args:
+        store: The store with the results.
+        series: The series of the job, as they were read.
+        selection: Which results of each are judged.
+    """
     with store.read() as connection:
         chosen = [pair for pair in zip(series, selection.counts, strict=True) if pair[1]]
         known = reading.series_named(connection, [entry.id for entry, _ in chosen])
@@ -91,7 +97,15 @@ def _series_of(
     steps: Sequence[AlarmStep],
     commits: Sequence[Sequence[StoredPoint]],
 ) -> JudgedSeries:
-    """Return a series from its last commits, oldest first, of which the newest is judged."""
+    """Return a series from its last commits (order, name and value), of which the newest is judged.
+
+    Args:
+        stored: The series.
+        decision: The decision on the newest commit.
+        tail: The last commits, oldest first.
+        steps: The recent steps, by orders.
+        commits: The results of commits that were judged.
+    """
     places = {order: place for place, (order, _, _) in enumerate(tail)}
     known = None if decision.known_since is None else places.get(decision.known_since.order)
     return JudgedSeries(

@@ -127,6 +127,13 @@ def suppress(
 ) -> tuple[list[SeriesAnswer], list[str]]:
     """Mark the answers that fail no job.
 
+    Args:
+        answers: The answers.
+        suppressions: The suppressions.
+        config: The configuration, for series that are informational.
+        order_of: Returns the order of a commit.
+        today: The day on which suppressions may have expired.
+
     Returns:
         The answers, and notes about suppressions that have expired or that no change needs.
     """

@@ -57,7 +57,12 @@ LOCAL = Caller("local", frozenset(Scope))
 
 
 class Auth:
-    """Admits callers to routes."""
+    """Admits callers to routes.
+
+    Args:
+        store: Store with the tokens.
+        settings: Limits of the service.
+    """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.tokens = TokenCache(store, tokens.find)

@@ -60,7 +60,12 @@ class WorkerConfig:
 
 
 class RefreshLoop:
-    """Keeps candidates and clusters up to date with the points."""
+    """Keeps candidates and clusters up to date with the points.
+
+    Args:
+        store: Store with the points.
+        config: What to refresh, and how often.
+    """
 
     def __init__(self, store: Store, config: WorkerConfig) -> None:
         self._store = store

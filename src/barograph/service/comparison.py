@@ -66,6 +66,9 @@ class ComparedFile:
 def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
     """Return what a retraining decided on each file.
 
+    Args:
+        result: The stored result of a retraining.
+
     Example:
         >>> facts = {"real": 30, "noise": 20, "auc": 0.95, "auc_of_other": 0.9}
         >>> decision = {"promoted": True, "why": "not worse than the built-in model"}

@@ -51,7 +51,11 @@ class DataHealth:
 
 
 def data_health(connection: sa.Connection) -> DataHealth:
-    """Return the health of the data."""
+    """Return the health of the data.
+
+    Args:
+        connection: From `Store.read`.
+    """
     timestamp = now()
     waiting, since = stale.lag(connection)
     return DataHealth(

@@ -93,6 +93,10 @@ def has_surrogates(body: bytes) -> bool:
 def decode_json(body: bytes, type_: Any = Any) -> Any:
     """Decode a JSON body.
 
+    Args:
+        body: UTF-8 text.
+        type_: Expected type, see `msgspec.json.decode`.
+
     Raises:
         ApiError: The body is not valid JSON (400), or of another type (422).
     """

@@ -116,7 +116,12 @@ class RetrainingProgress:
 
 
 class Retraining:
-    """Starts, follows and cancels trainings in the background."""
+    """Starts, follows and cancels trainings in the background.
+
+    Args:
+        store: Store that keeps the results.
+        config: What is retrained, and how.
+    """
 
     def __init__(self, store: Store, config: RetrainingConfig) -> None:
         self.config = config
@@ -144,6 +149,9 @@ class Retraining:
 
     def start(self, who: str) -> int:
         """Start a training, and return its number.
+
+        Args:
+            who: Name of the person, for the records.
 
         Raises:
             ConfigError: One runs already, or something is not installed.

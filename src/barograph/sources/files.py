@@ -24,7 +24,18 @@ GROUP = 10_000  # series in one item
 class Files(Source):
     """A file, a folder or a pattern such as `runs/*.json`, read as one history.
 
-    The location may also be a URL. The options are those of `ReadOptions`; `form` is its `kind`.
+    Args:
+        location: The path, the pattern or a URL.
+        form: The name of the format; by default it is recognised by the content.
+        delimiter: Delimiter of tables; by default it is detected.
+        aggregate: How the runs of a commit become one value: `median` or `mean`.
+        mapping: The field of columns of tables, such as `{"name": "test"}`.
+        value_columns: The columns of tables that hold values.
+        order_by: The column of tables that orders their rows.
+        base_branch: The branch whose results are read.
+        project: The project of results that name none.
+        machine: The variant of results that name none.
+        metrics: Patterns of the measurements to read.
     """
 
     def __init__(

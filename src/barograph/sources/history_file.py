@@ -55,6 +55,10 @@ class HistoryFile:
     def read(cls, path: Path, options: ReadOptions) -> HistoryFile:
         """Read a history file; a file that does not exist is an empty history.
 
+        Args:
+            path: The file.
+            options: The limits.
+
         Raises:
             DataError: The file is not a long table with orders and values, or beyond a limit.
             ConfigError: The name of the file does not end like that of a format.

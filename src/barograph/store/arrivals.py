@@ -85,7 +85,12 @@ class SeriesCounts(NamedTuple):
 
 
 def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
-    """Return the rows of some series, for `write`."""
+    """Return the rows of some series, for `write`.
+
+    Args:
+        connection: From `Store.read`.
+        numbers: Numbers of the series.
+    """
     p = points.c
     query = (
         sa.select(p.order, p.time, p.received, p.answer, p.reruns, p.settled)

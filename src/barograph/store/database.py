@@ -44,7 +44,13 @@ PLAIN = {  # what SQLite's errors mean
 
 
 def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
-    """Return the engine for the database at a URL, or for the SQLite file at a path."""
+    """Return the engine for a database.
+
+    Args:
+        url: URL, or path of an SQLite file.
+        log: Number of pages in SQLite's log from which a commit writes them to the database file.
+        mode: Permissions of a new SQLite file.
+    """
     try:
         address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
     except SQLAlchemyError:
@@ -207,6 +213,9 @@ def revision(connection: sa.Connection) -> str:
     It is random, so that no two states of any stores share one, and part of the database, so that
     a reader notices what other processes wrote. Only ingest leaves it as it is, unless it changes
     the direction of a series: points, decisions and their commits may differ under one revision.
+
+    Args:
+        connection: From `Store.read`.
     """
     name: str = connection.execute(REVISION).scalar_one()
     return name

@@ -54,7 +54,12 @@ class ImportResult:
 
 
 def import_history(store: Store, history: History, who: str) -> ImportResult:
-    """Import a history with all its runs; what the store has already is skipped.
+    """Import a history; what the store has already is skipped.
+
+    Args:
+        store: Store to import into.
+        history: The series with all runs of each point, and the candidates.
+        who: Name for the audit trail.
 
     Raises:
         StoreError: A batch failed. Earlier batches stay; the same call imports the rest.

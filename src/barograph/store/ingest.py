@@ -64,6 +64,10 @@ class Ingest:
     """Takes measurements in, and caches what the next ones need.
 
     The cache must not survive a failed transaction: call `forget` after one.
+
+    Args:
+        limits: What a sender may ask.
+        room: Number of recent values to hold in memory.
     """
 
     def __init__(self, limits: Limits, room: int) -> None:

@@ -234,7 +234,11 @@ class _Orders:
 
 
 class _Rows:
-    """The rows that decisions add and change."""
+    """The rows that decisions add and change.
+
+    Args:
+        point_rows: Makes the rows of points.
+    """
 
     def __init__(self, point_rows: PointRows) -> None:
         self._point_rows = point_rows

@@ -46,6 +46,13 @@ def rename(
 ) -> StoredSeries:
     """Give a series another identity; results under its former ones still go to it.
 
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        name: The new identity.
+        who: Name for the audit trail.
+        limits: What a name may contain.
+
     Raises:
         DataError: There is no such series, or the name is invalid or taken.
     """
@@ -93,6 +100,12 @@ def delete(
 ) -> DeletedSeries:
     """Delete a series with its points, decisions, candidates and former names.
 
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        who: Name for the audit trail.
+        with_verdicts: Whether to delete verdicts, too.
+
     Raises:
         DataError: There is no such series, or it has verdicts that must not be deleted.
     """
@@ -119,6 +132,12 @@ def results_to_move(
     connection: sa.Connection, source: int, target: int, limits: Limits
 ) -> list[Measurement]:
     """Return the results of a series under the name of another one that it can be merged into.
+
+    Args:
+        connection: From `Store.read`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        limits: What a series may contain.
 
     Raises:
         DataError: One of them does not exist, they are the same, or they do not fit together.
@@ -151,6 +170,12 @@ def results_to_move(
 
 def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
     """Move everything but the points of one series to another, and delete the first.
+
+    Args:
+        connection: Of `Store.change`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        who: Name for the audit trail.
 
     Returns:
         The results of the deleted series, under the name of the other one.

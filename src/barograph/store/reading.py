@@ -201,7 +201,14 @@ def commits_at(
 def settled_tail(
     connection: sa.Connection, number: int, order: int, count: int
 ) -> list[tuple[int, str, float]]:
-    """Return order, name and settled value of the last commits of a series up to an order."""
+    """Return order, name and settled value of the last commits of a series up to an order.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        order: Order of the last commit.
+        count: Maximum number of commits.
+    """
     p = points.c
     match = p.series == number, p.order <= order, p.settled.is_not(None)
     newest_first = sa.select(p.order, p.commit, p.settled).where(*match).order_by(p.order.desc())

@@ -24,6 +24,13 @@ def explained(
 ) -> list[dict[str, Any]]:
     """Return the features of a commit with value and contribution, the most decisive first.
 
+    Args:
+        connection: Of a writing transaction: the reasons are stored.
+        model: The model that decides now.
+        version: Its version.
+        series: Number of the series.
+        order: Order of the commit.
+
     Raises:
         DataError: There is no such point.
         OtherModelError: Another model decided, and its reasons were never requested.

@@ -45,7 +45,13 @@ def kind_of(reason: str) -> str:
 def note(
     connection: sa.Connection, reasons: Mapping[str, int], timestamp: int | None = None
 ) -> None:
-    """Add counts to those of the day."""
+    """Add counts to those of the day.
+
+    Args:
+        connection: The connection of a write transaction.
+        reasons: How many results were rejected, by reason.
+        timestamp: Milliseconds since 1970; now by default.
+    """
     timestamp = now() if timestamp is None else timestamp
     day = timestamp - timestamp % DAY
     r = rejections.c

@@ -67,6 +67,13 @@ def prune(
 ) -> PruneResult:
     """Delete results that were measured, or received if that is unknown, before a number of days.
 
+    Args:
+        store: The store.
+        older_than: Age in days.
+        who: Name for the audit trail.
+        dry_run: Whether only to count.
+        timestamp: Milliseconds since 1970; now by default.
+
     Raises:
         DataError: The age is not positive.
     """

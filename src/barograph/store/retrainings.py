@@ -142,7 +142,12 @@ def note_releases(store: Store, was_released: Callable[[Mapping[str, str]], bool
 
 
 def note_rollbacks(store: Store, rollbacks: Iterable[Rollback]) -> None:
-    """Note the rollbacks that the audit trail lacks: a process was killed, or has no store."""
+    """Note the rollbacks that the audit trail lacks: a process was killed, or has no store.
+
+    Args:
+        store: Store with the audit trail.
+        rollbacks: All rollbacks of the registry.
+    """
 
     def lacking(connection: sa.Connection) -> list[Rollback]:
         entries = audit.entries_of(connection, ROLLBACK)

@@ -44,7 +44,13 @@ def create(
 
 
 def find(connection: sa.Connection, secret: str, timestamp: int | None = None) -> Token | None:
-    """Return the token of a session that has not ended."""
+    """Return the token of a session that has not ended.
+
+    Args:
+        connection: From `Store.read`.
+        secret: What `create` returned.
+        timestamp: Milliseconds since 1970; now by default.
+    """
     s = sessions.c
     # The hash of a secret of 256 bits is looked up as it is: the time that takes depends on the
     # hash of a guess, which says nothing about the secret.

@@ -99,6 +99,10 @@ class Store:
 
         A large request is committed in parts, between which others get their turn.
 
+        Args:
+            measurements: The measurements of one request.
+            who: Name for the audit trail.
+
         Raises:
             ConfigError: The store has no judge.
             DataError: There are more measurements than `limits.batch`.
@@ -119,6 +123,10 @@ class Store:
 
     def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
         """Write and judge measurements; return once they are committed.
+
+        Args:
+            measurements: The measurements of one request.
+            who: Name for the audit trail.
 
         Raises:
             StoreError: Nothing was written, or only parts of a large request, or decisions after
@@ -195,11 +203,16 @@ class Store:
         return self._writer.run(transaction)
 
     def merge(self, source: int, target: int, who: str) -> int:
-        """Move the results, candidates and verdicts of `source` to `target`, and delete it.
+        """Move the results, candidates and verdicts of a series to another one, and delete it.
 
         The results are judged in their places there. Where both series have a result, it is
         treated as if it arrived again: the one measured later holds. Many results are moved in
         several transactions before the first series is deleted; repeat the call if it fails.
+
+        Args:
+            source: Number of the series that ends.
+            target: Number of the series that stays.
+            who: Name for the audit trail.
 
         Returns:
             The number of results that were moved.

@@ -236,6 +236,10 @@ def cut(measurements: Sequence[Measurement], size: int) -> list[Rows]:
 
     The results of a series are in one part, or in consecutive parts by their order if there are
     more than `size`. Those without an order come last: other rows may give the order of a commit.
+
+    Args:
+        measurements: The measurements of a request.
+        size: Maximum number of measurements in a part.
     """
     groups: dict[SeriesId, Rows] = {}
     without_order: Rows = []

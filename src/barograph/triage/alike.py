@@ -93,6 +93,12 @@ class DecidedCases:
     ) -> list[DecidedCase]:
         """Return the decided candidates that are most like a candidate, the nearest first.
 
+        Args:
+            connection: From `Store.read`.
+            candidate: Number of the candidate.
+            model: The model that scores candidates.
+            count: Maximum number of cases.
+
         Raises:
             DataError: There is no such candidate.
         """

@@ -123,6 +123,10 @@ class SeriesChart:
 def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
     """Return everything that the chart of a series shows, in five queries.
 
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+
     Raises:
         DataError: There is no such series.
     """

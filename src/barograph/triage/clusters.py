@@ -50,6 +50,11 @@ class Traces(NamedTuple):
 def recluster(store: Store, project: str, settings: ClusterSettings | None = None) -> list[Cluster]:
     """Search the last commits for common steps, and merge them into the stored clusters.
 
+    Args:
+        store: The store.
+        project: The project whose series are searched.
+        settings: How to search.
+
     Returns:
         The clusters of this search, the largest regression first.
     """
@@ -84,6 +89,12 @@ def search(
     """Return the common steps of the last commits, and the stored clusters that did not appear.
 
     Members are numbers of series. Nothing is written.
+
+    Args:
+        connection: A connection from `Store.read`.
+        project: The project whose series are searched.
+        settings: How to search.
+        traces: What `traces_of` returned for the project, if it is known.
     """
     settings = settings or ClusterSettings()
     numbers, orders, values = traces or traces_of(connection, project, settings.span)

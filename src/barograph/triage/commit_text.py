@@ -24,7 +24,12 @@ HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Changed, direction unkno
 
 
 def commit_text(changes: CommitChanges, url: str = "") -> str:
-    """Return the effect of a commit as short lines of plain text."""
+    """Return the effect of a commit as short lines of plain text.
+
+    Args:
+        changes: What `commit_changes` returns.
+        url: Where the commit page is.
+    """
     names = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
     name = middle_cut(names, WIDEST)
     lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]

@@ -180,6 +180,11 @@ def _summary_query() -> sa.Select[Any]:
 def commit_changes(connection: sa.Connection, project: str, order: int) -> CommitChanges:
     """Return everything that is known about the effect of a commit, in a fixed number of queries.
 
+    Args:
+        connection: From `Store.read`.
+        project: Name of the project.
+        order: Order of the commit.
+
     Raises:
         DataError: The project has no commit and no result at this order.
     """

@@ -96,6 +96,12 @@ def results_between(
 ) -> Mapping[int, Results]:
     """Return the results of some series between two orders, in one query for 500 series.
 
+    Args:
+        connection: From `Store.read`.
+        numbers: Numbers of the series.
+        first: The lowest order.
+        last: The highest order.
+
     Returns:
         The results by series; a series without any is left out.
     """
@@ -111,7 +117,15 @@ def results_between(
 def window_around(
     connection: sa.Connection, number: int, last_before: int, first_after: int, count: int
 ) -> tuple[int, int]:
-    """Return the orders that lie `count` results before and after a change of a series."""
+    """Return the orders of a series that lie some results before and after a change.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+        count: The number of results on each side.
+    """
     p = points.c
     orders = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
     old = orders.where(p.order <= last_before).order_by(p.order.desc()).limit(count).subquery()

@@ -40,6 +40,12 @@ def explanation(
 ) -> CandidateExplanation:
     """Return why a candidate has its probability.
 
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+        model: The model that scores candidates; None if there is none.
+        around: What `siblings` returns for the candidate.
+
     Raises:
         DataError: There is no such candidate.
     """

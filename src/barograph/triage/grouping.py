@@ -185,7 +185,12 @@ SECTIONED = ("expected", "commit")  # sorts that keep the groups of a commit tog
 
 
 def sorted_groups(groups: Iterable[CauseGroup], sort: str = "expected") -> list[CauseGroup]:
-    """Return groups in the order of one of `SORTS`; "-" in front reverses it."""
+    """Return groups in the order of a column.
+
+    Args:
+        groups: The groups.
+        sort: One of `SORTS`, with "-" in front for the reverse.
+    """
     column, is_reverse = sort.removeprefix("-"), sort.startswith("-")
     key = SORTS[column]
     ordered = sorted(groups, key=key, reverse=is_reverse)

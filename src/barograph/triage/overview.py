@@ -41,7 +41,12 @@ class BoardOverview:
 
 
 def overview(connection: sa.Connection, who: str) -> BoardOverview:
-    """Return the state of the board for a person."""
+    """Return the state of the board for a person.
+
+    Args:
+        connection: From `Store.read`.
+        who: The name of the person.
+    """
     timestamp = now()
     page, counts = open_groups(connection, limit=0), arriving.counts(connection, timestamp)
     last = connection.scalar(sa.select(sa.func.max(arrivals.c.last)))

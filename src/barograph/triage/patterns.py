@@ -42,6 +42,12 @@ def set_patterns(
 ) -> None:
     """Replace the patterns of the named kinds; others stay.
 
+    Args:
+        connection: The connection of a write transaction.
+        by_kind: Patterns by kind.
+        who: Name for the audit trail.
+        timestamp: Milliseconds since 1970; now by default.
+
     Raises:
         DataError: A kind does not exist, or a pattern cannot be stored.
     """

@@ -269,7 +269,10 @@ def _find_in_part(
 
 
 def label_free_model(path: Path | None) -> TriageModel | None:
-    """Load the model that scores candidates; without a path, the built-in one.
+    """Load the model that scores candidates.
+
+    Args:
+        path: The model file; None for the built-in model.
 
     Returns:
         The model, or None if there is no built-in one.

@@ -90,6 +90,10 @@ class Siblings:
 def siblings(connection: sa.Connection, candidate: int) -> Siblings:
     """Return what the siblings of a series did where a candidate is.
 
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
     Raises:
         DataError: There is no such candidate.
     """

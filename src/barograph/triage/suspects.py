@@ -79,6 +79,10 @@ class SuspectRange:
 def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     """Return the commits that may have caused a candidate.
 
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
     Raises:
         DataError: There is no such candidate.
     """

@@ -33,6 +33,14 @@ def file(
 ) -> int:
     """Record a ticket about some candidates, or add them to a ticket with the same key.
 
+    Args:
+        connection: The connection of a write transaction.
+        key: The key of the ticket in its tracker.
+        url: Where the ticket can be read.
+        title: The title of the ticket.
+        about: The numbers of the candidates.
+        who: Who files the ticket.
+
     Returns:
         The number of the ticket in the store.
 

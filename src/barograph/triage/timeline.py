@@ -55,6 +55,10 @@ class CandidateEvent:
 def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
     """Return what happened to a candidate, the oldest first.
 
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
     Raises:
         DataError: There is no such candidate.
     """

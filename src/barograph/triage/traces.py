@@ -89,6 +89,10 @@ def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace
     The points of a series are stored in its order, so this reads a few neighbouring rows for each
     candidate. The blocks of newest values would not do: they have no orders.
 
+    Args:
+        connection: From `Store.read`.
+        numbers: The numbers of the candidates.
+
     Returns:
         The traces by candidate; one without results is left out.
     """

@@ -126,6 +126,13 @@ def undo(
 ) -> BatchResult:
     """Restore the verdicts before a batch, except where somebody decided meanwhile.
 
+    Args:
+        connection: The connection of a write transaction.
+        batch: The number of the batch.
+        who: The name of the person.
+        request: See `record_batch`.
+        timestamp: Milliseconds since 1970; now by default.
+
     Returns:
         What was restored, and what was refused and why. It is a batch that can be undone too.
 

@@ -16,7 +16,14 @@ FORMATS = ("text", "json", "csv", "markdown", "junit", "github")
 def render(
     job: JobAnswer, output: str, extra: Mapping[str, Any] | None = None, file: str = ""
 ) -> None:
-    """Print the answers on all series of a job."""
+    """Print the answers on all series of a job.
+
+    Args:
+        job: The answers.
+        output: One of FORMATS.
+        extra: What the JSON object holds besides the answers.
+        file: The file that annotations point at.
+    """
     if output == "json":
         echo_json({**(extra or {}), **job.as_dict()})
     elif output == "csv":

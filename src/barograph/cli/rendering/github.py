@@ -18,7 +18,12 @@ MOST = 10  # annotations of a level that GitHub shows for a step
 
 
 def write(job: JobAnswer, file: str = "") -> None:
-    """Print annotations and lines for the log, and add to the job summary if there is one."""
+    """Print annotations and lines for the log, and add to the job summary if there is one.
+
+    Args:
+        job: The answers.
+        file: The file that the annotations point at; none if empty.
+    """
     text.echo(job, clean)
     for line in workflow_commands(job, file):
         click.echo(line)

@@ -174,7 +174,12 @@ def get_commit(
 
 
 def commit_fields(changes: CommitChanges, base: str) -> dict[str, Any]:
-    """Return the fields of a `CommitResponse`."""
+    """Return the fields of a `CommitResponse`.
+
+    Args:
+        changes: What a commit changed.
+        base: The address of the service.
+    """
     same = CommitResponse.model_fields.keys() - {"quiet", "text"}
     return {
         **{name: getattr(changes, name) for name in same},

@@ -40,6 +40,11 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
     `trunk`, or else the most frequent. Results of a history that name no branch are of it. The
     judged branch is the one of the options, that of the CI job, or that of the single runs.
 
+    Args:
+        results: All results.
+        options: May name both branches.
+        context: What the CI service says.
+
     Raises:
         DataError: No result is of a branch that the options name.
     """

@@ -173,7 +173,11 @@ class TimeReader(dict[Any, int]):
 
 
 class TextReader(dict[Any, int]):
-    """Numbers texts in the order of their first occurrence; 0 is the empty text."""
+    """Numbers texts in the order of their first occurrence; 0 is the empty text.
+
+    Args:
+        field: The name of the column.
+    """
 
     def __init__(self, field: str) -> None:
         super().__init__()

@@ -36,7 +36,12 @@ MOST_SKIPPED = 1_000_000  # results to look at where almost none can be used
 
 
 class Collector:
-    """Takes the results of one file after the other."""
+    """Takes the results of one file after the other.
+
+    Args:
+        options: What the user said.
+        name: What the report calls all files together.
+    """
 
     def __init__(self, options: ReadOptions, name: str) -> None:
         self.report = LoadReport(name)

@@ -41,6 +41,11 @@ def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
 def inner_file(file: InputFile, path: Path, name: str) -> InputFile:
     """Return a file that a folder holds or another file names, within the same limits.
 
+    Args:
+        file: The folder, or the other file.
+        path: The path.
+        name: What messages call it.
+
     Raises:
         DataError: It is missing, damaged or too large.
     """

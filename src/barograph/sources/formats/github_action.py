@@ -100,6 +100,10 @@ def _commit(entry: Node) -> tuple[str, int]:
 def direction_of(tool: str, unit: str) -> Direction:
     """Return which way is better: a rate is better higher, else the tool says it.
 
+    Args:
+        tool: The tool that the action was configured with.
+        unit: The unit of the benchmark.
+
     Example:
         >>> direction_of("jmh", "ops/s"), direction_of("jmh", "ns/op")
         (<Direction.HIGHER_IS_BETTER: 1>, <Direction.LOWER_IS_BETTER: -1>)

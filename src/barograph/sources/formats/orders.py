@@ -55,7 +55,12 @@ class _Moments(NamedTuple):
 
 
 def order_results(results: Collected, repository: Repository) -> Ordered:
-    """Return an order for each result."""
+    """Return an order for each result.
+
+    Args:
+        results: All results.
+        repository: Knows the order and the times of commits.
+    """
     numbered = results.orders != NO_ORDER
     if numbered.all():
         return Ordered(results.orders, [])

@@ -26,6 +26,12 @@ def read(
 ) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of one CSV file.
 
+    Args:
+        data: The CSV file.
+        config: The whole configuration, for options of all CSV files.
+        name: The name of the test.
+        test: The test, with its templates.
+
     Raises:
         DataError: The file is not valid, or lacks a column.
     """

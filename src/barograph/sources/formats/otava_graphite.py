@@ -32,6 +32,12 @@ Events = dict[int, tuple[str, str]]  # commits and branches
 def read(file: InputFile, config: Node, name: str, test: Node) -> Iterator[ResultBatch | Skip]:
     """Yield the results of one test, which are asked for at the server that `url` names.
 
+    Args:
+        file: The configuration.
+        config: The whole configuration.
+        name: The name of the test.
+        test: The test, with its templates.
+
     Raises:
         SourceError: The server cannot be reached.
         DataError: The answer is not valid.

@@ -104,6 +104,10 @@ def recognised(sample: Sample) -> Format | None:
 def recognise(sample: Sample, name: str) -> Format:
     r"""Return the first format that a file matches.
 
+    Args:
+        sample: The file.
+        name: What the error calls it.
+
     Raises:
         DataError: No format matches; the message says what the file looks like.
 

@@ -152,6 +152,11 @@ def canonical(column: str) -> str:
 def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where: str) -> Roles:
     """Return what the columns of a table are.
 
+    Args:
+        cells: Some cells of each column.
+        options: What the user says about columns.
+        where: The name of the file.
+
     Raises:
         DataError: No column holds values.
         ConfigError: The user names a column that the table does not have.
@@ -279,6 +284,10 @@ def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[
     """Return roles that fit what the columns hold, and what people should know about them.
 
     A column of orders may hold times or commits, and one of an unknown name the only dates.
+
+    Args:
+        roles: The roles by name.
+        cells_of: Some cells of each column.
     """
     column = roles.fields.get("order")
     if column is None:
@@ -301,6 +310,11 @@ def mixed_note(
     """Return a note on an ignored column that tells results of one series and moment apart.
 
     Such results count as runs, although they may be of different series.
+
+    Args:
+        roles: What the columns are.
+        ignored: The columns that are not read.
+        cells_of: Some cells of each column.
     """
     moments = [roles.fields[name] for name in ("order", "commit", "time") if name in roles.fields]
     known = [*moments[:1], *roles.identity.values()]

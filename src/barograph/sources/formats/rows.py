@@ -150,6 +150,10 @@ def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
     """Yield the rows of a Parquet file in chunks.
 
+    Args:
+        file: The file.
+        content: Its bytes.
+
     Raises:
         ConfigError: pyarrow is not installed.
         DataError: The file is damaged.

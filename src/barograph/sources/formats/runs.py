@@ -35,6 +35,12 @@ def complete_runs(
     series, they are runs of different commits: then only the options name one. A run without a time
     gets that of its commit, or else the present.
 
+    Args:
+        results: All results.
+        options: What the user said.
+        context: What the CI service says.
+        repository: Knows the checked out commit, and the times of commits.
+
     Returns:
         The results, and what people should know about them.
     """
@@ -110,6 +116,10 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
     """Convert the values of each series to its first unit; leave out those that cannot be.
 
     A series whose direction no file says gets the direction of its unit.
+
+    Args:
+        results: All results.
+        report: Counts what was converted and left out.
     """
     names = list(results.units.names)
     if not any(names):

@@ -97,7 +97,13 @@ class WideCells(Mapping[str, Sequence[str]]):
 
 
 def number_block(lines: Sequence[str], delimiter: str, width: int) -> Floats | None:
-    """Return the numbers in lines, a row each, NaN for empty cells; None if one is no number."""
+    """Return the numbers in lines, a row for each; NaN for empty cells; None if others are there.
+
+    Args:
+        lines: Lines with as many cells each.
+        delimiter: The character between cells.
+        width: The number of cells.
+    """
     text = ",".join(lines)
     if delimiter != ",":
         if text.count(",") != len(lines) - 1:  # a decimal comma

@@ -98,7 +98,11 @@ def simulated() -> tuple[SimulatedSeries, ...]:
 
 
 def demo_series(now: int) -> Iterator[DemoSeries]:
-    """Yield all series; the newest results are some hours old."""
+    """Yield all series; the newest results are some hours old.
+
+    Args:
+        now: The present time, in milliseconds since 1970.
+    """
     newest = {series.home.number: int(series.home.times[-1]) for series in simulated()}
     for number, series in enumerate(simulated()):
         rng = stream(SEED, Stream.CROWD, number)
