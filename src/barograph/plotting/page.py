@@ -63,8 +63,8 @@ class Report:
         Example:
             >>> import numpy as np
             >>> from barograph.series import Series, SeriesId
-            >>> one = Series(SeriesId("", "", "", "insert", ""), np.arange(9), np.ones(9))
-            >>> "0 of 1 series changed" in Report(Findings([one], [[]])).html()
+            >>> series = Series(SeriesId("", "", "", "insert", ""), np.arange(9), np.ones(9))
+            >>> "0 of 1 series changed" in Report(Findings([series], [[]])).html()
             True
         """
         style, script = _asset("tokens.css") + _asset("report.css"), _script()

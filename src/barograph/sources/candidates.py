@@ -66,8 +66,8 @@ def read_candidate(
     calculated = time_or_unknown(fields.get("calculated_on"), report)
     triaged = time_or_unknown(triage.get("triaged_on"), report)
     algorithm = _algorithm(fields.get("algorithm"))
-    found = series, place.file, place.document, order, commit
-    return (*found, verdict.value, calculated, triaged, algorithm)
+    position = series, place.file, place.document, order, commit
+    return (*position, verdict.value, calculated, triaged, algorithm)
 
 
 def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:
