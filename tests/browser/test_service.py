@@ -67,3 +67,14 @@ def test_page_of_an_empty_store_opens_the_queue_with_the_first_result(
     empty.store.ingest([point(0)], "ci")
     page.clock.fast_forward(PAUSE)
     page.get_by_role("heading", name="Unprocessed").wait_for()
+
+
+def test_chosen_theme_holds_for_the_next_page(page: "Page", board: Board) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(board.url)
+    page.get_by_role("button", name="Theme").click()
+    page.goto(f"{board.url}/series")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.get_by_role("button", name="Theme").click()
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "light"

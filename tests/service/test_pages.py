@@ -51,6 +51,23 @@ def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> 
     assert "://" not in page.text
 
 
+@pytest.mark.parametrize(
+    ("query", "cookie", "html"),
+    [
+        ("", None, '<html lang="en">'),
+        ("", "dark", '<html lang="en" data-theme="dark">'),
+        ("?theme=light", "dark", '<html lang="en" data-theme="light">'),
+        ("?theme=red", "dark", '<html lang="en" data-theme="dark">'),
+        ("", "red", '<html lang="en">'),
+    ],
+)
+def test_a_page_has_the_chosen_theme(
+    board: TestClient, query: str, cookie: str | None, html: str
+) -> None:
+    headers = {} if cookie is None else {"cookie": f"theme={cookie}"}
+    assert html in board.get(f"/failing/200{query}", headers=headers).text
+
+
 @pytest.mark.parametrize("status", [403, 404, 422, 503])
 def test_an_error_of_a_page_is_a_page_with_its_status(board: TestClient, status: int) -> None:
     page = board.get(f"/failing/{status}")

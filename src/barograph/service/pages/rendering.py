@@ -44,6 +44,7 @@ CHOICES = (
     (Verdict.UNSURE, "Not sure", "n"),
 )
 VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
+THEMES = ("light", "dark")  # without a choice, that of the system
 SMALL = 1000  # bytes that are not worth compressing
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
@@ -68,6 +69,7 @@ def render(
         "can": _permissions(caller),
         "here": here(request),
         "navigation": NAVIGATION,
+        "theme": _theme(request),
     }
     body = environment().get_template(template).render(common | values).encode()
     headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
@@ -75,6 +77,12 @@ def render(
         body = gzip.compress(body, 5, mtime=0)
         headers["Content-Encoding"] = "gzip"
     return Response(body, status, headers, "text/html; charset=utf-8")
+
+
+def _theme(request: Request) -> str:
+    """Return the theme that the address or the cookie of the switch asks for; empty for none."""
+    choices = request.query_params.get("theme"), request.cookies.get("theme")
+    return next((choice for choice in choices if choice in THEMES), "")
 
 
 def page_router(scope: Scope = Scope.READ) -> APIRouter:

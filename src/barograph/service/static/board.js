@@ -6,6 +6,7 @@ import { ago } from "./wording.js";
 
 const EVERY = 60_000; // milliseconds between two questions for the state of the board
 const PAUSE = 1000; // milliseconds after a verdict
+const YEAR = 31_536_000; // seconds for which the choice of a theme is kept
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -20,11 +21,7 @@ system.addEventListener("change", announce);
 for (const button of document.querySelectorAll("[data-theme-toggle]")) {
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try {
-      localStorage.setItem("theme", root.dataset.theme);
-    } catch {
-      // Storage is switched off: the choice ends with the page.
-    }
+    document.cookie = `theme=${root.dataset.theme}; path=/; max-age=${YEAR}; samesite=lax`;
     announce();
   });
 }
