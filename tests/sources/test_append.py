@@ -388,3 +388,13 @@ def test_builds_written_with_a_sign_are_continued(tmp_path: Path) -> None:
     output.write_text('[{"name": "sort", "unit": "ms", "value": 4.5}]')
     history.write_text("order,commit,test,value\n#11,a1,sort,4\n#12,b2,sort,4\n")
     assert append(history, [output], ReadOptions(commit="c3")).commits == {"c3": 13}
+
+
+def test_converted_results_keep_the_unit_of_their_values(tmp_path: Path) -> None:
+    both = [{"name": "sort", "unit": unit, "value": 4.5} for unit in ("ms", "s")]
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps(both), encoding="utf-8")
+    history = tmp_path / "history.csv"
+    add(history, path, commit="a1")
+    assert (column(history, "unit"), column(history, "value")) == (["ms"] * 2, ["4.5", "4500"])
+    assert read_files([history]).history.values.tolist() == [2252.25]

@@ -122,6 +122,11 @@ def test_values_are_converted_to_the_first_unit() -> None:
     assert report.corrected == {CONVERTED: 2}
 
 
+def test_converted_results_have_the_unit_of_their_values() -> None:
+    converted, _ = in_unit("ms", "us", "", "MB")
+    assert list(converted.units) == ["ms"] * 3
+
+
 def test_value_without_a_unit_has_that_of_the_others() -> None:
     converted, report = in_unit("", "ms", "us")
     assert converted.values.tolist() == [1, 2, 0.003]

@@ -76,6 +76,14 @@ class Collected:
         texts = {name: getattr(self, name).take(chosen) for name in TEXTS}
         return replace(self, **columns, **texts)
 
+    def unit_codes(self) -> Ints:
+        """Return the code of the first known unit of each series; 0, the empty one, for none."""
+        known = np.flatnonzero(self.units.known())
+        rows = known[first_rows(self.owners[known])[0]]
+        codes = np.zeros(len(self.ids), dtype=np.int64)
+        codes[self.owners[rows]] = self.units.codes[rows]
+        return codes
+
     def place(self, row: int) -> Place:
         """Return where a result is, for messages."""
         return Place(self.files[int(self.sources[row])].name, int(self.rows[row]) + 1, "row")

@@ -13,7 +13,7 @@ import numpy as np
 from barograph.git import Repository
 from barograph.series import UNKNOWN_TIME, Direction, Ints
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collected import Collected, Mask, first_rows
+from barograph.sources.formats.collected import Collected, Mask
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.units import conversion, direction_of_measurement
 from barograph.sources.report import LoadReport, Skip
@@ -124,10 +124,7 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
     names = list(results.units.names)
     if not any(names):
         return results
-    known = np.flatnonzero(results.units.known())
-    rows = known[first_rows(results.owners[known])[0]]
-    first = np.zeros(len(results.ids), dtype=np.int64)
-    first[results.owners[rows]] = results.units.codes[rows]
+    first = results.unit_codes()
     results = replace(results, directions=_directions(results, first, names))
     pairs = first[results.owners] * len(names) + results.units.codes
     differs = (results.units.codes != first[results.owners]) & results.units.known()
@@ -142,7 +139,8 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
         skip = Skip(results.place(row), "unit", results.units[row], OTHER_UNIT)
         report.skip("points", skip)
     report.corrected += Counter({CONVERTED: int(np.sum(factors != 1) - np.isnan(factors).sum())})
-    converted = replace(results, values=results.values * factors)
+    units = Texts(first.astype(np.int32)[results.owners], names)
+    converted = replace(results, values=results.values * factors, units=units)
     return converted.only(np.isfinite(factors))
 
 
