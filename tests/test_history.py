@@ -1,5 +1,6 @@
 """Histories in memory and on disk: the same points, runs, commits and candidates."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +93,12 @@ def test_texts_are_views_with_one_name_for_each_text() -> None:
     assert (ranks.tolist(), names) == ([1, -1, 0, 1, -1], ["a", "b"])
     both = Texts.concatenate([part, Texts.unknown(1), texts[:1]])
     assert (list(both), len(both.names)) == (["a", "b", "", "", "b"], 3)
+
+
+def test_units_are_empty_unless_known_and_not_kept_by_tables(tmp_path: Path) -> None:
+    history = History.from_combined(NAMES, [0, 0], combine(results(ROWS)))
+    assert [series.unit for series in history] == ["", ""]
+    measured = replace(history, units=["ops/s", ""])
+    assert [series.unit for series in measured] == ["ops/s", ""]
+    measured.write(tmp_path)
+    assert [series.unit for series in History.read(tmp_path)] == ["", ""]

@@ -40,6 +40,8 @@ class History:
         candidates: Proposed change points, with the verdicts of people.
         repeats: The runs of each point; None if each has one without a name.
         releases: The orders of stable releases, ascending. Parquet tables do not keep them.
+        units: The unit of each series, "" where unknown; empty if all are unknown. Parquet tables
+            do not keep them.
 
     Example:
         >>> import pandas as pd
@@ -58,6 +60,7 @@ class History:
     candidates: Candidates = field(default_factory=Candidates.none)
     repeats: Repeats | None = None
     releases: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    units: Sequence[str] = ()
 
     @classmethod
     def read(cls, folder: str | Path) -> History:
@@ -159,6 +162,7 @@ class History:
             self.commits[start:stop],
             self.times[start:stop],
             Direction(int(self.directions[number])),
+            self.units[number] if self.units else "",
         )
 
     def __iter__(self) -> Iterator[Series]:

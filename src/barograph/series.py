@@ -200,6 +200,7 @@ class Series:
         commits: The commit of each point, "" where unknown; empty if all are unknown.
         times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown; None if all are unknown.
         direction: Which way is better.
+        unit: The unit of the values; empty if unknown.
 
     Example:
         >>> identity = SeriesId("db", "linux", "nightly", "insert", "ops_per_sec")
@@ -214,6 +215,7 @@ class Series:
     commits: Sequence[str] = ()
     times: Ints | None = None
     direction: Direction = Direction.UNKNOWN
+    unit: str = ""
 
     def __post_init__(self) -> None:
         """Make the arrays read-only views, and check that they are equally long."""

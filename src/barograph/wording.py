@@ -12,6 +12,7 @@ from barograph.series import UNKNOWN_TIME
 TIMES = 900.0  # percent from which a rise is given as a multiple
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 SHORT_HASH = 8
+UNIT = 30  # longest unit
 MOMENTS = range(10**12, 4 * 10**12)  # orders that are times in milliseconds, 2001 to 2096
 HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -127,6 +128,11 @@ def middle_cut(text: str, limit: int) -> str:
         return text
     length = max(limit - 1, 2)
     return f"{text[: (length + 1) // 2]}\u2026{text[len(text) - length // 2 :]}"
+
+
+def unit_text(unit: str) -> str:
+    """Return the unit of a series, as files state it, short enough for an axis."""
+    return middle_cut(printable(unit.strip()), UNIT)
 
 
 def plural(count: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,12 @@ DRAWN = """() => [...document.querySelectorAll("canvas")].every((canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return data.some((byte) => byte !== 0);
 })"""
+# Whether something is written in the margin left of the numbers of the vertical axis.
+INK_AT_THE_EDGE = """(canvas) => {
+    const scale = canvas.width / canvas.getBoundingClientRect().width;
+    const edge = canvas.getContext("2d").getImageData(0, 0, 13 * scale, canvas.height);
+    return edge.data.some((byte) => byte !== 0);
+}"""
 OVERLAPS = """() => [...document.querySelectorAll("tbody td:not(.name)")]
     .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"""
 
@@ -60,6 +67,19 @@ def test_charts_are_drawn(page: Page) -> None:
     page.set_content(Report(Findings([*series], [*changes])).html())
     assert page.locator("canvas").count() >= len(series)
     page.wait_for_function(DRAWN)
+
+
+@pytest.mark.parametrize("unit", ["", "ops/s"])
+def test_readout_and_axis_have_the_unit(page: Page, unit: str) -> None:
+    series, changes = stepped(0, 100.0, 121.0)
+    page.set_content(Report(Findings([replace(series, unit=unit)], [changes])).html())
+    page.wait_for_function(DRAWN)
+    page.locator("canvas.chart").focus()
+    page.keyboard.press("End")
+    text = f"121 {unit}".rstrip()
+    readout = page.locator("figure output").text_content()
+    assert readout == f"{text} \u00b7 level {text} \u00b7 order 59 \u00b7 result 60 of 60"
+    assert page.locator("canvas.chart").evaluate(INK_AT_THE_EDGE) == bool(unit)
 
 
 @pytest.mark.parametrize("width", [1280, 400, 360])

@@ -190,6 +190,27 @@ def test_patterns_of_the_configuration_are_named_and_low_priority_comes_last(
     assert "| slow (low priority) |" in run("--format", "markdown").splitlines()[-1]
 
 
+def test_unit_is_in_the_heading_the_json_and_the_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [
+        f"{name},{k},{10 + k % 3 + 9 * (k >= 30)},{unit}"
+        for name, unit in (("a", "ops/s"), ("b", "x\x1b[31m"), ("c", ""))
+        for k in range(60)
+    ]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["test,order,value,unit", *rows, ""]), encoding="utf-8")
+    printed = detect(path, "--plot", str(tmp_path / "r.svg")).stdout
+    assert [line for line in printed.splitlines() if line.endswith(" points")] == [
+        "a  ops/s, higher is better, 60 points",
+        "b  x\ufffd[31m, 60 points",
+        "c  60 points",
+    ]
+    answer = json.loads(detect(path, "--format", "json").stdout)
+    units = [series["unit"] for series in answer["series"]]
+    assert units == ["ops/s", "x\x1b[31m", None]
+    assert "<!-- ops/s -->" in (tmp_path / "r.svg").read_text(encoding="utf-8")
+
+
 def test_table_without_labels_is_a_series_named_by_its_file(tmp_path: Path) -> None:
     rows = [f"{order},{100.0 + (order % 3) + 30 * (order >= 40)}" for order in range(80)]
     (tmp_path / "latency.csv").write_text("\n".join(["order,value", *rows, ""]))

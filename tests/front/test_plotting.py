@@ -71,6 +71,17 @@ def test_a_series_is_drawn_with_its_name_commits_days_and_direction() -> None:
     assert any(text.endswith(" 2023") for text in written)
 
 
+@pytest.mark.parametrize("unit", ["ops/s", "$x$", "per_cent"])
+def test_the_vertical_axis_has_the_unit_of_the_series(unit: str) -> None:
+    measured = replace(series(STEP), unit=unit)
+    plain, figure = bg.plot(series(STEP), [change(100)]), bg.plot(measured, [change(100)])
+    assert [figure.axes[0].get_ylabel(), plain.axes[0].get_ylabel()] == [unit, ""]
+    figure.canvas.draw()
+    box = figure.axes[0].yaxis.label.get_window_extent()
+    ticks = [label.get_window_extent().x0 for label in figure.axes[0].get_yticklabels()]
+    assert 0 <= box.x0 < box.x1 < min(ticks)
+
+
 @pytest.mark.parametrize(("direction", "colour"), [(1, "#0b6b5c"), (-1, "#b3340d"), (0, "#1d1c19")])
 def test_colour_says_better_or_worse(direction: int, colour: str) -> None:
     [axes] = bg.plot(STEP, [change(100)], direction=direction).axes

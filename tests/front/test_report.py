@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import time
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib import resources
@@ -179,6 +180,14 @@ def test_data_of_the_charts_can_be_decoded(page: Page) -> None:
     names = np.frombuffer(base64.b64decode(encoded), f"<u{bits // 8}")
     assert content["names"][names[30]] == f"{30:040x}"[:8]
     assert sum(content["times"][: names[30] + 1]) == START // 1000 + 30 * 3600
+
+
+def test_unit_of_a_series_is_at_its_levels_and_in_the_data_of_its_chart() -> None:
+    series = replace(one_series("a", step(60, 30, 10.0)), unit="<b>\u202ems")
+    page = Page(Report(Findings([series], [[change(0, series, 30)]])).html())
+    assert re.search(r"\d \u2192 1[\d.]+ <b>\ufffdms at ", page.text)
+    [packed] = json.loads(page.scripts["application/json"])["series"]
+    assert packed["unit"] == "<b>\ufffdms"
 
 
 def test_worst_changes_come_first_and_improvements_last() -> None:

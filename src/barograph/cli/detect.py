@@ -92,6 +92,7 @@ def as_dict(result: SearchResult, search: ChangeSearch, seconds: float) -> dict[
             {
                 "series": str(series.id),
                 "direction": int(series.direction),
+                "unit": series.unit or None,
                 "kind": findings.kinds[number] or None if findings.kinds else None,
                 "points": len(series),
                 "change_points": [_point(change) for change in changes],
@@ -172,6 +173,7 @@ def draw(findings: Findings, path: Path) -> None:
                 series.direction,
                 series.commits,
                 series.times,
+                series.unit,
             )
 
     with whole(path) as draft:

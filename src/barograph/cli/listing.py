@@ -22,6 +22,7 @@ from barograph.wording import (
     plural,
     printable,
     probability_text,
+    unit_text,
 )
 
 COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow"}
@@ -116,7 +117,7 @@ def terminal_width() -> int:
 def _heading(series: Series, notes: Sequence[str]) -> str:
     name = middle_cut(printable(str(series.id)), NAME)
     known = series.direction.name.lower().replace("_", " ") if series.direction else ""
-    facts = [known, plural(len(series), "point"), *notes]
+    facts = [unit_text(series.unit), known, plural(len(series), "point"), *notes]
     return (
         f"{click.style(name, bold=True)}  {click.style(', '.join(filter(None, facts)), dim=True)}"
     )

@@ -86,6 +86,7 @@ def _panels(
         if isinstance(series, Series):
             name = str(series.id) if title is None else title
             known = series.direction or direction
-            yield Panel(numbers, points, name, known, series.commits, series.times)
+            placed = series.commits, series.times, series.unit
+            yield Panel(numbers, points, name, known, *placed)
         else:
             yield Panel(numbers, points, title or "", direction)

@@ -23,10 +23,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from barograph.errors import DataError
 from barograph.plotting.labels import INK, INK_2, INK_3, PAPER, draw_change_points
 from barograph.plotting.panel import Panel
-from barograph.wording import number, typeset
+from barograph.wording import number, typeset, unit_text
 
 WIDTH, HEIGHT = 10.0, 2.4  # inches of a figure, and of the axes of a panel
 BOTTOM, RIGHT = 0.45, 0.3  # inches beside the axes; the left side depends on the labels
+UNIT = 0.2  # inches that the unit takes beside the numbers of the vertical axis
 TRACE, LINE, GRID = "#a39e92", "#e5e2da", "#eeebe4"
 FONTS = ("Inter", "Segoe UI", "Helvetica Neue", "Helvetica", "Arial", "DejaVu Sans")
 MANY = 1000  # dots; more are pixels even in a vector file
@@ -54,7 +55,8 @@ def figure_of(panels: Sequence[Panel]) -> Figure:
             edge -= BOTTOM
         labels = [label for axes in figure.axes for label in axes.get_yticklabels()]
         widest = max((label.get_window_extent().width for label in labels), default=0.0)
-        left = (widest / figure.dpi + 0.3) / WIDTH
+        side = 0.3 + (UNIT if any(panel.unit for panel in panels) else 0.0)
+        left = (widest / figure.dpi + side) / WIDTH
         for axes, panel in zip(figure.axes, panels, strict=True):
             place = axes.get_position()
             axes.set_position((left, place.y0, 1 - left - RIGHT / WIDTH, place.height))
@@ -106,6 +108,8 @@ def _scale(axes: Axes, panel: Panel) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(panel.day))
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    if panel.unit:
+        axes.set_ylabel(unit_text(panel.unit), color=INK_3, parse_math=False)
 
 
 def _draw_results(axes: Axes, panel: Panel) -> None:

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from barograph.plotting.changes import ReportedChange
 from barograph.plotting.panel import Panel
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Series
-from barograph.wording import change_text, printable, probability_text, short_commit, typeset
+from barograph.wording import (
+    change_text,
+    printable,
+    probability_text,
+    short_commit,
+    typeset,
+    unit_text,
+)
 
 MOST, FEWEST = 600, 200  # drawn results of a series: about one for each pixel column
 ROOM = 350_000  # drawn results of all series, which take about 3 MB
@@ -46,6 +53,7 @@ class ChartData:
         self._series.append(
             {
                 "count": len(series),
+                "unit": unit_text(series.unit),
                 "limits": [_rounded(low), _rounded(high)],
                 "values": _base64(np.round(STEPS * scaled), "<u2"),
                 "beyond": [[k, _rounded(shown[k])] for k in beyond],

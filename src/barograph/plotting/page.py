@@ -26,6 +26,7 @@ from barograph.wording import (
     printable,
     probability_text,
     typeset,
+    unit_text,
 )
 
 if TYPE_CHECKING:
@@ -181,7 +182,9 @@ class Report:
                 "about": middle_cut(about, HEADING),
                 "label": f"Chart of {plural(len(series), 'result')} with "
                 f"{plural(len(changes), 'change')}: {typeset(words)}. Left and right read results.",
-                "changes": [_described(c) for c in reversed(self.findings.listed[number_])],
+                "changes": [
+                    _described(c, series.unit) for c in reversed(self.findings.listed[number_])
+                ],
             }
 
     @property
@@ -215,7 +218,7 @@ def _place(change: ReportedChange) -> str:
     return place_text(change.commit, change.order)
 
 
-def _described(change: ReportedChange) -> dict[str, str]:
+def _described(change: ReportedChange, unit: str) -> dict[str, str]:
     before, after = (typeset(number(level)) for level in change.levels)
     probability = change.point.probability
     place, when = middle_cut(_place(change), 64), day(change.time)
@@ -228,7 +231,7 @@ def _described(change: ReportedChange) -> dict[str, str]:
         "effect": change.effect,
         "change": typeset(change_text(change.percent)),
         "real": "" if probability is None else probability_text(probability),
-        "levels": f"{before} \u2192 {after}",
+        "levels": f"{before} \u2192 {after} {unit_text(unit)}".rstrip(),
         "place": f"at {place}{f', {when}' if when and not place.startswith(when) else ''}.",
         "subject": middle_cut(printable(change.subject), HEADING),
         "why": " ".join(filter(None, [switches, typeset(" ".join(reasons))])),

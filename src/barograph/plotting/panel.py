@@ -33,6 +33,7 @@ class Panel:
     direction: Direction = Direction.UNKNOWN
     commits: Sequence[str] = ()
     times: Ints | None = None
+    unit: str = ""
 
     def __post_init__(self) -> None:
         """Refuse change points that are not places between results, in order."""

@@ -256,3 +256,37 @@ def test_builds_written_with_a_sign_are_numbers(tmp_path: Path, column: str) -> 
     [series] = files.history
     assert series.orders.tolist() == [9, 12]
     assert series.values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "units"),
+    [
+        (
+            "test,order,value,unit\na,1,2,ms\nb,1,3,\na,2,2,ms\nc,1,4,widgets\n",
+            ["ms", "", "widgets"],
+        ),
+        ("order,latency [ms],size (kB),p50_ms\n1,2,3,4\n2,2,3,4\n", ["ms", "kB", ""]),
+        ("test,order,value\na,1,2.5 ms\na,2,2 ms\nb,1,2\n", ["ms", ""]),
+        ("test,order,value,unit\na,1,2,ms\na,2,2,us\na,3,5,\n", ["ms"]),
+        ("test,order,branch,value,unit\na,1,x,2,ms\na,2,main,2,s\na,3,main,3,s\n", ["ms"]),
+        ("test,order,value\na,1,2\n", [""]),
+    ],
+)
+def test_series_has_the_unit_that_its_results_state(
+    tmp_path: Path, content: str, units: list[str]
+) -> None:
+    assert [series.unit for series in read(tmp_path / "t.csv", content).history] == units
+
+
+def test_units_of_several_files_stay_with_their_series(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("test,order,value,unit\na,1,2,ms\nb,1,9,kB\n")
+    (tmp_path / "b.csv").write_text("test,order,value\nc,1,2\na,2,3\n")
+    known = read_files([tmp_path / "a.csv", tmp_path / "b.csv"], direction_of=lambda _: 1)
+    units = {series.id.test: (series.unit, len(series)) for series in known.history}
+    assert units == {"a": ("ms", 2), "b": ("kB", 1), "c": ("", 1)}
+
+
+@pytest.mark.parametrize("unit", ["ms", "ops/s"])
+def test_format_states_the_unit(tmp_path: Path, unit: str) -> None:
+    (tmp_path / "run.json").write_text(f'[{{"name": "t", "unit": "{unit}", "value": 22}}]')
+    assert read_files([tmp_path / "run.json"]).history[0].unit == unit

@@ -1,7 +1,7 @@
 // The canvas of a chart: its size on the screen, its colours, and its layers from back to front.
 import {
-  ROW, TEXT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment, specials,
-  ticketMarks,
+  ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
+  specials, ticketMarks,
 } from "./layers.js";
 import { firstAt, formatTick, vertical } from "./scales.js";
 
@@ -48,10 +48,10 @@ function palette({ ownerDocument: page }) {
 }
 
 // Where the parts of a chart are: the lane of marks, the plot, and the overview below it.
-function layout(state, { width, height }) {
+function layout(state, data, { width, height }) {
   const { rows, hasOverview, limits } = state;
   const widest = Math.max(...limits.map((value) => formatTick(value).length));
-  const left = Math.max(40, widest * 7 + 12);
+  const left = Math.max(40, widest * 7 + 12) + (data.unit ? UNIT : 0);
   const top = 15 + ROW * rows, right = width - RIGHT;
   const bottom = height - AXIS - (hasOverview ? OVERVIEW + GAP : 0);
   const box = { left, right, top, bottom, height: bottom - top };
@@ -75,7 +75,7 @@ function scalesOf(state, { box }) {
 export function paint(canvas, data, state, { size, ratio, title } = {}) {
   const prepared = prepare(canvas, size ?? state.size, ratio);
   if (!prepared) return null;
-  const placed = layout(state, prepared), { positions } = state.horizontal;
+  const placed = layout(state, data, prepared), { positions } = state.horizontal;
   const view = {
     ...prepared, ...placed, ...scalesOf(state, placed), positions,
     axis: state.axis, scale: state.scale, limits: state.limits, rows: state.rows,

@@ -15,7 +15,7 @@
 //   levels   [[start, end, value], ...]
 //   changes  [{ index, text, effect, probability }, ...], effect is "worse", "better" or "changed"
 //   label    (k) => { name, date }: commit and day of the k-th drawn result, both may be ""
-// and may have, if every result is drawn,
+// and may have `unit`, that of the values, and if every result is drawn,
 //   times               milliseconds since 1970, null where unknown
 //   low, high           the least and the largest run of each commit
 //   outliers, suspects  indices of results
@@ -295,9 +295,10 @@ function readout(data, k) {
   const at = place(data, k);
   const level = data.levels.find(([start, end]) => at >= start && at < end);
   const { name, date } = data.label(k);
+  const measured = (value) => (data.unit ? `${format(value)} ${data.unit}` : format(value));
   return [
-    format(data.values[k]),
-    level ? `level ${format(level[2])}` : "",
+    measured(data.values[k]),
+    level ? `level ${measured(level[2])}` : "",
     name,
     date,
     `result ${format(at + 1)} of ${format(data.count)}`,

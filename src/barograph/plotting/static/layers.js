@@ -4,7 +4,7 @@
 // (of a value), `edge` (between two results) and the range of drawn results that are in sight.
 import { day, firstAt, format, formatTick, place, valueSteps } from "./scales.js";
 
-export const TEXT = 12, ROW = 19; // pixels: the font, and a row of marks
+export const TEXT = 12, ROW = 19, UNIT = 16; // pixels: the font, a row of marks, the unit at the side
 const LIKELY = 0.5;
 
 export function segment(context, a, b, c, d) {
@@ -28,7 +28,18 @@ export function axes(view, data) {
   }
   context.strokeStyle = colour.line;
   segment(context, box.left, box.bottom + 0.5, box.right, box.bottom + 0.5);
+  if (data.unit) unitTitle(view, data.unit);
   ticks(view, data);
+}
+
+function unitTitle({ context, colour, box }, unit) {
+  context.save();
+  context.translate(UNIT / 2, (box.top + box.bottom) / 2);
+  context.rotate(-Math.PI / 2);
+  context.textAlign = "center";
+  context.fillStyle = colour["ink-3"];
+  context.fillText(unit, 0, 0, box.height);
+  context.restore();
 }
 
 function ticks(view, data) {

@@ -40,6 +40,7 @@ function decoded(packed) {
     values,
     index: packed.index && whole(packed.index),
     count: packed.count,
+    unit: packed.unit,
     limits: packed.limits,
     levels: packed.levels,
     changes: packed.changes.map(([index, text, effect, probability]) => (

@@ -208,8 +208,12 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
         report.corrected[f"runs of one commit, replaced by their {aggregate}"] += count
     history = History.from_combined(results.ids, results.directions, combined)
     released = orders[_of_releases(results.releases)]
-    # unique imports numpy.ma
-    return replace(history, releases=np.unique(released)) if released.size else history
+    if released.size:  # unique imports numpy.ma
+        history = replace(history, releases=np.unique(released))
+    codes, names = results.unit_codes(), results.units.names
+    if codes.any():
+        history = replace(history, units=[names[code] for code in codes.tolist()])
+    return history
 
 
 def directed(
