@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from barograph.cli import inputs
 from barograph.cli.detectors import DETECTORS, DetectorChoice
 from barograph.detection import EDivisive, Hunter, StepFit, Threshold, Triaged
+from barograph.sources.formats import roles
 from tests.cli.test_commands import code
 from tests.cli.test_detect import content, detect
 
@@ -34,6 +36,10 @@ def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> 
         pytest.importorskip("ruptures")
     actual = content(table, "--detector", name)
     assert name in ("nothing", "stepfit", "gesd") or 40 in actual["slow"]
+
+
+def test_columns_can_be_mapped_to_every_field_of_a_table() -> None:
+    assert inputs.FIELDS == roles.FIELDS
 
 
 def test_threshold_takes_the_direction_of_each_series(tmp_path: Path) -> None:

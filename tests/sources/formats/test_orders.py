@@ -124,6 +124,17 @@ def test_few_dates_do_not_order_a_history() -> None:
     )
 
 
+def test_numbered_files_are_not_to_be_listed_in_reverse() -> None:
+    # The names of `collected` are file0, file1 and file2: no list of them changes their order.
+    files = [[result(commit=name)] for name in "abc"]
+    (note,) = order_results(collected(*files), NOWHERE).notes
+    assert note == (
+        "ordered by the numbers of the files, the oldest first: commits are without order and "
+        "time; if the newest comes first, number the files in reverse, or add a column `order` or "
+        "`time`"
+    )
+
+
 @pytest.mark.parametrize(
     ("names", "is_reversed"),
     [

@@ -49,10 +49,19 @@ def opened(
                 yield _file(path, options)
 
 
+def differ_in_numbers(names: Sequence[str]) -> bool:
+    """Return whether several names differ only in their numbers; such files are sorted by them.
+
+    Example:
+        >>> differ_in_numbers(["run-2.json", "run-10.json"])
+        True
+    """
+    return len(names) > 1 and len({NUMBER.sub("", name) for name in names}) == 1
+
+
 def _by_number(names: list[str]) -> list[str]:
     """Sort names that differ only in their numbers, as a shell lists run-10 before run-2."""
-    is_numbered = len({NUMBER.sub("", name) for name in names}) == 1
-    return sorted(names, key=_numbers) if is_numbered else names
+    return sorted(names, key=_numbers) if differ_in_numbers(names) else names
 
 
 def _numbers(name: str) -> list[Any]:

@@ -18,6 +18,7 @@ from barograph.repeats import by_owner
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.collected import Collected, Mask, are_small, first_rows
+from barograph.sources.formats.locations import differ_in_numbers
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
 # Commits that are numbers: revisions, builds and versions, such as 1200, r1200, #12 and v1.10.2.
@@ -155,7 +156,8 @@ def _placed(
         times = np.where(unknown, np.array(committed, dtype=np.int64), times)
         unknown = times == UNKNOWN_TIME
     if unknown.mean() > ENOUGH:
-        return _as_listed(ranks.astype(np.int64), moments)
+        is_numbered = differ_in_numbers([file.name for file in results.files])
+        return _as_listed(ranks.astype(np.int64), moments, is_numbered=is_numbered)
     ties = _tie_breakers(moments, repository, hashes, ranks, times)
     lost = int(unknown.sum())
     notes = ["ordered by time"]
@@ -165,16 +167,21 @@ def _placed(
     return _spread(times, ties), notes + _again(results, moments)
 
 
-def _as_listed(ranks: Ints, moments: _Moments) -> tuple[Ints, list[str]]:
-    """Return the order of the rows, backwards if the numbers of the commits fall, and a note."""
+def _as_listed(ranks: Ints, moments: _Moments, *, is_numbered: bool) -> tuple[Ints, list[str]]:
+    """Return the order of the rows, backwards if the numbers of the commits fall, and a note.
+
+    Files whose names differ only in numbers are sorted by these, however they are listed.
+    """
     listed = [moments.commits[place] for place in np.argsort(ranks).tolist()]
     if _falls(listed):
         shown = f"{listed[0]} is listed before {listed[1]}"
         return ranks.max() - ranks, [f"ordered as listed, the newest first: {shown}"]
     what = "commits" if any(listed) else "rows"
     reason = f"{what} are without order and time"
-    hint = "if the newest comes first, list them in reverse, or add a column `order` or `time`"
-    return ranks, [f"ordered as listed, the oldest first: {reason}; {hint}"]
+    listing = "by the numbers of the files" if is_numbered else "as listed"
+    remedy = "number the files in reverse" if is_numbered else "list them in reverse"
+    hint = f"if the newest comes first, {remedy}, or add a column `order` or `time`"
+    return ranks, [f"ordered {listing}, the oldest first: {reason}; {hint}"]
 
 
 def _falls(commits: list[str]) -> bool:
