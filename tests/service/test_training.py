@@ -190,9 +190,25 @@ def test_cancelled_retraining_ends_its_process(tmp_path: Path, artifact: Path) -
     with retraining_client(tmp_path, artifact, waiting_params) as (client, retraining):
         assert client.post("/api/v1/retraining").status_code == 202
         assert client.post("/api/v1/retraining/cancel").status_code == 200
-        wait_for(lambda: retraining.progress is None)
+        assert retraining.progress is None
         assert client.get("/api/v1/retraining").json()["latest"]["state"] == "cancelled"
         assert client.post("/api/v1/retraining/cancel").status_code == 409
+
+
+class SlowToStart:
+    """Parameters that a process takes a minute to load before it does anything."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return time.sleep, (60,)
+
+
+def test_retraining_that_is_starting_ends_with_the_service(tmp_path: Path) -> None:
+    url = str(tmp_path / "store.db")
+    with Store(url) as store:
+        retraining = Retraining(store, RetrainingConfig(url, tmp_path, SlowToStart()))  # type: ignore[arg-type]
+        retraining.start("ada")
+        retraining.stop()
+        assert latest_of(store) == ("cancelled", None)
 
 
 def latest_of(store: Store) -> tuple[str, dict[str, Any] | None]:

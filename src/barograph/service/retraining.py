@@ -128,7 +128,7 @@ class Retraining:
         self._store = store
         self._lock = threading.Lock()
         self._progress: RetrainingProgress | None = None
-        self._pipe: Connection | None = None
+        self._process: SpawnProcess | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
         self._stop = threading.Event()
@@ -183,7 +183,7 @@ class Retraining:
             raise
         self._is_cancelled = False
         self._progress = RetrainingProgress(number, time.monotonic())
-        self._pipe = pipe
+        self._process = process
         self._thread = threading.Thread(
             target=self._follow, args=(number, process, pipe, folder), daemon=True
         )
@@ -192,11 +192,10 @@ class Retraining:
     def cancel(self) -> bool:
         """End the running training; return whether there was one. Nothing of it is released."""
         with self._lock:
-            if self._progress is None or self._pipe is None:
+            if self._progress is None or self._process is None:
                 return False
             self._is_cancelled = True
-            with suppress(OSError):
-                self._pipe.send("cancel")
+            _kill(self._process)
             thread = self._thread
         if thread is not None:
             thread.join(GRACE)
@@ -292,9 +291,8 @@ class Retraining:
                 elif kind != "step":
                     state, result = kind, content
         process.join(GRACE)
-        if process.is_alive():
-            process.kill()
-            process.join()
+        _kill(process)
+        process.join()
         if self._is_cancelled and state != retrainings.DONE:
             state, result = retrainings.CANCELLED, None
         elif result is None:
@@ -307,6 +305,20 @@ class Retraining:
         except StoreError as error:
             LOG.warning("the end of retraining %d could not be noted: %s", number, error)
         self._progress = None
+
+
+def _kill(process: SpawnProcess) -> None:
+    """End the process of a training with all of its processes, even while it is starting.
+
+    Nothing is half done: files are written whole.
+    """
+    number = process.pid
+    if number is None or not process.is_alive():
+        return
+    with suppress(AttributeError, OSError):  # not every system has it
+        if os.getpgid(number) == number:
+            os.killpg(number, signal.SIGKILL)
+    process.kill()
 
 
 def _work(pipe: Connection, config: RetrainingConfig, folder: str) -> None:
@@ -354,7 +366,7 @@ def _learn(config: RetrainingConfig, report: Callable[[int, int, int], None]) ->
 
 
 def _end_with(pipe: Connection) -> None:
-    """End the training with all of its processes once the pipe is closed or has a message."""
+    """End the training with all of its processes once the pipe is closed."""
     with suppress(EOFError, OSError):
         pipe.recv()
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
