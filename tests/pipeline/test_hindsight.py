@@ -82,6 +82,7 @@ def test_pipeline_runs_without_a_verdict() -> None:
     kept = TriageModel.load(train.FOLDER / "label_free.baro")
     assert kept.version == TriageModel.default("label_free").version
     assert kept.card["kept"] == "the built-in model: too few verdicts"
+    assert metrics("auc").keys() <= {"online", "confirm"}
     # The online pair learned from hindsight, and was compared by it.
     pair = load_models(train.FOLDER / "online.baro")
     for model in pair.values():

@@ -14,6 +14,8 @@ from barograph.models.triage import FILES
 from barograph.pipeline import release, report
 from barograph.sources import LoadReport, Place, Skip
 from barograph.studies import table_one
+from barograph.training.candidates import shipped
+from barograph.training.registry import card
 from tests.shared import ROOT
 
 REPORTS = report.FOLDER
@@ -78,6 +80,14 @@ def test_metrics_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "label_free" in lines[0]
     assert lines[1].split()[1:] == ["0.123456789"] * 4
     assert max(map(len, lines)) <= 80
+
+
+def test_metrics_leave_out_models_that_were_not_learned() -> None:
+    kept = shipped("label_free", "too few verdicts").model
+    decisions = {"label_free": {"metrics": {kept.use: kept.metrics}}}
+    assert release.aucs(decisions) == {}
+    assert "AUC" not in card(kept)
+    assert "AUC" not in repr(kept)
 
 
 def test_summary_without_results_names_the_command() -> None:

@@ -192,12 +192,15 @@ def usable_verdicts(
 def shipped(use: str, reason: str) -> Trained:
     """Return the built-in model of a use, for a history that it cannot be learned from.
 
+    It has no metrics: those of the built-in model are of another history.
+
     Args:
         use: One of `USES`.
         reason: Why it was not learned; named on the card.
     """
     model = TriageModel.default(use)
-    model = replace(model, card={**model.card, KEPT: f"the built-in model: {reason}"})
+    card = {**model.card, KEPT: f"the built-in model: {reason}"}
+    model = replace(model, metrics={}, card=card)
     return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0), None)
 
 
