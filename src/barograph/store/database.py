@@ -4,7 +4,7 @@ import sqlite3
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
@@ -136,21 +136,18 @@ def _driver(connection: sa.Connection) -> sqlite3.Connection:
     return driver
 
 
-def _check_file(connection: sa.Connection) -> None:
-    """Check that an SQLite file is still at its path."""
-    if file := _file(connection):
-        file.check()
+def _check_file(
+    connection: sa.Connection, check: Callable[[SQLiteFile], None] = SQLiteFile.check
+) -> None:
+    """Check that an SQLite file is still at its path, or something else about it."""
+    file: SQLiteFile | None = connection.get_execution_options().get("file")
+    if file is not None:
+        check(file)
 
 
 def check_space(connection: sa.Connection) -> None:
     """Check that the disk of an SQLite file has room for a transaction."""
-    if file := _file(connection):
-        file.check_space()
-
-
-def _file(connection: sa.Connection) -> SQLiteFile | None:
-    file: SQLiteFile | None = connection.get_execution_options().get("file")
-    return file
+    _check_file(connection, SQLiteFile.check_space)
 
 
 @contextmanager
