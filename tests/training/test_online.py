@@ -168,6 +168,20 @@ def test_extra_positives_are_empty_with_enough_changes(changes: int, rows: int) 
     assert len(extra.sample(np.ones(offsets[-1], dtype=np.bool_))[0]) == rows
 
 
+@pytest.mark.parametrize(
+    ("group", "reason"), [(0, "1 group of series: nothing"), (1, "quiet points: 200 are needed")]
+)
+def test_histories_too_short_to_learn_from_are_refused_before_the_prior_is_read(
+    group: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks: tuple[tuple[tuple[int, ...], ...], ...] = (((20,),), ((20,),))
+    values = np.random.default_rng(0).normal(size=80)
+    truth = Truth.of(Marked(values, np.array([0, 40, 80]), marks, np.array([0, group])))
+    monkeypatch.setattr(Prior, "samples", lambda *_: pytest.fail("the prior was read"))
+    with pytest.raises(NotEnoughDataError, match=reason):
+        learn(truth, prior=Prior(truth, 0.3))
+
+
 def test_learned_models_find_unseen_steps() -> None:
     truth, models = learned()
     for setting, least in (("early", 0.6), ("sure", 0.8)):

@@ -51,12 +51,17 @@ class TailRates:
             NotEnoughDataError: There are fewer than 200 scores.
         """
         z = np.sort(_logit(np.asarray(probabilities, dtype=np.float64)))
-        if z.size < TAIL_LEVELS:
-            message = f"{z.size} quiet points: {TAIL_LEVELS} are needed for tail rates"
-            raise NotEnoughDataError(message)
+        cls.require(z.size)
         above = np.unique(np.geomspace(1, z.size, TAIL_LEVELS).astype(np.int64))[::-1]
         levels, first = np.unique(z[z.size - above], return_index=True)
         return cls(levels, -np.log(above[first] / (z.size + 1.0)))
+
+    @staticmethod
+    def require(scores: int) -> None:
+        """Raise NotEnoughDataError if there are too few scores to measure tail rates on."""
+        if scores < TAIL_LEVELS:
+            message = f"{scores} quiet points: {TAIL_LEVELS} are needed for tail rates"
+            raise NotEnoughDataError(message)
 
     @classmethod
     def from_card(cls, card: Mapping[str, Any], window: int) -> TailRates:

@@ -124,8 +124,10 @@ def learn(
     everything = np.ones(truth.values.size, dtype=np.bool_)
     allowed = everything if held_out is None else ~held_out
     rest = truth if held_out is None else truth.without(held_out)
+    rows = {window: rows_of(truth, window) for window in WINDOWS}
+    _require_enough(rest, rows)  # first, for the features of the prior take long
     fitter = _Fitter(
-        {window: rows_of(truth, window) for window in WINDOWS},
+        rows,
         ExtraPositives.of(truth),
         {} if prior is None else prior.samples(seed),
         make,
@@ -205,12 +207,8 @@ class _Fitter:
 
         It is -1 where there is none: before the first row, and at points that are not allowed.
         """
-        count = np.unique(truth.groups).size
-        if count < 2:
-            raise NotEnoughDataError(
-                f"{count} group of series: nothing could be held out; 2 are needed"
-            )
-        folds = GroupKFold(min(FOLDS, count), shuffle=True, random_state=self.seed)
+        count = min(FOLDS, np.unique(truth.groups).size)
+        folds = GroupKFold(count, shuffle=True, random_state=self.seed)
         result = {window: np.full(truth.values.size, -1.0) for window in self.rows}
 
         def judge(train: Ints) -> None:
@@ -229,6 +227,17 @@ class _Fitter:
         parts = [train for train, _ in folds.split(series, groups=truth.groups)]
         map_threads(judge, parts, threads=THREADS)
         return result
+
+
+def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
+    """Raise NotEnoughDataError if models could not be cross-validated on histories."""
+    count = np.unique(truth.groups).size
+    if count < 2:
+        raise NotEnoughDataError(
+            f"{count} group of series: nothing could be held out; 2 are needed"
+        )
+    for window in rows.values():
+        TailRates.require(int(truth.quiet[window.newest].sum()))
 
 
 def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
