@@ -31,6 +31,7 @@ from barograph.sources.formats.base import (
     Sample,
 )
 from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
+from barograph.sources.formats.read import read_files
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES, all_formats, as_input, read_all, results_of
@@ -211,6 +212,12 @@ def test_asv_reads_the_results_of_a_project_folder(tmp_path: Path) -> None:
     (tmp_path / ".asv").symlink_to(SAMPLES / "asv", target_is_directory=True)
     assert asv.matches(Sample(tmp_path, b""))
     assert read_folder("asv", tmp_path)
+
+
+def test_asv_reads_the_folder_of_a_machine_without_the_facts_about_it() -> None:
+    for name in ("bench2", "bench2/*.json"):
+        series = read_files([SAMPLES / "asv/results" / name]).history.ids
+        assert {each.variant.partition("/")[0] for each in series} == {"bench2"}
 
 
 def test_asv_leaves_out_a_broken_file_and_names_it(tmp_path: Path) -> None:

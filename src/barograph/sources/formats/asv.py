@@ -25,6 +25,7 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.report import Skip
 
+MACHINE = {"arch", "cpu", "machine", "num_cpu", "os", "ram"}  # the keys of machine.json
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 FOLDERS = (".", "results", ".asv/results")  # where a project keeps its results
 KINDS = ("timeraw", "time", "peakmem", "mem", "track")  # prefixes of the names of benchmarks
@@ -34,12 +35,14 @@ Arguments = tuple[tuple[str, str], ...]
 
 
 def matches(sample: Sample) -> bool:
-    """Whether a path is a results folder, or a file is a result of one commit."""
+    """Whether a path is a results folder, or a file is a result of one commit or a machine.json."""
     if sample.folder:
         return _root(sample.folder) is not None
     places = outline(sample)
-    return {"/commit_hash", "/params", "/requirements"} <= places or (
-        "/result_columns" in places and "/commit_hash" in places
+    return (
+        {"/commit_hash", "/params", "/requirements"} <= places
+        or {"/result_columns", "/commit_hash"} <= places
+        or {f"/{key}" for key in MACHINE} <= places
     )
 
 
@@ -57,10 +60,13 @@ def _root(folder: Path) -> Path | None:
 def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the results of all machines, environments and commits, in the order of the paths."""
     if file.content is not None:
+        run = Node(file.json())
+        if run.mapping().keys() >= MACHINE:
+            return  # machine.json, which the folder of a machine has next to the results
         above = file.path.resolve().parent.parent if file.path is not None else None
         benchmarks = _benchmarks(file, above / "benchmarks.json") if above else {}
         single = _Reader(file, benchmarks)
-        yield from single.results(Node(file.json()))
+        yield from single.results(run)
         yield single.batches.take()
         return
     root = _root(file.path) if file.path is not None else None
