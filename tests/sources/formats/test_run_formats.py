@@ -135,6 +135,18 @@ def test_google_benchmark_of_an_old_version_is_read_by_names() -> None:
     assert {result.value for result in actual} == {6.0}
 
 
+@pytest.mark.parametrize(
+    ("context", "commit"),
+    [({"git_sha": "c0ffee1"}, "c0ffee1"), ({"commit": "unknown"}, ""), ({}, "")],
+)
+def test_google_benchmark_reads_the_commit_of_the_context(
+    context: dict[str, str], commit: str
+) -> None:
+    entry = {"name": "BM_sort", "real_time": 5.0, "time_unit": "ns"}
+    actual = results(google_benchmark.FORMAT, {"context": context, "benchmarks": [entry]})
+    assert [result.commit for result in actual] == [commit]
+
+
 def test_go_reads_the_direction_that_a_unit_line_states() -> None:
     text = "Unit hits/op better=higher assume=exact\nBenchmarkGet-4 100 5.5 hits/op 3 waits/op\n"
     hits, waits = results(go_bench.FORMAT, text)

@@ -1,7 +1,8 @@
 """Google Benchmark: the JSON of `--benchmark_format=json` and `--benchmark_out`.
 
 Repetitions are runs of one commit. Aggregates are read only where the file holds no repetitions
-(`--benchmark_report_aggregates_only`): the median, else the mean.
+(`--benchmark_report_aggregates_only`): the median, else the mean. The commit is the one that
+`--benchmark_context=commit=...` states.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")
+COMMITS = ("commit", "git_commit", "git_sha", "git_hash", "commit_hash", "revision")
+HASH = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)  # builds without git state "unknown"
 # Numbers of an entry that are not counters of the user.
 FIELDS = {
     *("iterations", "repetitions", "repetition_index", "threads", "family_index"),
@@ -51,8 +54,10 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     context = document.get("context", {})
     machine = stable_machine(context.get("host_name", "").text())
     time = context["date"].time()
+    commit = context.first(COMMITS).optional_text()
+    commit = commit if HASH.fullmatch(commit) else ""
     entries = _chosen(list(document["benchmarks"].entries()))
-    yield from each(file, entries, partial(_results, machine, time))
+    yield from each(file, entries, partial(_results, machine, time, commit))
 
 
 def stable_machine(name: str) -> str:
@@ -97,7 +102,7 @@ def _kind(entry: dict[str, Any]) -> str:
     return "iteration"
 
 
-def _results(machine: str, time: int, benchmark: Node) -> Iterator[Result]:
+def _results(machine: str, time: int, commit: str, benchmark: Node) -> Iterator[Result]:
     entry = benchmark.mapping()
     if entry.get("error_occurred") or entry.get("skipped"):
         message = entry.get("error_message") or entry.get("skip_message")
@@ -117,7 +122,7 @@ def _results(machine: str, time: int, benchmark: Node) -> Iterator[Result]:
             unit = MEMORY.get(measurement, "")
             direction = LOWER if measurement in MEMORY else Direction.UNKNOWN
         series = SeriesId("", machine, "", test, measurement, args)
-        yield Result(series, value.number(), unit, direction, time=time, run=run)
+        yield Result(series, value.number(), unit, direction, None, commit, time, run)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
