@@ -13,7 +13,7 @@ from barograph.detection.online import SecondLookConfig
 from barograph.service import ModelWatch, create_app
 from barograph.store import Store
 from tests.service.conftest import HERE, app_of, refresh_loop
-from tests.service.samples import POINTS
+from tests.service.samples import POINTS, steps
 
 HOUR = 3_600_000
 RESULTS = 60
@@ -104,3 +104,12 @@ def test_lag_lasts_until_the_background_work_is_done(service: TestClient) -> Non
     assert waiting["lag"] >= 50
     done = health(service)
     assert (done["waiting"], done["lag"]) == (0, 0)
+
+
+def test_data_health_counts_rejections_within_seconds(client: TestClient) -> None:
+    client.post(POINTS, json=[*steps("a"), {"test": "a", "order": 1}, {"test": "a", "order": 2}])
+    rejections = client.app.state.context.rejections  # type: ignore[attr-defined]
+    rejections.flush()
+    [answer] = client.get("/api/v1/data-health").json()["rejected"]
+    assert answer["results"] == 2
+    assert "value" in answer["reason"]

@@ -390,12 +390,3 @@ def test_pages_without_the_scope_admin_offer_no_retraining(start: Start) -> None
     page = client.get("/model", headers=read).text
     assert "need the scope <code>admin</code>" in page
     assert client.get("/model", headers=make_token(client, Scope.INGEST)).status_code == 403
-
-
-def test_data_health_counts_rejections_within_seconds(client: TestClient) -> None:
-    client.post(POINTS, json=[*steps("a"), {"test": "a", "order": 1}, {"test": "a", "order": 2}])
-    rejections = client.app.state.context.rejections  # type: ignore[attr-defined]
-    rejections.flush()
-    [answer] = client.get("/api/v1/data-health").json()["rejected"]
-    assert answer["results"] == 2
-    assert "value" in answer["reason"]
