@@ -1,4 +1,4 @@
-"""A server with a tiny app behind the limits of connections, and a client of plain sockets."""
+"""A server with a tiny app and limits of connections, and a client of plain sockets."""
 
 import asyncio
 import socket
