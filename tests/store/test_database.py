@@ -14,7 +14,7 @@ from barograph.store.schema import models
 from tests.store.judges import Rule
 from tests.store.samples import history
 
-NOBODY = 65534
+UNPRIVILEGED = 65534  # a user who owns nothing
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "x://["])
@@ -67,7 +67,7 @@ def test_store_without_the_right_to_write_says_so(
     if child == 0:
         try:
             if os.geteuid() == 0:
-                os.setuid(NOBODY)  # root may write anywhere
+                os.setuid(UNPRIVILEGED)  # root may write anywhere
             with pytest.raises(StoreError) as caught:
                 Store(str(path), Rule())
             answer.write_text(str(caught.value))

@@ -15,10 +15,8 @@ from barograph.plotting.sparkline import MARK, sparkline
 from barograph.series import Series
 from barograph.wording import (
     change_text,
-    day,
     middle_cut,
     number,
-    place_text,
     plural,
     printable,
     probability_text,
@@ -101,7 +99,7 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.levels)),
             "" if likely is None else probability_text(likely),
-            *map(escaped, _place(change)),
+            *map(escaped, change.where),
         )
         yield f"| {' | '.join(cells)} |"
     if rest := more(len(findings.rows)):
@@ -143,18 +141,12 @@ def _cells(change: ReportedChange, unicode: bool) -> tuple[str, ...]:
         sure = f"{probability_text(point.probability)} real"
     return (
         f"{arrow} {WORDS[change.effect]}",
-        *_place(change),
+        *change.where,
         number(before),
         number(after),
         change_text(change.percent),
         sure,
     )
-
-
-def _place(change: ReportedChange) -> tuple[str, str]:
-    """Return the commit and the day of a change; the day once if there is nothing else."""
-    place, date = place_text(change.commit, change.order), day(change.time)
-    return ("", place) if date and place.startswith(date) else (place, date)
 
 
 def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], width: int) -> str:

@@ -65,6 +65,12 @@ class ReportedChange:
         return percent(*self.levels)
 
     @property
+    def where(self) -> tuple[str, str]:
+        """Its commit or order, and its day; a moment that is its order takes the place of both."""
+        place, date = place_text(self.commit, self.order), day(self.time)
+        return ("", place) if date and place.startswith(date) else (place, date)
+
+    @property
     def switch_text(self) -> str:
         """How often the series switches between the two levels; empty if it does not."""
         if not self.switches:

@@ -18,7 +18,6 @@ from barograph.plotting.packing import ChartData
 from barograph.series import UNKNOWN_TIME, Series
 from barograph.wording import (
     change_text,
-    day,
     middle_cut,
     number,
     place_text,
@@ -163,7 +162,7 @@ class Report:
             "percent": round(min(change.percent, 1e9), 4),
             "probability": 0 if probability is None else round(probability, 4),
             "real": "" if probability is None else probability_text(probability),
-            "commit": middle_cut(_place(change), 16),
+            "commit": middle_cut(place_text(change.commit, change.order), 16),
             "time": change.order if change.time == UNKNOWN_TIME else change.time // 1000,
         }
 
@@ -214,14 +213,10 @@ def names_of(series: Series) -> tuple[str, str]:
     return printable(test or "series"), printable(SEPARATOR.join(parts))
 
 
-def _place(change: ReportedChange) -> str:
-    return place_text(change.commit, change.order)
-
-
 def _described(change: ReportedChange, unit: str) -> dict[str, str]:
     before, after = (typeset(number(level)) for level in change.levels)
     probability = change.point.probability
-    place, when = middle_cut(_place(change), 64), day(change.time)
+    place, when = change.where
     against = [r.text for r in change.reasons if r.part is not None and r.part < 0]
     reasons = [r.text for r in change.reasons if r.text not in against]
     switches = f"{change.switch_text}." if change.switches else ""
@@ -232,7 +227,7 @@ def _described(change: ReportedChange, unit: str) -> dict[str, str]:
         "change": typeset(change_text(change.percent)),
         "real": "" if probability is None else probability_text(probability),
         "levels": f"{before} \u2192 {after} {unit_text(unit)}".rstrip(),
-        "place": f"at {place}{f', {when}' if when and not place.startswith(when) else ''}.",
+        "place": f"at {', '.join(filter(None, [middle_cut(place, 64), when]))}.",
         "subject": middle_cut(printable(change.subject), HEADING),
         "why": " ".join(filter(None, [switches, typeset(" ".join(reasons))])),
     }
