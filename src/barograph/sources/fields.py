@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from barograph.series import (
     LARGEST_ORDER,
     ORDER_HINT,
     UNKNOWN_TIME,
+    Direction,
     SeriesId,
     Verdict,
     canonical_text,
@@ -34,6 +36,13 @@ VERDICTS = {name: verdict for verdict in Verdict for name in (verdict.value, ver
     "acknowledged": Verdict.TRUE_POSITIVE,
     "hidden": Verdict.FALSE_POSITIVE,
 }
+
+# Words for a direction, without `_is_better`.
+DIRECTIONS = {
+    **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize"), -1),
+    **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
+    **dict.fromkeys(("unknown", "none", "neither"), 0),
+}  # fmt: skip
 
 
 class FieldError(Exception):
@@ -166,3 +175,41 @@ def verdict_of(label: object, field: str) -> Verdict:
     if not isinstance(label, str) or label not in VERDICTS:
         raise FieldError(field, label, f"unknown label; known: {', '.join(sorted(VERDICTS))}")
     return VERDICTS[label]
+
+
+def stated_direction(text: str, field: str) -> Direction:
+    """Return the direction that a text names.
+
+    Args:
+        text: The text, such as "lower", "smaller_is_better" or "-1".
+        field: Its key or column; `lower_is_better` and the like may be true or false.
+
+    Raises:
+        FieldError: It names no direction.
+
+    Example:
+        >>> stated_direction("smaller_is_better", "direction").name
+        'LOWER_IS_BETTER'
+        >>> stated_direction("0", "lowerIsBetter").name
+        'HIGHER_IS_BETTER'
+    """
+    stated = _direction_of(text, field.rpartition(".")[2])
+    if stated is None:
+        allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
+        raise FieldError(field, text, allowed)
+    return stated
+
+
+@lru_cache(256)  # most metrics of a file state one of two
+def _direction_of(text: str, key: str) -> Direction | None:
+    word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
+    if not word:
+        return Direction.UNKNOWN
+    column = key.lower().replace("_", "")
+    if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
+        way = -1 if column.startswith(("lower", "smaller", "less")) else 1
+        return Direction(way if word in ("true", "1", "yes", "t") else -way)
+    word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
+    if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
+        return Direction(int(float(word)))
+    return Direction(DIRECTIONS[word]) if word in DIRECTIONS else None

@@ -19,8 +19,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import csv_rows, each
-from barograph.sources.formats.units import LOWER, conversion
 from barograph.sources.report import Skip
+from barograph.units import LOWER, conversion
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"

@@ -17,8 +17,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
-from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
+from barograph.units import LOWER
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)

@@ -18,8 +18,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import each, lines_of
-from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
+from barograph.units import LOWER
 
 ESTIMATES = "new/estimates.json"
 # "sort/8    time:   [2.5094 ms 2.5306 ms 2.5553 ms]"; a long name has a line of its own.

@@ -12,8 +12,8 @@ from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
 ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter")}

@@ -16,7 +16,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
-from barograph.sources.fields import FieldError, identity_of, verdict_of
+from barograph.sources.fields import FieldError, identity_of, stated_direction, verdict_of
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
     Faults,
@@ -31,7 +31,6 @@ from barograph.sources.formats.chunks import Chunk
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.dates import DateParser
 from barograph.sources.formats.rows import read_rows
-from barograph.sources.formats.units import stated_direction
 from barograph.sources.report import Skip
 from barograph.texts import Texts
 

@@ -12,8 +12,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")

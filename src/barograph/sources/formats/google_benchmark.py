@@ -18,8 +18,8 @@ from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 TIMES = ("real_time", "cpu_time")
 COMMITS = ("commit", "git_commit", "git_sha", "git_hash", "commit_hash", "revision")

@@ -11,8 +11,8 @@ from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
-from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
+from barograph.units import LOWER
 
 matches = has_places("/results/*/command", "/results/*/mean")
 

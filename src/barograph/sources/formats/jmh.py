@@ -15,8 +15,8 @@ from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}
 ALLOCATION = "gc.alloc.rate.norm"

@@ -21,8 +21,8 @@ from barograph.sources.formats.json_text import EndsEarlyError, decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each, lines_of
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 PHASES = {
     f"http_req_{phase}"

@@ -11,8 +11,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import csv_rows, each
-from barograph.sources.formats.units import HIGHER, LOWER
 from barograph.sources.report import Skip
+from barograph.units import HIGHER, LOWER
 
 HEADER = "Type,Name,Request Count,Failure Count,"
 # Column, measurement, unit, direction. Old versions name the first column differently.

@@ -9,12 +9,11 @@ from typing import Any
 from msgspec import Raw
 
 from barograph.series import Direction, canonical_text
-from barograph.sources.fields import FieldError
+from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.formats.numbers import number, numeric
-from barograph.sources.formats.units import stated_direction
 from barograph.sources.report import Place, Skip
 
 SHOWN_KEY = 60  # characters of a key that messages show

@@ -23,9 +23,9 @@ from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
-from barograph.sources.formats.units import direction_of_name
 from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
+from barograph.units import direction_of_name
 from barograph.wording import plural
 
 NO_RELEASE = frozenset(("", "0", "false", "no"))  # cells of commits that are no release

@@ -18,8 +18,8 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import orders, plain_numbers
 from barograph.sources.formats.dates import SLASHED, DateParser
 from barograph.sources.formats.numbers import is_missing, is_number, measured
-from barograph.sources.formats.units import unit_of
 from barograph.sources.formats.wide import WideCells
+from barograph.units import unit_of
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {

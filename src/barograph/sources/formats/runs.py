@@ -15,9 +15,9 @@ from barograph.series import UNKNOWN_TIME, Direction, Ints
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.units import conversion, direction_of_measurement
 from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
+from barograph.units import conversion, direction_of_measurement
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
 FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

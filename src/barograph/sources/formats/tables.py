@@ -16,7 +16,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
-from barograph.sources.fields import FieldError
+from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import (
     NO_ORDER,
     UTF_16,
@@ -50,7 +50,6 @@ from barograph.sources.formats.roles import (
     mixed_note,
 )
 from barograph.sources.formats.rows import PARQUET, read_rows
-from barograph.sources.formats.units import stated_direction
 from barograph.sources.formats.wide import WideCells
 from barograph.sources.report import Skip
 from barograph.texts import Texts

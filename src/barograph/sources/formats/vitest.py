@@ -13,8 +13,8 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each
-from barograph.sources.formats.units import LOWER
 from barograph.sources.report import Skip
+from barograph.units import LOWER
 
 MARKS = {
     *("/files/*/groups", "/*/result/latency", "/*/latency/p75", "/*/result/hz", "/*/p75"),

@@ -1,4 +1,4 @@
-"""Units of measured values, and which direction is better: by the unit, a name, or as stated."""
+"""Units of measured values, and which direction is better: by the unit, or by a name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from barograph.series import Direction
-from barograph.sources.fields import FieldError
 
 LOWER, HIGHER, NEITHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER, Direction.UNKNOWN
 
@@ -80,11 +79,6 @@ WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 MULTIPLE = re.compile(r"^[kmgt](?=hz|flops|bps)")
 SPLIT = re.compile(r"\s*(?:/|\bper\b|\bp/)\s*")
-DIRECTIONS = {
-    **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize"), -1),
-    **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
-    **dict.fromkeys(("unknown", "none", "neither"), 0),
-}  # fmt: skip
 
 
 @lru_cache(256)  # a file has few units, and many series
@@ -218,44 +212,6 @@ def _counts_failures(words: list[str]) -> bool:
         return False
     is_rate = len(kept) < len(words) and words[len(kept)] in ("rate", "count")
     return kept[-1] in FAILURES or (is_rate and f"{kept[-1]}s" in FAILURES)
-
-
-def stated_direction(text: str, field: str) -> Direction:
-    """Return the direction that a text names.
-
-    Args:
-        text: The text, such as "lower", "smaller_is_better" or "-1".
-        field: Its key or column; `lower_is_better` and the like may be true or false.
-
-    Raises:
-        FieldError: It names no direction.
-
-    Example:
-        >>> stated_direction("smaller_is_better", "direction").name
-        'LOWER_IS_BETTER'
-        >>> stated_direction("0", "lowerIsBetter").name
-        'HIGHER_IS_BETTER'
-    """
-    stated = _direction_of(text, field.rpartition(".")[2])
-    if stated is None:
-        allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
-        raise FieldError(field, text, allowed)
-    return stated
-
-
-@lru_cache(256)  # most metrics of a file state one of two
-def _direction_of(text: str, key: str) -> Direction | None:
-    word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
-    if not word:
-        return Direction.UNKNOWN
-    column = key.lower().replace("_", "")
-    if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
-        way = -1 if column.startswith(("lower", "smaller", "less")) else 1
-        return Direction(way if word in ("true", "1", "yes", "t") else -way)
-    word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
-    if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
-        return Direction(int(float(word)))
-    return Direction(DIRECTIONS[word]) if word in DIRECTIONS else None
 
 
 def conversion(unit: str, into: str) -> float | None:
