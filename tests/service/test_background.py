@@ -83,6 +83,7 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
 
     monkeypatch.setattr(background, "RefreshLoop", Loop)
     monkeypatch.setattr(background, "_wait_for_close", lambda *_: None)
+    monkeypatch.setattr(background, "_exit", lambda: None)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = background.WorkerConfig(str(tmp_path / "s.db"), Hunter(), "hunter", None)
     # In a thread, because a priority cannot be raised again.
@@ -166,6 +167,25 @@ def test_worker_has_ended_once_it_was_stopped(
     assert pid is not None
     assert has_ended(pid)
     assert time.monotonic() - started < PATIENCE / 2
+
+
+class SlowToLoad(Hunter):
+    """A detector that keeps a process from starting."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return time.sleep, (PATIENCE,)
+
+
+def test_worker_that_is_still_starting_ends_at_once(tmp_path: Path) -> None:
+    config = WorkerConfig(str(tmp_path / "store.db"), SlowToLoad(), "Hunter", None)
+    worker = BackgroundWorker(config)
+    worker.start()
+    wait_for(lambda: worker.pid is not None)
+    pid, started = worker.pid, time.monotonic()
+    worker.stop()
+    assert pid is not None
+    assert has_ended(pid)
+    assert time.monotonic() - started < background.GRACE
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

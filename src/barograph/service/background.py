@@ -145,9 +145,11 @@ class BackgroundWorker:
         with self._lock:
             if self._pipe is not None:
                 self._pipe.close()
+            if self._process is not None:
+                self._process.terminate()  # at once if it is still starting; see `_work`
         self._thread.join(GRACE)
         if self._process is not None and self._process.is_alive():
-            self._process.terminate()
+            self._process.kill()
             self._process.join(GRACE)  # as long as it has the store open, its log stays
 
     def _supervise(self) -> None:
@@ -215,12 +217,14 @@ def _work(pipe: Connection, config: WorkerConfig, level: int) -> None:
     """Refresh until the pipe is closed."""
     set_up_child(level)
     stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
     threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
     with Store(config.url) as store:
         # On Linux a thread has a priority of its own, and the writing thread of the store keeps
         # that of the service: on a busy machine it would hold the lock that requests wait for.
         lower_priority()
         RefreshLoop(store, config).run(stop)
+    _exit()  # without tidying up, which takes seconds at this priority on a busy machine
 
 
 def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
@@ -229,5 +233,9 @@ def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
         pipe.recv_bytes()
     stop.set()
     time.sleep(GRACE)
+    _exit()  # transactions are atomic: nothing is half done
+
+
+def _exit() -> None:
     sys.stderr.flush()
-    os._exit(0)  # transactions are atomic: nothing is half done
+    os._exit(0)

@@ -164,14 +164,15 @@ class Store:
         return reading(self._engine)
 
     def check(self) -> None:
-        """Check that the store can be read, and written if the last transaction failed.
+        """Check that the store can be read, has space, and can be written if the last write failed.
 
         Raises:
             StoreError: It cannot, for example because the disk is full.
         """
         with self.read() as connection:
             connection.scalar(sa.select(state.c.id))
-        self._writer.check(lambda: self._write(check_space))
+            check_space(connection)
+        self._writer.check(lambda: self._write(lambda _: None))
 
     def write_back(self) -> None:
         """Write SQLite's log to the database file, as far as no reader or writer must wait."""
