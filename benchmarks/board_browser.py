@@ -39,7 +39,7 @@ DRAWN = """() => {
 }"""
 # Milliseconds to draw each frame of a pan, including the pixels: reading one back waits for them.
 PANNED = """async ([share, frames]) => {
-  const { drawSeries } = await import(document.querySelector('link[href$="/chart.js"]').href);
+  const { drawSeries } = await import("/static/x/chart.js");
   const content = JSON.parse(document.getElementById("series-data").textContent);
   const count = content.values.length;
   const canvas = document.createElement("canvas");

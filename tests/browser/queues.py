@@ -11,12 +11,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 LENGTH = 30
-# The module is the one that the page has loaded.
-SAVED = """async () => {
-  const { src } = document.querySelector('script[src$="queue.js"]');
-  const { pendingCount } = await import(src.replace("queue.js", "verdicts.js"));
-  while (pendingCount()) await new Promise((resolve) => setTimeout(resolve, 20));
-}"""
+# The page asks before it is left until all verdicts are saved.
+SAVED = "() => dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 # Where each test got slower, and by how much; others change as the first does.
 TESTS = {"insert": (25, 20.0), "update": (25, 20.0), "remove": (25, 20.0), "find": (15, 8.0)}
 LOWER = Direction.LOWER_IS_BETTER
@@ -69,7 +65,7 @@ def press(page: "Page", *keys: str) -> None:
 
 def saved_verdicts(page: "Page") -> dict[str, str]:
     """The verdicts by test, from the API, once all are saved."""
-    page.evaluate(SAVED)
+    page.wait_for_function(SAVED)
     answer = page.evaluate("fetch('/api/v1/change-points').then((answer) => answer.json())")
     names = page.evaluate("fetch('/api/v1/series').then((answer) => answer.json())")
     tests = {series["id"]: series["test"] for series in names["series"]}

@@ -1,6 +1,7 @@
 """Pages: their policy, their static files, and errors as pages."""
 
 import gzip
+import re
 
 import pytest
 from fastapi import Request
@@ -95,6 +96,23 @@ def test_a_static_file_is_plain_for_who_takes_no_gzip(client: TestClient) -> Non
     assert "content-encoding" not in answer.headers
     packed = assets.assets()["board.js"].packed
     assert gzip.decompress(packed) == answer.content
+
+
+@pytest.mark.parametrize("name", [name for name in assets.assets() if name.endswith(".js")])
+def test_a_script_holds_all_modules_that_it_imports_once(name: str) -> None:
+    script = assets.assets()[name].content.decode()
+    assert not re.findall(r"^\s*(?:import\b.*|} from .*)", script, re.MULTILINE)
+    parts = re.split(r"^const (\$\w+) = \(\(\) => {$", script, flags=re.MULTILINE)
+    exported: dict[str, list[str]] = {}
+    for module, body in zip(parts[1::2], parts[2::2], strict=True):
+        assert module not in exported
+        exported[module] = re.findall(r"return { (.*) };\n}\)\(\);", body)[0].split(", ")
+        # A module comes after those that it imports from, and these export the names.
+    for part in parts[::2]:
+        for names, module in re.findall(r"^const {([^}]+)} = (\$\w+);$", part, re.MULTILINE):
+            assert {n.split(":")[0].strip() for n in names.split(",") if n.strip()} <= {
+                *exported[module]
+            }
 
 
 def test_an_unknown_static_file_is_not_found(client: TestClient) -> None:

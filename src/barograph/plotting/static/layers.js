@@ -4,7 +4,9 @@
 // (of a value), `edge` (between two results) and the range of drawn results that are in sight.
 import { day, firstAt, format, formatTick, place, valueSteps } from "./scales.js";
 
-export const TEXT = 12, ROW = 19, UNIT = 16; // pixels: the font, a row of marks, the unit at the side
+export const TEXT = 12; // pixels: the font
+export const ROW = 19; // a row of marks
+export const UNIT = 16; // the unit at the side
 const LIKELY = 0.5;
 
 export function segment(context, a, b, c, d) {

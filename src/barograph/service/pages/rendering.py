@@ -20,7 +20,7 @@ from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
-from barograph.service.pages.assets import accepts_gzip, address, module, version
+from barograph.service.pages.assets import accepts_gzip, address, version
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -147,7 +147,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.globals |= {"asset": address, "module": module, "verdict_choices": CHOICES}
+    made.globals |= {"asset": address, "verdict_choices": CHOICES}
     made.filters |= {
         "age": age,
         "change": lambda percent: wording.typeset(wording.change_text(percent)),

@@ -1,5 +1,6 @@
 // The page of a commit: verdicts on a group, and the text to copy.
 
+import "./board.js";
 import "./copy.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";

@@ -1,5 +1,6 @@
 // The first page of an empty store: it opens the queue when a result arrives.
 
+import "./board.js";
 import "./copy.js";
 import { get } from "./http.js";
 

@@ -1,5 +1,6 @@
 // The health page: it says when what it shows has changed.
 
+import "./board.js";
 import { get } from "./http.js";
 import { watch } from "./stale.js";
 

@@ -1,5 +1,6 @@
 // The model page: start, follow and stop a retraining; release its models; roll back.
 
+import "./board.js";
 import { get, request } from "./http.js";
 
 const PAUSE = 1000; // ms between two looks at a running retraining

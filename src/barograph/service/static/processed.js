@@ -1,5 +1,6 @@
 // The processed change points: reopen one, and undo that.
 
+import "./board.js";
 import { pointsOf } from "./grid.js";
 import { register } from "./shortcuts.js";
 import { give, onChange, undo } from "./verdicts.js";

@@ -1,5 +1,6 @@
 // The queue: cursor, selection, groups that open, verdicts, and what arrives meanwhile.
 
+import "./board.js";
 import { button, element } from "./elements.js";
 import { connectFilters } from "./filters.js";
 import { Grid, pointsOf, setPoints } from "./grid.js";

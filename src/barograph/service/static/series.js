@@ -1,10 +1,12 @@
 // What the page of a series is about: one change point, verdicts on it, evidence, and downloads.
+// The chart is imported first, so that it is drawn before the rest runs.
+import { change, chart, content, levelAt, onView, page } from "./series_chart.js";
+import "./board.js";
 import { copy } from "./copy.js";
 import { element } from "./elements.js";
 import { showEvidence } from "./evidence.js";
 import { get } from "./http.js";
 import { format } from "./scales.js";
-import { change, chart, content, levelAt, onView, page } from "./series_chart.js";
 import { register } from "./shortcuts.js";
 import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";

@@ -1,5 +1,4 @@
 // The chart on the page of a series: its marks, the address of the view, and the result that is read.
-// It needs few modules, so that it is drawn before what only helps to decide has loaded.
 import { drawSeries } from "./chart.js";
 import { element } from "./elements.js";
 import { day, format } from "./scales.js";
