@@ -266,6 +266,8 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
     kinds = [event.kind for event in events]
     assert kinds[-2:] == ["verdict", "verdict"]
     assert kinds[0] == "detected"
+    facts = "energy statistic 2, number 1 in the order of discovery"
+    assert events[0].text == f"scripted ({facts})"
     assert "moved" in kinds
     assert [event.who for event in events[-2:]] == ["ann", "bob"]
     assert events[-2].text == "why"

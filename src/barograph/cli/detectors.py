@@ -61,8 +61,9 @@ CAVEATS = {
     ),
     "threshold": (
         "percent",
-        "compares each result with the one before and reports every difference above 10 %, noise "
-        "included: set it with --detector-option percent=X",
+        "compares each result with the one before, of a week ago and of the last stable release, "
+        "and reports every difference above 10 %, noise included: set it with --detector-option "
+        "percent=X",
     ),
     "nothing": ("", "is the baseline that reports no change"),
 }

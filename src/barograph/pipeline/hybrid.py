@@ -89,8 +89,9 @@ def page(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, params: HybridPara
         "",
         "A real change is the positive class. In the paper's Table 5, sensitivity and specificity "
         "are exchanged; its Table 7 lists predictive values under these names. Tables 6 and 7 "
-        "match each point that SETDS finds with one candidate at most five points away; in Table "
-        "8, every candidate so near is found. Hybrid and votes learn from the other 90 %.",
+        "match each point that SETDS finds with one candidate at most five points away. In Table "
+        "8, SETDS has found every candidate at most five points from one of its points, and hybrid "
+        "and votes learn from the other 90 %.",
     ]
     for name, title in TITLES.items():
         table = formatted(tables[name], 4) if name == DETECTOR_TABLE else tables[name]

@@ -8,7 +8,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from barograph.series import Verdict
-from barograph.store.candidate_records import get_candidate, moves_of
+from barograph.store.candidate_records import CandidateRecord, get_candidate, moves_of
 from barograph.store.schema import ticketed, tickets
 from barograph.triage import verdicts
 from barograph.triage.verdicts import VerdictEntry
@@ -38,8 +38,8 @@ class CandidateEvent:
         from_order: Where the candidate was before it moved.
         to_order: Where it was after.
         probability: The probability that it was scored with.
-        text: The reason and the note of a verdict, the detector, the model of a score, or the key
-            of a ticket.
+        text: The reason and the note of a verdict, the detector with what it measured last, the
+            model of a score, or the key of a ticket.
     """
 
     kind: EventKind
@@ -81,7 +81,7 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
     ]
     if change.detected_on is not None:
         events.append(
-            CandidateEvent(EventKind.DETECTED, change.detected_on, text=change.detector or "")
+            CandidateEvent(EventKind.DETECTED, change.detected_on, text=_detection(change))
         )
     if change.probability is not None:
         scored = CandidateEvent(
@@ -89,6 +89,14 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         )
         events.append(replace(scored, text=change.model or ""))
     return sorted(events, key=lambda event: (event.time is not None, event.time or 0))
+
+
+def _detection(change: CandidateRecord) -> str:
+    """Return the detector, with Q and the order of discovery (Daly et al. 2020, 3)."""
+    facts = [] if change.q is None else [f"energy statistic {change.q:.4g}"]
+    if change.discovery is not None:
+        facts.append(f"number {change.discovery + 1} in the order of discovery")
+    return (change.detector or "") + (f" ({', '.join(facts)})" if facts else "")
 
 
 def _text(entry: VerdictEntry) -> str:
