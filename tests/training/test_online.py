@@ -10,7 +10,7 @@ from algorithm_1 import Algorithm1
 
 from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.detection.online.rule import Request, WindowScore
+from barograph.detection.online.rule import WindowScore, WindowSplit
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, SecondLook
 from barograph.detection.online.views import sides_of
 from barograph.errors import NotEnoughDataError
@@ -233,7 +233,7 @@ def second_look(
         rule, values = SecondLook(budget), truth.values[first:end].tolist()
         for index in range(end - first):
 
-            def score(requests: list[Request], index: int = first + index) -> list[WindowScore]:
+            def score(requests: list[WindowSplit], index: int = first + index) -> list[WindowScore]:
                 return [WindowScore(w, i, 0.5, float(surprises[w][index])) for w, i in requests]
 
             sides = partial(sides_of, values[: index + 1])

@@ -280,7 +280,7 @@ def roll_back_second(pipe: Connection, folders: ReleaseFolders, *_: str) -> None
     report(pipe, lambda: registry.roll_back("label_free", folders))
 
 
-def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.Decision]]:
+def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.ReleaseDecision]]:
     return {"label_free": (digest, PROMOTED | {"champion": champion})}
 
 

@@ -10,7 +10,7 @@ import click
 from barograph.cli import LONGEST
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
-    SecondLook,
+    SecondLookFactory,
     echo_json,
     format_option,
     model_option,
@@ -48,7 +48,7 @@ def command(
     inputs: Inputs,
     url: str,
     model: Path,
-    second_look: SecondLook,
+    second_look: SecondLookFactory,
     output: str,
     restore: bool,
 ) -> None:

@@ -13,7 +13,7 @@ import click
 from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import (
-    SecondLook,
+    SecondLookFactory,
     grouped,
     model_option,
     online_models,
@@ -128,7 +128,7 @@ class Judging:
     false_red: float
     suppressions: Path | None
     model: Path
-    second_look: SecondLook
+    second_look: SecondLookFactory
 
     def interpret_small(self, points: float) -> None:
         """Leave kernels to the interpreter if the built-in model judges few points.

@@ -37,7 +37,7 @@ FORMATS = {
 }
 STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
-SecondLook: TypeAlias = "Callable[[], SecondLookConfig | None]"
+SecondLookFactory: TypeAlias = "Callable[[], SecondLookConfig | None]"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
@@ -146,7 +146,7 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
 
     def config(
         second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
-    ) -> SecondLook:
+    ) -> SecondLookFactory:
         def make() -> SecondLookConfig | None:
             if not (on if second_look is None else second_look):
                 return None

@@ -11,7 +11,7 @@ import click
 
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
-from barograph.cli.options import SecondLook, echo_json, second_look_options
+from barograph.cli.options import SecondLookFactory, echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PARTS = ".parts"  # finished parts of a running replay
 def command(
     inputs: Inputs,
     model: Path,
-    second_look: SecondLook,
+    second_look: SecondLookFactory,
     workers: int,
     scheduler: str | None,
     out: Path | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.options import (
-    SecondLook,
+    SecondLookFactory,
     echo_json,
     format_option,
     model_option,
@@ -95,7 +95,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @store_option
 @model_option("online")
 @second_look_options(on=True)
-def merge(which: str, into: str, url: str, model: Path, second_look: SecondLook) -> None:
+def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookFactory) -> None:
     """Move the results, candidates and verdicts of SERIES to INTO, and delete SERIES.
 
     Where both have a result, the later measured value holds. Results that arrive under the former

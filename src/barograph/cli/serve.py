@@ -21,7 +21,7 @@ from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
     STORE_MODE,
-    SecondLook,
+    SecondLookFactory,
     grouped,
     make_folder,
     model_option,
@@ -154,7 +154,7 @@ def command(
     url: str,
     store_mode_: str,
     model: Path,
-    second_look: SecondLook,
+    second_look: SecondLookFactory,
     label_free: Path,
     detector: str,
     access: Access,

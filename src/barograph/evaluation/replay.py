@@ -30,7 +30,6 @@ from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
 from barograph.series import FINAL, Flags, Floats, Ints, Verdict
 
-Arrays = dict[str, npt.NDArray[Any]]
 COLUMNS = ("probability", "alarm", "found")
 DELAYS = (0, 2, 5, 10)
 
@@ -121,7 +120,7 @@ def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
     return table
 
 
-def _replay(task: ReplayTask, histories: Sequence[Floats]) -> Arrays:
+def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDArray[Any]]:
     offsets = np.cumsum([0, *(values.size for values in histories)])
     probability = np.zeros(offsets[-1])
     alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))

@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.files import whole
+from barograph.models.artifact import Arrays
 from barograph.parallel import map_parallel
 
 FOLDER = Path("data/cache")
 PACKAGE = Path(__file__).resolve().parent.parent
-
-Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def key(*parts: object) -> str:

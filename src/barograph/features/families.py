@@ -25,14 +25,14 @@ import numpy.typing as npt
 from barograph.features.checks import side
 from barograph.series import Floats, Ints
 
-Rows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
+FillRows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
 
 
 class Family(NamedTuple):
     """Columns that one kernel computes together."""
 
     names: tuple[str, ...]
-    rows: Rows
+    rows: FillRows
 
 
 class Derived(NamedTuple):

@@ -18,7 +18,7 @@ from barograph.sources.points import read_series
 from barograph.sources.report import KINDS, LoadReport, Place, Skip
 from barograph.sources.tables import SeriesWriter, TableWriter
 
-Progress = Callable[[str, int], None]
+ProgressCallback = Callable[[str, int], None]
 
 TABLES = [f"{name}.parquet" for name in SCHEMAS]
 
@@ -28,7 +28,7 @@ def load(
     folder: str | Path,
     *,
     max_skipped_share: float = 0.05,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> LoadReport:
     """Read a source once and write `series`, `points` and `candidates`, all three or none.
 
@@ -66,7 +66,7 @@ def load(
 
 
 def _write_series(
-    source: Source, draft: Path, report: LoadReport, progress: Progress | None
+    source: Source, draft: Path, report: LoadReport, progress: ProgressCallback | None
 ) -> tuple[dict[bytes, int], list[int]]:
     """Write series and points; return the number of each identity, and where row groups end."""
     numbers: dict[bytes, int] = {}
@@ -134,7 +134,7 @@ def _spill_candidates(
     spills: Spills,
     numbers: dict[bytes, int],
     report: LoadReport,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> None:
     for item in source.change_points():
         if isinstance(item, Skip):

@@ -26,7 +26,9 @@ LOG = logging.getLogger("barograph.store")
 HEARTBEAT = 15.0  # seconds between two notes that a training runs
 LEASE = 120_000  # milliseconds after the last note until it counts as failed
 ROLLBACK = "rollback"
-Rollback = tuple[str, str, str, str | None]  # a file, what was withdrawn, who, and what came back
+RollbackRow = tuple[
+    str, str, str, str | None
+]  # a file, what was withdrawn, who, and what came back
 RUNNING, DONE, FAILED, CANCELLED = STATES = ("running", "done", "failed", "cancelled")
 
 
@@ -141,7 +143,7 @@ def note_releases(store: Store, was_released: Callable[[Mapping[str, str]], bool
             store.write(partial(_note_release, number=number, who=who, files=list(challengers)))
 
 
-def note_rollbacks(store: Store, rollbacks: Iterable[Rollback]) -> None:
+def note_rollbacks(store: Store, rollbacks: Iterable[RollbackRow]) -> None:
     """Note the rollbacks that the audit trail lacks: a process was killed, or has no store.
 
     Args:
@@ -149,7 +151,7 @@ def note_rollbacks(store: Store, rollbacks: Iterable[Rollback]) -> None:
         rollbacks: All rollbacks of the registry.
     """
 
-    def lacking(connection: sa.Connection) -> list[Rollback]:
+    def lacking(connection: sa.Connection) -> list[RollbackRow]:
         entries = audit.entries_of(connection, ROLLBACK)
         noted = {(entry.subject, entry.detail["withdrawn"]) for entry in entries}
         return [entry for entry in rollbacks if entry[:2] not in noted]

@@ -21,7 +21,7 @@ from barograph.store.measurement import IngestResult, Measurement, PointResult, 
 T = TypeVar("T")
 A = TypeVar("A")
 R = TypeVar("R")
-Rows = list[int]
+Positions = list[int]
 TOGETHER = 2_000  # a transaction of as many results takes a tenth of a second
 
 
@@ -231,7 +231,7 @@ def _wrapped(error: Exception) -> Exception:
     return wrapped
 
 
-def cut(measurements: Sequence[Measurement], size: int) -> list[Rows]:
+def cut(measurements: Sequence[Measurement], size: int) -> list[Positions]:
     """Return the rows of each part, so that all parts together give the answers of one.
 
     The results of a series are in one part, or in consecutive parts by their order if there are
@@ -241,8 +241,8 @@ def cut(measurements: Sequence[Measurement], size: int) -> list[Rows]:
         measurements: The measurements of a request.
         size: Maximum number of measurements in a part.
     """
-    groups: dict[SeriesId, Rows] = {}
-    without_order: Rows = []
+    groups: dict[SeriesId, Positions] = {}
+    without_order: Positions = []
     for row, measurement in enumerate(measurements):
         if measurement.order is None:
             without_order.append(row)
@@ -253,7 +253,7 @@ def cut(measurements: Sequence[Measurement], size: int) -> list[Rows]:
         number = measurements[row].order
         return number if isinstance(number, int) else 0  # anything else is going to be rejected
 
-    parts: list[Rows] = [[]]
+    parts: list[Positions] = [[]]
     for group in (*groups.values(), without_order):
         if len(group) > size and group is not without_order:
             group.sort(key=order)
@@ -264,7 +264,9 @@ def cut(measurements: Sequence[Measurement], size: int) -> list[Rows]:
     return [sorted(rows) for rows in parts if rows]  # in the order of their arrival
 
 
-def joined(parts: Sequence[Rows], futures: Sequence[Future[IngestResult]]) -> Future[IngestResult]:
+def joined(
+    parts: Sequence[Positions], futures: Sequence[Future[IngestResult]]
+) -> Future[IngestResult]:
     """Return the future of a request whose parts are written one after the other.
 
     If a part fails, the result is an error that says how much was written.

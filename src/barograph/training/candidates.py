@@ -163,7 +163,7 @@ def train(
 
 
 def usable_verdicts(
-    use: str, params: TrainParams, frames: tables.Frames = tables.read_for
+    use: str, params: TrainParams, frames: tables.FrameReader = tables.read_for
 ) -> tables.Labelled | None:
     """Read the verdicts of a use; None where they are too few to learn from and to hold out.
 

@@ -33,7 +33,7 @@ class Material:
     """
 
     history: History
-    frames: tables.Frames
+    frames: tables.FrameReader
     prior: Callable[[str, str], tables.Labelled]
     settings: Callable[[str, str], Mapping[str, Any]]
     profile: str

@@ -40,7 +40,7 @@ from barograph.training.registry import FOLDERS, Index, ReleaseFolders, card
 from barograph.training.tracking import record_rollback, tracked
 
 BUILT_IN = "the built-in model"
-Decision = Mapping[str, Any]
+ReleaseDecision = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Evidence:
             hindsight.
     """
 
-    frames: tables.Frames = tables.read_for
+    frames: tables.FrameReader = tables.read_for
     learned_from: Callable[[], Lesson] | None = None
 
 
@@ -93,7 +93,7 @@ def release(
     """
     registry.resume()
     decisions: dict[str, dict[str, Any]] = {}
-    chosen: dict[str, tuple[str, Decision]] = {}
+    chosen: dict[str, tuple[str, ReleaseDecision]] = {}
     with ExitStack() as stack:
         runs = {name: stack.enter_context(tracked(f"release {name}")) for name in files}
         for name, (model, twin) in files.items():
@@ -124,24 +124,24 @@ def decide_file(
     twins: Mapping[str, TriageModel],
     params: ReleaseParams,
     evidence: Evidence,
-) -> Decision:
+) -> ReleaseDecision:
     """Say whether a file may become the champion; a file that was decided on before stays so."""
     if digest in index.withdrawn:
         return {"promoted": False, "why": "it was rolled back before"}
     if digest == index.champion:
-        decided: Decision = index.decisions[digest]
+        decided: ReleaseDecision = index.decisions[digest]
         return decided
     return decide(twins, index, params, evidence)
 
 
-def may_serve(index: Index, digest: str, decision: Decision) -> bool:
+def may_serve(index: Index, digest: str, decision: ReleaseDecision) -> bool:
     """Return whether a file is or may become the champion; `release_challengers` makes it so."""
     return digest == index.champion or bool(decision["promoted"])
 
 
 def decide(
     twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
-) -> Decision:
+) -> ReleaseDecision:
     """Say whether new models may take the champion's place, and why."""
     if evidence.learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
         return _decide_pair(twins, index, params, evidence.learned_from)
@@ -215,7 +215,7 @@ def _decide_pair(
     index: Index,
     params: ReleaseParams,
     learned_from: Callable[[], Lesson],
-) -> Decision:
+) -> ReleaseDecision:
     """Decide on a pair that learned from hindsight.
 
     It must report more changes than the shipped pair, and not fewer than the champion.
@@ -253,7 +253,7 @@ def _decided(promoted: bool, why: str, **facts: Any) -> dict[str, Any]:
 
 
 def compare(
-    twin: TriageModel, other: TriageModel, params: ReleaseParams, frames: tables.Frames
+    twin: TriageModel, other: TriageModel, params: ReleaseParams, frames: tables.FrameReader
 ) -> dict[str, Any]:
     """Compare two models on held-out rows that neither has seen, each with the features it needs.
 
@@ -290,7 +290,7 @@ def compare(
 
 
 def release_challengers(
-    folders: ReleaseFolders, challengers: Mapping[str, tuple[str, Decision]]
+    folders: ReleaseFolders, challengers: Mapping[str, tuple[str, ReleaseDecision]]
 ) -> None:
     """Put files in service together that were registered and compared before.
 
@@ -313,7 +313,7 @@ def release_challengers(
         )
 
 
-def _with_champion(index: Index, digest: str, decision: Decision) -> Index:
+def _with_champion(index: Index, digest: str, decision: ReleaseDecision) -> Index:
     """Return the index with a file in service.
 
     Raises:

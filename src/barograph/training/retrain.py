@@ -27,8 +27,8 @@ from barograph.training.online.pair import Lesson, lesson
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import Index, ReleaseFolders, resume
 from barograph.training.release import (
-    Decision,
     Evidence,
+    ReleaseDecision,
     ReleaseParams,
     decide_file,
     may_serve,
@@ -76,7 +76,7 @@ class Retrained:
     real: int
     noise: int
     series: int
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, ReleaseDecision]
     challengers: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def retrain(
         trained[use] = model
         next(steps)
     evidence = Evidence(frames, partial(_lesson, history, params.train, frames))
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, ReleaseDecision] = {}
     challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         for name in FILES:
@@ -153,7 +153,7 @@ def retrain(
     return Retrained(*_counts(history), decisions, challengers)
 
 
-def _lesson(history: History, params: TrainParams, frames: tables.Frames) -> Lesson:
+def _lesson(history: History, params: TrainParams, frames: tables.FrameReader) -> Lesson:
     return lesson(history, usable_verdicts("online", params, frames), params)
 
 
@@ -171,7 +171,7 @@ def _feature_sets(
 
 
 def _settings(
-    params: RetrainParams, frames: tables.Frames
+    params: RetrainParams, frames: tables.FrameReader
 ) -> Callable[[str, str], Mapping[str, Any]]:
     """Search for the settings of the classifier that is learned, where the parameters want it."""
     name = params.train.classifier
@@ -189,7 +189,7 @@ def _prior(params: RetrainParams) -> Callable[[str, str], tables.Labelled]:
     """Return what reads the simulated rows; they are simulated when they are first needed."""
 
     @cache
-    def frames() -> tables.Frames:
+    def frames() -> tables.FrameReader:
         with TemporaryDirectory(prefix="barograph-") as folder:
             simulate(params.prior, Path(folder))
             load(open_source("mongodump", str(Path(folder, "dump"))), Path(folder, "tables"))
@@ -216,7 +216,7 @@ def _decide(
     evidence: Evidence,
     *,
     dry_run: bool,
-) -> tuple[Decision, str | None]:
+) -> tuple[ReleaseDecision, str | None]:
     """Decide on a file, and register it; return its digest if it may serve."""
     twins = load_models(twin)
     digest = file_digest(model)
@@ -236,7 +236,7 @@ def _counts(history: History) -> tuple[int, int, int]:
     return real, int(decided.sum()) - real, int(np.unique(series).size)
 
 
-def _facts(name: str, decision: Decision) -> Iterator[str]:
+def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
     """Yield the figures that a decision rests on, as text."""
     comparison = decision.get(BESIDE)
     if comparison is not None:

@@ -43,7 +43,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "confirm": CONFIRM,
 }
 
-Frames = Callable[[str], pd.DataFrame]  # returns what a model of one use learns from
+FrameReader = Callable[[str], pd.DataFrame]  # returns what a model of one use learns from
 # These sets follow the current regime by themselves: their Pre is the whole past.
 WHOLE_PAST = frozenset({"online", "confirm"})
 
@@ -77,7 +77,7 @@ class Labelled:
         return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
 
 
-def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Frames:
+def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> FrameReader:
     """Return the feature tables of the candidates that people looked at, without writing them.
 
     Args:

@@ -24,7 +24,7 @@ from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import TrainParams, held_out
 
-Settings = Mapping[str, Any]
+Hyperparameters = Mapping[str, Any]
 
 # The values to try by classifier; the names are parameters of the pipeline.
 SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
@@ -52,7 +52,7 @@ SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 class Trial:
     """Settings, and their AUC on held-out folds."""
 
-    settings: Settings
+    settings: Hyperparameters
     auc: float
     aucs: tuple[float, ...]  # fold by fold
 
@@ -96,7 +96,7 @@ class TuneParams:
 
     Attributes:
         searches: The classifiers that are tuned for each use.
-        trials: Settings that are tried for each.
+        trials: Number of settings that are tried for each.
         folds: Number of folds of the cross-validation.
         seed: Seed of folds, draws and classifiers.
         least_verdicts: With fewer, the settings of the catalogue stay: a search on so few rows
@@ -161,7 +161,7 @@ def search_or_reason(*call: Any) -> Search | str:
         return str(error)
 
 
-def draw_settings(name: str, trials: int, seed: int) -> list[Settings]:
+def draw_settings(name: str, trials: int, seed: int) -> list[Hyperparameters]:
     """Return the settings to try, each once; the first, empty ones are the catalogue's."""
     if name not in SPACES:
         raise ConfigError(
@@ -176,7 +176,7 @@ def draw_settings(name: str, trials: int, seed: int) -> list[Settings]:
 
 
 def tune(
-    params: TuneParams, learned: TrainParams, frames: tables.Frames = tables.read_for
+    params: TuneParams, learned: TrainParams, frames: tables.FrameReader = tables.read_for
 ) -> dict[tuple[str, str], Search | str]:
     """Search for every use and classifier; return why not where there are too few verdicts.
 

@@ -39,7 +39,7 @@ class _Key(NamedTuple):
     after: str | None
 
 
-Rows = dict[_Key, Floats | None]  # None: the series has no results on both sides
+RowCache = dict[_Key, Floats | None]  # None: the series has no results on both sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class DecidedCases:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: tuple[str, Rows] = ("", {})  # the model's version; replaced, never changed
+        self._known: tuple[str, RowCache] = ("", {})  # the model's version; replaced, never changed
 
     def nearest(
         self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
@@ -115,7 +115,7 @@ class DecidedCases:
         chosen = np.argsort(distance, kind="stable")[:count].tolist()
         return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
 
-    def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> Rows:
+    def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> RowCache:
         """Return the features of some candidates; compute those that are not known."""
         version, rows = self._known
         if version == model.version and all(key in rows for key in keys):

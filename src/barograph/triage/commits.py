@@ -18,7 +18,13 @@ from barograph.store.commit_details import CommitDetails
 from barograph.store.database import CHUNK, count_rows, rows_in
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, commits, points, series
-from barograph.triage.effects import Effect, Results, effect_between, results_between, word_of
+from barograph.triage.effects import (
+    Effect,
+    SettledResults,
+    effect_between,
+    results_between,
+    word_of,
+)
 from barograph.triage.tickets import Ticket, about_candidates
 
 SPAN = 30  # commits on each side whose results are compared
@@ -63,7 +69,7 @@ class ChangedSeries:
     effect: Effect
     word: str
     last_before: int | None
-    results: Results
+    results: SettledResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +258,12 @@ def _series(
     return {row.id: stored_series(row) for row in rows}
 
 
-def _has(results: Results, order: int) -> bool:
+def _has(results: SettledResults, order: int) -> bool:
     return any(known == order for known, _ in results)
 
 
 def _changed(
-    target: StoredSeries, change: CandidateRecord, results: Mapping[int, Results]
+    target: StoredSeries, change: CandidateRecord, results: Mapping[int, SettledResults]
 ) -> ChangedSeries:
     values = results.get(target.id, ())
     effect = effect_between(values, change.order - 1, change.order)
@@ -269,7 +275,7 @@ def _changed(
 
 
 def _unmoved(
-    every: Mapping[int, StoredSeries], results: Mapping[int, Results], order: int
+    every: Mapping[int, StoredSeries], results: Mapping[int, SettledResults], order: int
 ) -> tuple[tuple[UnmovedSeries, ...], int, tuple[SilentSeries, ...]]:
     """Return the series that did not move, the number with too few results, and the silent ones."""
     quiet, too_few, silent = [], 0, []

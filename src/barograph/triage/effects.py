@@ -21,7 +21,7 @@ FLOOR = 0.002  # of the level: no series is taken to have less noise
 TO_SD = 1.2533  # from a mean absolute deviation
 WORSE, BETTER, CHANGED = "worse", "better", "changed"
 
-Results = Sequence[tuple[int, float]]  # order and settled value, ascending by order
+SettledResults = Sequence[tuple[int, float]]  # order and settled value, ascending by order
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Effect:
         return change if math.isfinite(change) else None
 
 
-def effect_between(results: Results, last_before: int, first_after: int) -> Effect:
+def effect_between(results: SettledResults, last_before: int, first_after: int) -> Effect:
     """Return how far a series moved between two orders.
 
     Results strictly between the orders belong to neither level.
@@ -93,7 +93,7 @@ def word_of(before: float | None, after: float | None, direction: Direction) -> 
 
 def results_between(
     connection: sa.Connection, numbers: Iterable[int], first: int, last: int
-) -> Mapping[int, Results]:
+) -> Mapping[int, SettledResults]:
     """Return the results of some series between two orders, in one query for 500 series.
 
     Args:

@@ -16,7 +16,7 @@ from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
 from barograph.triage.effects import (
     Effect,
-    Results,
+    SettledResults,
     effect_between,
     results_between,
     window_around,
@@ -184,7 +184,7 @@ def _candidates_between(
 
 def _sibling(
     other: StoredSeries,
-    results: Results,
+    results: SettledResults,
     called: dict[int, tuple[int, Verdict]],
     last_before: int,
     first_after: int,

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from barograph.store import commit_details, reading
 from barograph.store.candidate_records import get_candidate
 from barograph.store.schema import commits, points
-from barograph.triage.effects import Effect, Results, effect_between, results_between
+from barograph.triage.effects import Effect, SettledResults, effect_between, results_between
 from barograph.triage.siblings import PLOTTED, sibling_numbers, sibling_window
 
 MOST = 200  # commits in an answer
@@ -153,7 +153,9 @@ def _described(
 
 
 def _with_votes(
-    suspected: Sequence[SuspectCommit], moved: Mapping[int, Effect], results: Mapping[int, Results]
+    suspected: Sequence[SuspectCommit],
+    moved: Mapping[int, Effect],
+    results: Mapping[int, SettledResults],
 ) -> list[SuspectCommit]:
     """Return the commits with the number of siblings at their old and at their new level."""
     orders = [commit.order for commit in suspected]

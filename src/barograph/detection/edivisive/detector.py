@@ -10,7 +10,7 @@ from barograph.detection.base import Detector, Observations, RawChangePoint, all
 from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
 
-Search = Literal["split", "tau_kappa"]
+SearchMethod = Literal["split", "tau_kappa"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class EDivisive(Detector):
     pvalue: float = 0.05
     permutations: int = 100
     seed: int = 0
-    search: Search = "split"
+    search: SearchMethod = "split"
     alpha: float = field(default=1.0, kw_only=True)
     min_size: int = field(default=3, kw_only=True)
     middle: float = field(default=1.0, kw_only=True)
@@ -50,7 +50,7 @@ class EDivisive(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        allowed("search", self.search, get_args(Search))
+        allowed("search", self.search, get_args(SearchMethod))
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         fewest = math.ceil(1 / self.pvalue - 1e-9) - 1
         rule = f"at least {fewest}, or no p-value can be as low as {self.pvalue}"

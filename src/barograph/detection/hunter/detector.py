@@ -16,7 +16,7 @@ from barograph.errors import ConfigError
 from barograph.series import Floats, Ints
 
 SHORTEST = 3
-Test = Literal["student", "mann_whitney"]
+SignificanceTest = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
 
@@ -63,14 +63,14 @@ class Hunter(Detector):
     min_magnitude: float = 0.0
     parity: bool = False
     weak: bool = True
-    test: Test = "student"
+    test: SignificanceTest = "student"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.window >= 2, "window", self.window, "at least 2 points")
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
-        allowed("test", self.test, list(get_args(Test)))
+        allowed("test", self.test, list(get_args(SignificanceTest)))
         if self.parity and self.test != "student":
             raise ConfigError(f"test is {self.test!r}: parity with Apache Otava needs 'student'")
 

@@ -24,8 +24,8 @@ from barograph.detection.online.rule import (
     AlarmRule,
     AlarmState,
     NewestResult,
-    Request,
     WindowScore,
+    WindowSplit,
 )
 from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
 from barograph.detection.online.views import BEFORE, part_of_step, sides_of, views_for
@@ -242,7 +242,7 @@ class _Run:
         ahead = self._hot[row:end]
         return row + (int(ahead.argmax()) if ahead.any() else ahead.size)
 
-    def _look(self, row: int, requests: list[Request]) -> list[WindowScore]:
+    def _look(self, row: int, requests: list[WindowSplit]) -> list[WindowScore]:
         """Return scores that were computed for a row."""
         return [
             WindowScore(

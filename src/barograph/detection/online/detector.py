@@ -25,7 +25,7 @@ from barograph.detection.online.newest import (
     departure,
     settle,
 )
-from barograph.detection.online.rule import NewestResult, Request, WindowScore
+from barograph.detection.online.rule import NewestResult, WindowScore, WindowSplit
 from barograph.detection.online.second_look import rule_for
 from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import HISTORY, REGIME_SETS, HistoryWindow, check_pair
@@ -35,7 +35,7 @@ from barograph.models import OnlineModels, TriageModel
 from barograph.series import ChangePoint, Floats, as_float, as_floats, require_finite
 
 SHORTEST_HISTORY = 64
-Rows = dict[Request, Floats]
+RowsByWindow = dict[WindowSplit, Floats]
 
 
 class OnlineDetector:
@@ -277,7 +277,7 @@ class OnlineDetector:
     def _decide(self, settled: Settled) -> Decision:
         """Decide on the newest value, given what the runs of its commit amount to."""
         place = self._window.count - 1
-        rows: Rows = {}
+        rows: RowsByWindow = {}
         departed = self._departure()
         surprise = 0.0 if departed is None else departed.surprise
         has_reruns, way = len(self._runs) > 1, self._window.way
@@ -316,7 +316,7 @@ class OnlineDetector:
         departed = departure(self._window.before_newest(), self._window.newest)
         return departed if departed.surprise > 0.0 else None
 
-    def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
+    def _score(self, rows: RowsByWindow, requests: list[WindowSplit]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""
         scores: list[WindowScore] = []
         if requests and requests[0][0] == 0:  # the only request if nothing else can happen
@@ -333,7 +333,7 @@ class OnlineDetector:
             scores += map(self._with_surprise, requests, real_by_row)
         return scores
 
-    def _with_surprise(self, request: Request, real: float) -> WindowScore:
+    def _with_surprise(self, request: WindowSplit, real: float) -> WindowScore:
         budget = self._budget
         surprise = 0.0 if budget is None else budget.surprise(request[0], real)
         return WindowScore(*request, real, surprise)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barograph.detection.online.decision import AlarmStep, Answer, StepKind
 from barograph.detection.online.newest import CONFIRMED_BY_RERUNS
 
-Request = tuple[int, int]  # window and split
+WindowSplit = tuple[int, int]  # window and split
 Sides = Callable[[int], tuple[list[float], list[float]]]  # last values before a split, all since
 
 
@@ -104,7 +104,7 @@ class AlarmRule(ABC):
         self,
         point: int,
         first: int,
-        score: Callable[[list[Request]], list[WindowScore]],
+        score: Callable[[list[WindowSplit]], list[WindowScore]],
         sides: Sides,
         newest: NewestResult | None = None,
     ) -> Advance:
@@ -145,7 +145,7 @@ class AlarmRule(ABC):
         return False
 
     @abstractmethod
-    def requests(self, point: int, first: int) -> list[Request]:
+    def requests(self, point: int, first: int) -> list[WindowSplit]:
         """Return the windows and splits to score as a point arrives, the newest point first."""
 
     @abstractmethod
@@ -176,7 +176,7 @@ class NewestPointRule(AlarmRule):
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
 
-    def requests(self, point: int, first: int) -> list[Request]:
+    def requests(self, point: int, first: int) -> list[WindowSplit]:
         """Request the newest point."""
         return [(0, point)] if point >= first else []
 

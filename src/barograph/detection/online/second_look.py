@@ -21,9 +21,9 @@ from barograph.detection.online.rule import (
     Decided,
     NewestPointRule,
     NewestResult,
-    Request,
     Sides,
     WindowScore,
+    WindowSplit,
 )
 from barograph.detection.online.views import direction_of
 from barograph.models import TriageModel
@@ -93,7 +93,7 @@ class SecondLook(AlarmRule):
             and (0.0 < newest.way(state.change) < KNOWN_WAY)
         )
 
-    def requests(self, point: int, first: int) -> list[Request]:
+    def requests(self, point: int, first: int) -> list[WindowSplit]:
         """Request the newest point, the windows that raise alarms, and the standing change."""
         requests = [(w, point - w) for w in self._windows if point - w >= first]
         change = self._state.change

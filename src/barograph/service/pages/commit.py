@@ -20,7 +20,7 @@ from barograph.service.routes.commits import (
     ProjectName,
     commit_url,
 )
-from barograph.service.routes.series import Project
+from barograph.service.routes.series import ProjectFilter
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.commit_text import commit_text
@@ -45,7 +45,7 @@ routes = page_router()
 
 @routes.get("/commits")
 def get_list(
-    request: Request, context: Context, project: Project = None, before: BeforeOrder = None
+    request: Request, context: Context, project: ProjectFilter = None, before: BeforeOrder = None
 ) -> Response:
     """Answer the commits of a project at which change points are."""
     with context.store.read() as connection:

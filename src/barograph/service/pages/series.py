@@ -14,7 +14,7 @@ from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
-from barograph.service.routes.series import After, Project, SeriesNumber, Text
+from barograph.service.routes.series import After, ProjectFilter, SeriesNumber, Text
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.chart import Mark, MarkState, SeriesChart, series_chart
@@ -29,7 +29,6 @@ DIRECTIONS = {
     Direction.LOWER_IS_BETTER: "lower is better",
     Direction.UNKNOWN: "direction unknown",
 }
-Place = Annotated[int | None, Query(ge=-INTEGER, le=INTEGER)]
 
 routes = page_router()
 
@@ -39,7 +38,7 @@ def get_list(
     request: Request,
     context: Context,
     q: Annotated[Text, Query(max_length=500)] = "",
-    project: Project = None,
+    project: ProjectFilter = None,
     after: After = 0,
 ) -> Response:
     """Answer the series that contain all words of a search."""
@@ -71,7 +70,7 @@ def get_page(
     context: Context,
     number: SeriesNumber,
     from_: Annotated[int | None, Query(alias="from", ge=-INTEGER, le=INTEGER)] = None,  # noqa: ARG001
-    to: Place = None,  # noqa: ARG001
+    to: Annotated[int | None, Query(ge=-INTEGER, le=INTEGER)] = None,  # noqa: ARG001
     axis: Literal["commits", "time"] = "commits",
     scale: Literal["fit", "zero", "log"] = "fit",
     change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,

@@ -10,7 +10,7 @@ from pydantic import Field
 from barograph.series import Region, Verdict
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import ApiError, Schema, field, next_cursor, or_404
-from barograph.service.routes.series import After, Limit, Project, SeriesNumber
+from barograph.service.routes.series import After, Limit, ProjectFilter, SeriesNumber
 from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
 from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
@@ -135,7 +135,7 @@ verdicts = guarded_router(Scope.TRIAGE, "change points")
 )
 def get_change_points(
     context: Context,
-    project: Project = None,
+    project: ProjectFilter = None,
     verdict: CurrentVerdict = None,
     include_withdrawn: IncludeWithdrawn = False,
     after: After = 0,
@@ -160,7 +160,7 @@ def get_change_points(
     summary="What became of the change points",
 )
 def get_effectiveness(
-    context: Context, project: Project = None, found_since: FoundSince = None
+    context: Context, project: ProjectFilter = None, found_since: FoundSince = None
 ) -> Effectiveness:
     """Count change points, their commits and tickets, and verdicts that do not fit them."""
     with context.store.read() as connection:

@@ -16,7 +16,7 @@ from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
 from barograph.wording import short_commit
 
-Effect = Literal["worse", "better", "changed"]
+EffectName = Literal["worse", "better", "changed"]
 
 
 class MarkResponse(Schema):
@@ -33,7 +33,7 @@ class MarkResponse(Schema):
     hazard: float | None = field(0.12)
     before: float | None = field(18230.0, "Median of the level before.")
     after: float | None = field(16100.0, "Median of the level after.")
-    effect: Effect = field("worse")
+    effect: EffectName = field("worse")
     time: int | None = field(1706220999000, "When it moved away, got its verdict, or was found.")
 
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from barograph.detection.stepfit import Status
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, field, nested, next_cursor, or_404
-from barograph.service.routes.series import After, Limit, Project, SeriesResponse
+from barograph.service.routes.series import After, Limit, ProjectFilter, SeriesResponse
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
@@ -66,7 +66,7 @@ statuses = guarded_router(Scope.TRIAGE, "clusters")
 @routes.get("/api/v1/clusters", response_model=ClustersPage, summary="Clusters of common steps")
 def get_clusters(
     context: Context,
-    project: Project = None,
+    project: ProjectFilter = None,
     include_past: IncludePast = False,
     after: After = 0,
     limit: Limit = 100,

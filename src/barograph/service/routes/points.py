@@ -53,7 +53,7 @@ DIRECTIONS = {
 }
 
 
-class Result(Struct, forbid_unknown_fields=True):
+class PostedResult(Struct, forbid_unknown_fields=True):
     """One result of one benchmark measurement.
 
     Its identity is the series (project to args), the order (or the commit if there is no order),
@@ -207,7 +207,7 @@ DECISION_EXAMPLE = PointDecision(
 )
 ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
 (RESULT_SCHEMA, ANSWER_SCHEMA), SCHEMAS = msgspec.json.schema_components(
-    (Result, IngestAnswer), ref_template="#/components/schemas/{name}"
+    (PostedResult, IngestAnswer), ref_template="#/components/schemas/{name}"
 )
 LIST_SCHEMA = {"type": "array", "items": RESULT_SCHEMA, "minItems": 1}
 OBJECT_SCHEMA = {
@@ -242,7 +242,7 @@ ANSWER = {
     }
 }
 NO_DECISION = (None,) * 7
-DECODER = msgspec.json.Decoder(Result)
+DECODER = msgspec.json.Decoder(PostedResult)
 routes = guarded_router(Scope.INGEST, "ingest")
 
 
@@ -324,7 +324,9 @@ def _decode_row(row: Any) -> Measurement | PointResult:
     """Return the measurement of a row: undecoded JSON, or an object if it may have surrogates."""
     try:
         result = (
-            DECODER.decode(row) if isinstance(row, (Raw, bytes)) else msgspec.convert(row, Result)
+            DECODER.decode(row)
+            if isinstance(row, (Raw, bytes))
+            else msgspec.convert(row, PostedResult)
         )
         return result.to_measurement()
     except msgspec.ValidationError as error:

@@ -14,7 +14,14 @@ from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, field, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
-from barograph.service.routes.series import Measurement, Project, Task, Test, Text, Variant
+from barograph.service.routes.series import (
+    MeasurementFilter,
+    ProjectFilter,
+    TaskFilter,
+    TestFilter,
+    Text,
+    VariantFilter,
+)
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import patterns as hiding
@@ -36,7 +43,7 @@ Argument = Annotated[
 Words = Annotated[
     Text, Query(max_length=2000, description="Words in names or commits.", examples=["insert"])
 ]
-Effect = Annotated[
+EffectFilter = Annotated[
     Literal["", "worse", "better", "unknown"],
     Query(description="The direction of the change.", examples=["worse"]),
 ]
@@ -80,14 +87,14 @@ Sort = Annotated[
 
 
 def _filter(
-    project: Project = None,
-    variant: Variant = None,
-    task: Task = None,
-    test: Test = None,
-    measurement: Measurement = None,
+    project: ProjectFilter = None,
+    variant: VariantFilter = None,
+    task: TaskFilter = None,
+    test: TestFilter = None,
+    measurement: MeasurementFilter = None,
     args: Argument = "",
     q: Words = "",
-    effect: Effect = "",
+    effect: EffectFilter = "",
     hazard: SmallestHazard = 0.0,
     probability: SmallestProbability = 0.0,
     since: Since = "",

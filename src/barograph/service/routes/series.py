@@ -24,11 +24,11 @@ def _storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_storable)]  # as rows of the store can hold it
-Project = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["project"]])]
-Variant = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["variant"]])]
-Task = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["task"]])]
-Test = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["test"]])]
-Measurement = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["measurement"]])]
+ProjectFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["project"]])]
+VariantFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["variant"]])]
+TaskFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["task"]])]
+TestFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["test"]])]
+MeasurementFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["measurement"]])]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.", examples=[100])]
 After = Annotated[int, Query(ge=0, le=INTEGER, description="From `next`.", examples=[100])]
 FromOrder = Annotated[
@@ -177,11 +177,11 @@ routes = guarded_router(Scope.READ, "series")
 @routes.get("/api/v1/series", response_model=SeriesPage, summary="Find series")
 def get_all_series(
     context: Context,
-    project: Project = None,
-    variant: Variant = None,
-    task: Task = None,
-    test: Test = None,
-    measurement: Measurement = None,
+    project: ProjectFilter = None,
+    variant: VariantFilter = None,
+    task: TaskFilter = None,
+    test: TestFilter = None,
+    measurement: MeasurementFilter = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:

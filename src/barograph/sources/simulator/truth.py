@@ -42,7 +42,7 @@ VOTES_SCHEMA = pa.schema(
 SCHEMAS = {"truth": TRUTH_SCHEMA, "marks": MARKS_SCHEMA, "votes": VOTES_SCHEMA}
 GROUP = 50_000
 Row = tuple[object, ...]
-Rows = dict[str, list[Row]]
+RowsByTable = dict[str, list[Row]]
 
 
 def rows_of(
@@ -80,7 +80,7 @@ class TruthWriter:
 
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
-        self._waiting: Rows = {name: [] for name in writers}
+        self._waiting: RowsByTable = {name: [] for name in writers}
 
     def add(self, rows: Mapping[str, list[Row]]) -> None:
         """Add the rows of one series."""

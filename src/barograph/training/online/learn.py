@@ -27,7 +27,7 @@ from barograph.training.online.rows import (
     WINDOWS,
     ExtraPositives,
     Rows,
-    Sample,
+    WeightedRows,
     rows_of,
     sample,
 )
@@ -70,7 +70,7 @@ class Prior:
     truth: Truth
     weight: float
 
-    def samples(self, seed: int) -> dict[str, Sample]:
+    def samples(self, seed: int) -> dict[str, WeightedRows]:
         """Return what to learn each use from."""
         everything = np.ones(self.truth.values.size, dtype=np.bool_)
         result = {}
@@ -187,7 +187,7 @@ class _Fitter:
 
     rows: Mapping[int, Rows]
     extra: ExtraPositives
-    prior: Mapping[str, Sample]
+    prior: Mapping[str, WeightedRows]
     make: Make
     seed: int
 

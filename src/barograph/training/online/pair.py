@@ -28,7 +28,7 @@ from barograph.training.online.pair_comparison import (
 )
 from barograph.training.online.truth import Truth
 
-Rows = Mapping[str, tables.Labelled | None]
+LabelledRows = Mapping[str, tables.Labelled | None]
 # True verdicts from which on pairs are compared by verdicts, and not by what hindsight shows.
 COMPARABLE = 100
 HINDSIGHT = "verdicts and hindsight"
@@ -84,7 +84,7 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
 
 
 def train_pair(
-    history: History, rows: Rows, params: TrainParams, profile: str
+    history: History, rows: LabelledRows, params: TrainParams, profile: str
 ) -> Iterator[tuple[str, Trained]]:
     """Learn the two online models and their twins, and judge the twins on held-out candidates.
 

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.models.flat.trees import Singles
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import FIRST, Truth
 
-Singles = npt.NDArray[np.float32]
-Sample = tuple[Singles, Ints, Floats]  # rows, classes and weights
+WeightedRows = tuple[Singles, Ints, Floats]  # rows, classes and weights
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 NAMES = FEATURE_SETS["confirm"]
 WIDTH = {"online": len(FEATURE_SETS["online"]), "confirm": len(NAMES)}
@@ -68,7 +67,7 @@ def rows_of(truth: Truth, window: int) -> Rows:
 
 def sample(
     windows: Sequence[Rows], allowed: Flags, use: str, generator: np.random.Generator
-) -> Sample:
+) -> WeightedRows:
     """Return what to learn a use from: all changes, and a weighted sample of the quiet points.
 
     Args:
@@ -134,7 +133,7 @@ class ExtraPositives:
             changes, points, _in_place(truth, changes, points), truth.share[changes], weights
         )
 
-    def sample(self, allowed: Flags) -> Sample:
+    def sample(self, allowed: Flags) -> WeightedRows:
         """Return rows, classes and weights of the points allowed.
 
         A disputed row is used for both classes, weighted by the share of the people.

@@ -32,8 +32,17 @@ from barograph.training.online.truth import Truth
 
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 # Passed to the kernels, so that a compiled kernel never keeps former values.
-Rules = tuple[int, int, int, int, int, float, float, float]
-RULES: Rules = (SAME, NEAR, SHORTEST_LEVEL, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER, CERTAIN)
+RuleNumbers = tuple[int, int, int, int, int, float, float, float]
+RULES: RuleNumbers = (
+    SAME,
+    NEAR,
+    SHORTEST_LEVEL,
+    BEFORE,
+    WITHDRAW_WINDOW,
+    WITHDRAW_BELOW,
+    SURER,
+    CERTAIN,
+)
 
 
 class SecondLookAlarms:
@@ -72,7 +81,7 @@ def _run(
     bonus: Floats,
     windows: Ints,
     threshold: float,
-    rules: Rules,
+    rules: RuleNumbers,
     alarms: Ints,
 ) -> int:
     """Write point and place of each alarm; return how many there are."""
@@ -111,7 +120,7 @@ def _run(
 
 @kernel
 def _compare(
-    distance: int, opposite: bool, is_surer: bool, is_certain: bool, rules: Rules
+    distance: int, opposite: bool, is_surer: bool, is_certain: bool, rules: RuleNumbers
 ) -> tuple[bool, bool]:
     """Return whether a score is an alarm beside the standing change, and whether it replaces it.
 
