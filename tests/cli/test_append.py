@@ -1,5 +1,6 @@
 """`barograph append` on the command line, and the whole loop: append results, gate the history."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,39 @@ def test_failed_benchmark_is_left_out_and_counted(
     assert ", 1 unusable result left out\n" in capsys.readouterr().out
 
 
-def test_results_without_a_commit_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("rows", ["sort,1\nscan,2\n", "sort,1\nsort,3\nscan,2\n"])
+def test_table_of_a_single_run_gets_the_commit_that_options_name(tmp_path: Path, rows: str) -> None:
     history, results = tmp_path / "history.csv", tmp_path / "results.csv"
-    results.write_text("test,value\nsort,1\nscan,2\n", encoding="utf-8")
-    assert code("append", str(history), str(results)) == 0
-    assert capsys.readouterr().out == f"{history}: 2 results without a commit\n"
+    results.write_text(f"test,value\n{rows}", encoding="utf-8")
+    for commit in ("a1", "b2", "b2"):
+        assert code("append", str(history), str(results), "--commit", commit) == 0
+    expected = rows.count(",")
+    with history.open(encoding="utf-8") as file:
+        places = [(row["commit"], row["order"]) for row in csv.DictReader(file)]
+    assert sorted(places) == [("a1", "1")] * expected + [("b2", "2")] * expected
+
+
+def test_table_of_a_single_run_is_a_result_of_the_commit_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.csv").write_text("test,value\nsort,1\nscan,2\n", encoding="utf-8")
+    for number in range(7):
+        monkeypatch.setenv("GITHUB_SHA", f"{number}" * 40)
+        assert code("append", "history.csv", "run.csv") == 0
+    assert code("gate", "history.csv") == 0
+    capsys.readouterr()
+    assert code("gate", "run.csv") == 3
+    assert "a single run (tables); append runs to a history" in capsys.readouterr().err
+
+
+def test_results_without_a_commit_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # no repository
+    Path("results.csv").write_text("test,value\nsort,1\nscan,2\n", encoding="utf-8")
+    assert code("append", "history.csv", "results.csv") == 0
+    assert capsys.readouterr().out == "history.csv: 2 results without a commit\n"
 
 
 def test_errors_name_the_history_as_it_was_typed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -19,7 +18,6 @@ from barograph.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from barograph.cli.inputs import Inputs
-    from barograph.history import History
     from barograph.sources.formats.read import FilesRead
 
 MAX_RERUNS = 3
@@ -144,18 +142,4 @@ def _append(inputs: Inputs, out: Path, suspects: Sequence[SeriesAnswer], run: st
     if not names & {entry.series for entry in suspects}:
         named = ", ".join(sorted(names)[:SHOWN])
         raise DataError(f"--rerun: the command measured none of the suspects, but {named}")
-    if any("" in entry.commits for entry in measured):  # a table, of which no commit is known
-        out = _with_commit(measured, commit, out.with_suffix(".ndjson"))
     append(inputs.locations[0], [out], options, run)
-
-
-def _with_commit(measured: History, commit: str, path: Path) -> Path:
-    """Write results with the name of their commit, each as a run of its own."""
-    rows = [
-        {**series.id.labels, "args": dict(series.id.args), "direction": int(series.direction)}
-        | {"commit": commit, "value": value}
-        for series in measured
-        for value in series.values.tolist()
-    ]
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return path

@@ -10,7 +10,7 @@ from barograph.sources.formats.base import Format, InputFile, ReadOptions, Resul
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.collected import Collected
 
-Kind = Literal["history", "run"]
+Kind = Literal["history", "run", "table"]
 
 
 def result(value: float = 1.0, test: str = "a", **stated: Any) -> Result:
@@ -23,10 +23,12 @@ def collected(
     kinds: Sequence[Kind] = (),
     options: ReadOptions | None = None,
 ) -> Collected:
-    """Return the results of some files, which hold histories unless `kinds` says runs."""
+    """Return the results of some files, which hold histories unless `kinds` says otherwise."""
     collector = Collector(options or ReadOptions(), "all")
     for k, results in enumerate(files):
         kind: Kind = kinds[k] if kinds else "history"
-        form = Format("made", "", kind, lambda _: True, lambda _, iterated=results: iter(iterated))  # type: ignore[misc]
+        name = "tables" if kind == "table" else "made"
+        is_run: Literal["history", "run"] = "run" if kind == "run" else "history"
+        form = Format(name, "", is_run, lambda _: True, lambda _, iterated=results: iter(iterated))  # type: ignore[misc]
         collector.add(InputFile(f"file{k}", None, b""), form)
     return collector.finish()

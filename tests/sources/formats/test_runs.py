@@ -169,6 +169,29 @@ def test_direction_of_a_measurement_that_is_not_read_does_not_matter() -> None:
     assert collected([of_other, of_other], options=options).values.size == 0
 
 
+@pytest.mark.parametrize(
+    ("rows", "stated", "expected"),
+    [
+        ([result(test="a"), result(test="b")], "", "c" * 40),
+        ([result(test="a"), result(test="a")], "", ""),  # a history, ordered as listed
+        ([result(test="a"), result(test="a")], "a1", "a1"),
+        ([result(test="a", time=7)], "", ""),
+        ([result(test="a", time=7)], "a1", "a1"),
+        ([result(test="a", order=7)], "", ""),
+        ([result(test="a", order=7)], "a1", "a1"),
+        ([result(test="a", order=7), result(test="a", order=8)], "a1", ""),
+        ([result(test="a"), result(test="b", commit="d4")], "a1", ""),
+    ],
+)
+def test_table_without_a_place_in_history_is_a_single_run(
+    rows: list[Result], stated: str, expected: str
+) -> None:
+    options, table = ReadOptions(commit=stated), collected(rows, kinds=["table"])
+    completed, _ = complete_runs(table, options, CI, NOWHERE)
+    assert completed.commits[0] == expected
+    assert completed.of_runs()[0] == bool(expected)
+
+
 def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:
     context = (ReadOptions(), RunContext(), tree.repository)
     completed, [note] = complete_runs(collected([result()], kinds=["run"]), *context)

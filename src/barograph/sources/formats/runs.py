@@ -12,14 +12,15 @@ import numpy as np
 
 from barograph.git import Repository
 from barograph.series import UNKNOWN_TIME, Direction, Ints
-from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.base import NO_ORDER, ReadOptions
+from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
 from barograph.sources.report import LoadReport, Skip
 from barograph.texts import Texts
 from barograph.units import conversion, direction_of_measurement
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
+TABLES = "tables"  # the only format whose files may be either
 FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 CONVERTED = "values converted to the first unit of their series"
 OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
@@ -29,6 +30,10 @@ def complete_runs(
     results: Collected, options: ReadOptions, context: RunContext, repository: Repository
 ) -> tuple[Collected, list[str]]:
     """Give the results of single runs the commit and the time that their files do not say.
+
+    A table is a single run if it says nothing about its place in history: each result is of another
+    series, without commit, order and time. If the options name a commit, results of one series
+    are runs of it, and may have a time or a common order.
 
     The commit is that of the options, of the CI job, or the one that git has checked out; with the
     last comes the branch that git has checked out. If several files have results of the same
@@ -44,6 +49,7 @@ def complete_runs(
     Returns:
         The results, and what people should know about them.
     """
+    results = _with_tables_of_runs(results, bool(options.commit))
     is_run = results.of_runs()
     notes: list[str] = []
     if not is_run.any():
@@ -66,6 +72,28 @@ def complete_runs(
         return results, notes
     times = _run_times(results, missing, options, repository)
     return replace(results, times=times), notes
+
+
+def _with_tables_of_runs(results: Collected, is_named: bool) -> Collected:
+    """Mark the tables that hold a single run, as `complete_runs` describes."""
+    placed = results.commits.known()
+    if is_named:
+        first, group = first_rows(results.sources)
+        placed |= results.orders != results.orders[first][group]
+    else:
+        placed |= (results.orders != NO_ORDER) | (results.times != UNKNOWN_TIME)
+    histories = set(np.unique(results.sources[placed]).tolist())
+    tables = [number for number, file in enumerate(results.files) if file.form == TABLES]
+    if not is_named and not histories.issuperset(tables):
+        pairs = results.sources * len(results.ids) + results.owners
+        repeated = np.delete(results.sources, first_rows(pairs)[0])
+        histories.update(np.unique(repeated).tolist())
+    runs = set(tables) - histories
+    files = (
+        replace(file, is_run=file.is_run or number in runs)
+        for number, file in enumerate(results.files)
+    )
+    return replace(results, files=tuple(files))
 
 
 def with_full_hashes(results: Collected) -> Collected:
