@@ -47,6 +47,23 @@ def test_search_for_a_percent_sign_stays_a_search(queue: "Page") -> None:
     assert queue.locator("[name=q]").input_value() == "cpu 50%"
 
 
+def test_long_name_of_a_saved_filter_is_shortened(queue: "Page") -> None:
+    name = "\u202e" + "x" * 90
+    asked: list[str] = []
+    queue.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    queue.goto(queue.url + "?effect=worse")
+    current = queue.locator("[data-saved] > summary")
+    current.click()
+    queue.get_by_label("Name of the filter").fill(name)
+    press(queue, "Enter")
+    current.get_by_text("xxx").wait_for()
+    assert len(current.inner_text()) < 40
+    current.click()
+    queue.get_by_role("button", name="Delete").click()
+    current.get_by_text("Saved filters").wait_for()
+    assert [("\u202e" in text, len(text) < 80) for text in asked] == [(False, True)]
+
+
 def test_a_saved_filter_is_renamed_and_deleted(queue: "Page") -> None:
     def menu() -> None:
         queue.locator("[data-saved] > summary").click()

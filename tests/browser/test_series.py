@@ -182,6 +182,19 @@ def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: Board) -> N
     page.locator("#suspects li code").first.wait_for()
 
 
+@pytest.mark.parametrize("panel", ["reasons", "suspects", "alike", "siblings", "history"])
+def test_message_of_a_panel_that_fails_has_its_width(
+    page: "Page", board: Board, panel: str
+) -> None:
+    page.route(f"**/{panel}", lambda route: route.fulfill(status=500, body="{}"))
+    focused(page, f"{board.url}/series/1")
+    message = page.locator(f"#{panel} [data-list] > *", has_text="Not loaded")
+    message.wait_for()
+    wide = "(item) => item.clientWidth > 0.9 * item.parentNode.clientWidth"
+    assert message.evaluate(wide)
+    assert message.evaluate("(item) => item.clientHeight") < 60
+
+
 def test_facts_of_another_change_go_where_those_of_this_fail(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     fact = page.locator("#suspects [data-next]")

@@ -71,6 +71,14 @@ def test_silent_series_has_the_gap_that_it_was_expected_to_keep(service: TestCli
     assert health(service)["series"] == []
 
 
+def test_page_with_too_few_results_does_not_claim_health(service: TestClient) -> None:
+    service.post(POINTS, json=sent("new")[:2])
+    health(service)
+    page = service.get("/data-health").text
+    assert "No series is watched yet" in page
+    assert "All watched series" not in page
+
+
 def test_suspect_waits_until_its_rerun_has_come(service: TestClient) -> None:
     service.post(POINTS, json=[*sent("quiet"), *sent("slow", newest=SPIKE)])
     [suspect] = health(service)["suspects"]

@@ -1,13 +1,13 @@
 // The panels that help to decide on a change point: reasons, suspects, decided cases, siblings and
 // history. Each is filled from its own address, so that a slow one delays no other.
 import { bones, button, element } from "./elements.js";
-import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
+import { LABEL, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { request } from "./http.js";
 import { format } from "./scales.js";
 import { sketch } from "./sketches.js";
 import { VERDICTS, commitText, dated, middleCut, percentText, printable, probabilityText } from "./wording.js";
 
-const LABEL = 60, PERSON = 32; // characters
+const PERSON = 32; // characters
 const FIRST = 12; // siblings that are shown at once
 const PATIENCE = 300; // ms until a panel shows that it waits
 
@@ -35,7 +35,7 @@ async function load(panel, path, isCurrent, fill) {
   } catch (error) {
     if (!isCurrent()) return;
     const again = button("Try again", () => load(panel, path, isCurrent, fill), { name: "button plain" });
-    list.replaceChildren(element(line, { class: "small muted" }, `Not loaded. ${error.message} `, again));
+    list.replaceChildren(element(line, { class: "small muted failed" }, `Not loaded. ${error.message} `, again));
     // What stands there is about the change point before.
     for (const part of panel.querySelectorAll("[data-probability], [data-note], [data-next]")) part.replaceChildren();
   } finally {

@@ -3,6 +3,7 @@
 import { element } from "./elements.js";
 import { get, request } from "./http.js";
 import { register } from "./shortcuts.js";
+import { middleCut } from "./wording.js";
 
 const CHOICES = {
   state: ["open", "investigation", "unsure", "withdrawn", "any"],
@@ -10,6 +11,7 @@ const CHOICES = {
   effect: ["worse", "better", "unknown"],
   since: ["1d", "7d", "30d"],
 };
+const SHOWN = 40; // characters of the name of a filter
 const LABELS = ["project", "variant", "task", "test", "measurement", "args"];
 // What a value must look like; any text is good for the other fields.
 const PATTERNS = {
@@ -98,7 +100,7 @@ function connectSaved(root, query) {
     const text = name.value.trim();
     if (!text || text === renamed) return name.focus();
     if (renamed) return change(name, "PATCH", renamed, { name: text });
-    if (isKnown(text) && !confirm(`Replace the filter \u201c${text}\u201d?`)) return;
+    if (isKnown(text) && !confirm(`Replace the filter \u201c${middleCut(text, SHOWN)}\u201d?`)) return;
     change(name, "PUT", text, { query: query.toString() });
   };
   save?.addEventListener("click", submit);
@@ -117,7 +119,7 @@ function connectSaved(root, query) {
   for (const button of menu.querySelectorAll("[data-delete-filter]")) {
     const { deleteFilter: text } = button.dataset;
     button.addEventListener("click", () => {
-      if (confirm(`Delete the filter \u201c${text}\u201d for everybody?`)) change(name, "DELETE", text);
+      if (confirm(`Delete the filter \u201c${middleCut(text, SHOWN)}\u201d for everybody?`)) change(name, "DELETE", text);
     });
   }
   document.addEventListener("click", (event) => {

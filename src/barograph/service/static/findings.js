@@ -5,7 +5,8 @@ import { element } from "./elements.js";
 import { sketch } from "./sketches.js";
 import { commitText, middleCut, percentText, printable } from "./wording.js";
 
-const LABEL = 60, SUBJECT = 120; // characters
+export const LABEL = 60; // characters
+const SUBJECT = 120;
 const STATES = { no_result: "no result yet", too_few: "too few results" };
 
 // The largest weight of reasons, against which their bars are drawn.
