@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from barograph.candidates import Candidates
@@ -95,10 +96,15 @@ def test_texts_are_views_with_one_name_for_each_text() -> None:
     assert (list(both), len(both.names)) == (["a", "b", "", "", "b"], 3)
 
 
-def test_units_are_empty_unless_known_and_not_kept_by_tables(tmp_path: Path) -> None:
+def test_units_are_empty_unless_known_and_kept_by_tables(tmp_path: Path) -> None:
     history = History.from_combined(NAMES, [0, 0], combine(results(ROWS)))
     assert [series.unit for series in history] == ["", ""]
     measured = replace(history, units=["ops/s", ""])
     assert [series.unit for series in measured] == ["ops/s", ""]
     measured.write(tmp_path)
-    assert [series.unit for series in History.read(tmp_path)] == ["", ""]
+    assert History.read(tmp_path).units == ["ops/s", ""]
+    history.write(tmp_path)
+    assert History.read(tmp_path).units == ()
+    former = pq.read_table(tmp_path / "series.parquet").drop_columns(["unit"])
+    pq.write_table(former, tmp_path / "series.parquet")
+    assert History.read(tmp_path).units == ()

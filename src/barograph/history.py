@@ -40,8 +40,7 @@ class History:
         candidates: Proposed change points, with the verdicts of people.
         repeats: The runs of each point; None if each has one without a name.
         releases: The orders of stable releases, ascending. Parquet tables do not keep them.
-        units: The unit of each series, "" where unknown; empty if all are unknown. Parquet tables
-            do not keep them.
+        units: The unit of each series, "" where unknown; empty if all are unknown.
 
     Example:
         >>> import pandas as pd

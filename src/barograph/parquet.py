@@ -39,6 +39,7 @@ SERIES_SCHEMA = pa.schema(
         ("measurement", pa.string()),
         ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
         ("direction", pa.int8()),
+        ("unit", pa.string()),
     ]
 )
 POINTS_SCHEMA = pa.schema(
@@ -53,8 +54,10 @@ POINTS_SCHEMA = pa.schema(
         ("results", pa.string()),  # a JSON object of the value of each run by its name
     ]
 )
-# Tables of points may lack these columns: then every point has one run without a name.
+# Tables of points may lack these columns: then every point has one run without a name. Those of
+# series may lack the unit, which is null where unknown.
 RUN_COLUMNS = ("runs", "spread", "results")
+OPTIONAL = {"points": RUN_COLUMNS, "series": ("unit",)}
 CANDIDATES_SCHEMA = pa.schema(
     [
         ("series", pa.int32()),
@@ -98,8 +101,10 @@ def read_columns(folder: str | Path) -> dict[str, Any]:
     times = _numbers(points.column("time"), UNKNOWN_TIME)
     names = pq.read_schema(Path(folder) / "points.parquet").names
     repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
+    identities = series.drop(["direction", "unit"]).to_pylist()
+    units = [unit or "" for unit in series.column("unit").to_pylist()]
     return {
-        "ids": [SeriesId.from_row(row) for row in series.drop(["direction"]).to_pylist()],
+        "ids": [SeriesId.from_row(row) for row in identities],
         "directions": _numbers(series.column("direction"), 0),
         "offsets": offsets.astype(np.int64),
         "orders": points.column("order").to_numpy(),
@@ -108,6 +113,7 @@ def read_columns(folder: str | Path) -> dict[str, Any]:
         "times": times,
         "candidates": _with_search(folder, candidates_of(read_table(folder, "candidates"))),
         "repeats": None if repeats.is_single else repeats,
+        "units": units if any(units) else (),
     }
 
 
@@ -122,7 +128,7 @@ def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
     repeats = columns["repeats"] or Repeats.single(columns["values"].size)
     candidates: Candidates = columns["candidates"]
     tables = {
-        "series": series_columns(columns["ids"], columns["directions"]),
+        "series": series_columns(columns["ids"], columns["directions"], columns["units"]),
         "points": [
             pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
             pa.array(columns["orders"]),
@@ -159,7 +165,7 @@ def read_table(folder: str | Path, name: str) -> pa.Table:
         raise DataError(f"{path}: not a readable Parquet file: {error}") from error
     schema = SCHEMAS[name]
     missing = [field.name for field in schema if field.name not in table.column_names]
-    for column in [column for column in missing if name == "points" and column in RUN_COLUMNS]:
+    for column in [column for column in missing if column in OPTIONAL.get(name, ())]:
         missing.remove(column)
         table = table.append_column(column, pa.nulls(table.num_rows, schema.field(column).type))
     if missing:
@@ -203,11 +209,18 @@ def _with_search(folder: str | Path, candidates: Candidates) -> Candidates:
     )
 
 
-def series_columns(ids: Sequence[SeriesId], directions: Sequence[int] | Ints) -> list[pa.Array]:
-    """Return the columns of the series table."""
+def series_columns(
+    ids: Sequence[SeriesId], directions: Sequence[int] | Ints, units: Sequence[str]
+) -> list[pa.Array]:
+    """Return the columns of the series table; no units are those of series without any."""
     labels = [[getattr(identity, label) for identity in ids] for label in LABELS]
     texts = [*labels, [identity.args_json for identity in ids]]
-    return [*(pa.array(column, pa.string()) for column in texts), pa.array(directions, pa.int8())]
+    known = pa.array([unit or None for unit in units or [""] * len(ids)], pa.string())
+    return [
+        *(pa.array(column, pa.string()) for column in texts),
+        pa.array(directions, pa.int8()),
+        known,
+    ]
 
 
 def run_columns(repeats: Repeats) -> list[pa.Array]:

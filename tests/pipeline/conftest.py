@@ -122,7 +122,8 @@ def series_columns() -> dict[str, object]:
     names = ("project", "variant", "task", "measurement")
     series = {name: [f"{name}{k % 7}" if k % 7 else name for k in range(SERIES)] for name in names}
     tests = [f"test{k}" for k in range(SERIES)]
-    return {**series, "test": tests, "args": ["{}"] * SERIES, "direction": [1] * SERIES}
+    known = {"direction": [1] * SERIES, "unit": ["ops/s"] * SERIES}
+    return {**series, "test": tests, "args": ["{}"] * SERIES, **known}
 
 
 def points_columns(generator: np.random.Generator) -> dict[str, object]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ class SeriesColumns:
         values: The measured values.
         commits: The commits, empty where unknown.
         repeats: The runs of each point; None if each has one run without a name.
+        units: The unit of each series; empty if all are unknown.
         read: Number of results that these points were read from. Defaults to one for each.
         corrected: Corrections that the source made, by what was corrected.
     """
@@ -57,6 +59,7 @@ class SeriesColumns:
     values: Floats
     commits: Texts
     repeats: Repeats | None = None
+    units: Sequence[str] = ()
     read: int = -1
     corrected: Counter[str] = field(default_factory=Counter)
 
@@ -79,6 +82,7 @@ class SeriesColumns:
             values=self.values[first:last],
             commits=self.commits[first:last],
             repeats=None if self.repeats is None else self.repeats.part(first, last),
+            units=self.units[start:stop],
         )
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> SeriesColumns:
@@ -87,14 +91,15 @@ class SeriesColumns:
         return SeriesColumns(
             file=self.file,
             first=self.first,
-            ids=[name for name, keep in zip(self.ids, chosen, strict=True) if keep],
-            directions=[sign for sign, keep in zip(self.directions, chosen, strict=True) if keep],
+            ids=list(compress(self.ids, chosen)),
+            directions=list(compress(self.directions, chosen)),
             counts=self.counts[chosen],
             orders=self.orders[points],
             times=self.times[points],
             values=self.values[points],
             commits=self.commits.take(points),
             repeats=None if self.repeats is None else self.repeats.only(points),
+            units=list(compress(self.units, chosen)),
         )
 
 

@@ -106,6 +106,7 @@ class Files(Source):
                 values=history.values[start:stop],
                 commits=history.commits[start:stop],
                 repeats=None if repeats is None else repeats.part(start, stop),
+                units=history.units[first:last],
                 read=0,  # the report counts them
             )
 

@@ -93,7 +93,8 @@ class SeriesWriter:
         waiting, self._waiting, self._size = self._waiting, [], 0
         ids = [identity for columns in waiting for identity in columns.ids]
         directions = [sign for columns in waiting for sign in columns.directions]
-        self._series.write(series_columns(ids, directions))
+        units = [unit for columns in waiting for unit in columns.units or [""] * len(columns.ids)]
+        self._series.write(series_columns(ids, directions, units))
         counts = np.concatenate([columns.counts for columns in waiting])
         numbers = np.arange(self.series, self.series + len(ids), dtype=np.int32)
         runs = [columns.repeats or Repeats.single(columns.values.size) for columns in waiting]
