@@ -37,8 +37,8 @@ def test_load_finds_candidates_where_the_source_has_none(
     monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
     values = np.random.default_rng(0).normal(100.0, 1.0, 60)
     values[40:] += 10.0
-    rows = [f"query,{k},c{k},{value!r}" for k, value in enumerate(values.tolist())]
-    Path("r.csv").write_text("\n".join(["test,order,commit,value", *rows, ""]))
+    rows = [f"query,{k},c{k},{value!r},ms" for k, value in enumerate(values.tolist())]
+    Path("r.csv").write_text("\n".join(["test,order,commit,value,unit", *rows, ""]))
     location = "r.csv"
     if kind == "store":
         location = "ci.db"
@@ -50,7 +50,9 @@ def test_load_finds_candidates_where_the_source_has_none(
         f"load: {{kind: {kind}, location: {location}, max_skipped_share: 0}}\n"
     )
     load.main()
-    result = History.read(load.FOLDER).candidates
+    history = History.read(load.FOLDER)
+    assert history[0].unit == "ms"
+    result = history.candidates
     assert (result.index.tolist(), list(result.commits)) == ([40], ["c40"])
     assert result.verdict.tolist() == ["not_triaged"]
     report = json.loads(Path("data/reports/load.json").read_text())

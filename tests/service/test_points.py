@@ -58,6 +58,38 @@ def test_post_points_takes_one_result(client: TestClient) -> None:
     assert point["model"] == reply["model"]
 
 
+def test_series_has_the_unit_of_its_results(client: TestClient) -> None:
+    rows = [
+        result(order=1, value=4.5, unit=" ms "),
+        result(order=2, value=0.005, unit="s"),
+        result(order=3, value=4.7, unit=None),
+        result(order=4, value=4.8, unit="MB"),
+        result(order=5, value=4.9, unit="x" * 51),
+    ]
+    reply = sent(client, rows)
+    assert counts(reply) == (3, 0, 0, 2)
+    assert [row["reason"] for row in reply["decisions"][3:]] == [
+        "unit: 'MB' cannot be converted to 'ms', the unit of the series",
+        "unit: Expected `str` of length <= 50",
+    ]
+    [series] = client.get("/api/v1/series").json()["series"]
+    assert (series["unit"], series["direction"]) == ("ms", -1)
+    points = client.get(f"/api/v1/series/{series['id']}/points").json()["points"]
+    assert [point["value"] for point in points] == [4.5, 5.0, 4.7]
+    assert client.get(f"/api/v1/series/{series['id']}/chart").json()["series"]["unit"] == "ms"
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"), [({}, 1), ({"direction": "lower_is_better"}, -1), ({"unit": "kg"}, 0)]
+)
+def test_unit_gives_the_direction_that_a_result_does_not_state(
+    client: TestClient, stated: dict[str, str], expected: int
+) -> None:
+    sent(client, result(**{"unit": "ops/s", **stated}))
+    [series] = client.get("/api/v1/series").json()["series"]
+    assert series["direction"] == expected
+
+
 @pytest.mark.parametrize("form", ["list", "points", "lines", "gzip", "two members"])
 def test_post_points_takes_every_form_of_a_batch(client: TestClient, form: str) -> None:
     batch = steps("insert")
@@ -196,6 +228,8 @@ MALFORMED = {
     "half a character in a field": (b'{"\\ud800": 1, "order": 1, "value": 1}', 422),
     "long label": (b'{"test": "' + b"x" * 600 + b'", "order": 1, "value": 1}', 422),
     "huge label": (b'{"test": "' + b"x" * 100_000 + b'", "order": 1, "value": 1}', 422),
+    "unit": (b'{"test": "x", "order": 1, "value": 1, "unit": 2}', 422),
+    "unit 2": (b'{"test": "x", "order": 1, "value": 1, "unit": "m\\u0000"}', 422),
     "direction": (b'{"test": "x", "order": 1, "value": 1, "direction": "up"}', 422),
     "direction 2": (b'{"test": "x", "order": 1, "value": 1, "direction": 2}', 422),
     "time": (b'{"test": "x", "order": 1, "value": 1, "time": "yesterday"}', 422),

@@ -40,7 +40,7 @@ def _line(row: Iterable[object]) -> bytes:
 def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
     identity = series.c.digest
     return [
-        ("series", sa.select(identity, series.c.direction).order_by(identity)),
+        ("series", sa.select(identity, series.c.direction, series.c.unit).order_by(identity)),
         ("points", _placed(points, "commit", "time", "value", "settled")),
         ("revisions", _placed(revisions, "value", "time")),
         (

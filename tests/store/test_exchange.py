@@ -34,7 +34,8 @@ def judged_history(store: Store) -> None:
     """Fill a store with results of four series, of which two candidates have a verdict."""
     sent = history("abc", 30, runs=2)
     sent = [row._replace(time=1_600_000_000_000 + (row.order or 0)) for row in sent]
-    sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
+    lower = Direction.LOWER_IS_BETTER
+    sent.append(Measurement(series("z"), 1.0, 5, direction=lower, unit="ms"))
     store.ingest(sent[:-1], "ci")
     CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
     store.ingest(sent[-1:], "ci")
@@ -53,6 +54,7 @@ def test_import_of_an_export_gives_the_same_store(
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")
+    assert [row.unit for row in tables] == ["", "", "", "ms"]
     candidates = tables.candidates
     assert (candidates.index[0], candidates.orders[0], candidates.verdict[0]) == (
         15,

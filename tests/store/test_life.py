@@ -166,15 +166,42 @@ def test_merge_keeps_verdicts_and_joins_candidates_at_one_order(store: Store) ->
         assert len(find_candidates(connection)) == 2
 
 
+@pytest.mark.parametrize(
+    ("source", "target"), [("ms", ""), ("", "ms"), ("ms", "ms"), ("msec", "ms")]
+)
+def test_merged_series_has_the_unit_that_either_states(
+    store: Store, source: str, target: str
+) -> None:
+    store.ingest([point(0, 4.5)._replace(unit=source)], "ci")
+    store.ingest([point(1, 4.6, "b")._replace(unit=target)], "ci")
+    store.merge(1, 2, "ann")
+    with store.read() as connection:
+        assert reading.get_series(connection, 2).unit == "ms"
+        assert reading.read_series(connection, [2])[2].values.tolist() == [4.5, 4.6]
+
+
+def test_renamed_series_keeps_its_unit(store: Store) -> None:
+    store.ingest([point(0)._replace(unit="ms")], "ci")
+    renamed = store.change(lambda connection: life.rename(connection, 1, series("b"), "ann"))
+    assert renamed.unit == "ms"
+    [outcome] = store.ingest([point(1, 0.5)._replace(unit="s")], "ci").points
+    assert outcome.series == 1
+    with store.read() as connection:
+        assert reading.read_series(connection, [1])[1].values.tolist() == [1.0, 500.0]
+
+
 def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None:
     store.ingest([point(0), point(0, name="b")._replace(commit="other")], "ci")
     store.ingest([point(0, name="c")._replace(direction=Direction.LOWER_IS_BETTER)], "ci")
     store.ingest([point(0, name="d")._replace(direction=Direction.HIGHER_IS_BETTER)], "ci")
+    store.ingest([point(0, name="e")._replace(unit="s")], "ci")
+    store.ingest([point(0, name="f")._replace(unit="ms")], "ci")
     with store.read() as connection:
         before = digest(connection)
     for source, target, reason in (
         (1, 2, "series 1 and 2 have different commits at order 0"),
         (3, 4, "differ in which direction is better"),
+        (5, 6, "the values of series 5 are in 's', those of 6 in 'ms'"),
         (1, 1, "cannot be merged with itself"),
         (1, 9, "there is no series 9"),
     ):

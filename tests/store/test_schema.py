@@ -57,7 +57,7 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
         connection.execute(
             sa.insert(metadata.tables["series"]),
             {
-                **dict.fromkeys(("project", "variant", "task", "test", "measurement"), "x"),
+                **dict.fromkeys(("project", "variant", "task", "test", "measurement", "unit"), "x"),
                 "id": 1,
                 "digest": b"d",
                 "args": "[]",

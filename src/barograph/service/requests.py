@@ -3,11 +3,13 @@
 import asyncio
 import json
 import zlib
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from fastapi import Request
 
+from barograph.errors import DataError
 from barograph.service.responses import ApiError
 from barograph.service.settings import Settings
 
@@ -157,3 +159,13 @@ def _unpack(packed: bytes, limit: int) -> bytes:
 
 def _too_large(limit: int) -> ApiError:
     return ApiError(413, f"the body is larger than {limit} bytes; send several requests")
+
+
+def milliseconds(text: str) -> int:
+    """Return an ISO 8601 time in milliseconds since 1970; UTC unless it names a zone."""
+    try:
+        moment = datetime.fromisoformat(text[:64])
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(aware.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"time: {text!r:.40} is neither milliseconds nor ISO 8601") from error

@@ -11,21 +11,21 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
+from barograph.errors import DataError
 from barograph.series import Direction, Floats, SeriesId
 from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
-from barograph.store.measurement import CHANGE, Measurement
+from barograph.store.measurement import CHANGE, Limits, Measurement, in_unit
 from barograph.store.reading import series_id
 from barograph.store.schema import aliases, blocks, commits, points, series, steps
 
 CACHED = 200_000  # names of each kind; beyond this they are forgotten
-Known = tuple[int, Direction]  # number and direction of a series
 ORDER_OF = sa.select(commits.c.order).where(
     commits.c.project == sa.bindparam("project"), commits.c.commit == sa.bindparam("commit")
 )
@@ -34,6 +34,20 @@ SLACK = 1.1  # how far a buffer grows beyond what is needed now
 BLOCK_EVERY = 64  # points of a series between two blocks
 _BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
+
+
+class Known(NamedTuple):
+    """What results of a series must fit: its number, its direction and its unit."""
+
+    number: int
+    direction: Direction
+    unit: str
+
+    def fits(self, measurement: Measurement) -> bool:
+        """Return whether a measurement states the same direction and unit, or none."""
+        return (not measurement.direction or measurement.direction == self.direction) and (
+            not measurement.unit or measurement.unit == self.unit
+        )
 
 
 class Registry:
@@ -54,27 +68,26 @@ class Registry:
             self._series.clear()
 
     def known(self, names: Iterable[SeriesId]) -> list[Known | None]:
-        """Return number and direction of each series, None if it is not cached."""
+        """Return what is known of each series, None if it is not cached."""
         return list(map(self._series.get, names))
 
     def number(self, name: SeriesId) -> int:
         """Return the number of a cached series."""
-        return self._series[name][0]
+        return self._series[name].number
 
     def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
         """Cache those of the series that the store has."""
         by_digest = {name.digest: name for name in names if name not in self._series}
         for digests in chunks(list(by_digest)):
-            query = sa.select(series.c.digest, series.c.id, series.c.direction).where(
-                series.c.digest.in_(digests)
-            )
+            known = series.c.id, series.c.direction, series.c.unit
+            query = sa.select(series.c.digest, *known).where(series.c.digest.in_(digests))
             renamed = (
-                sa.select(aliases.c.digest, series.c.id, series.c.direction)
+                sa.select(aliases.c.digest, *known)
                 .join(series, series.c.id == aliases.c.series)
                 .where(aliases.c.digest.in_(digests))
             )
-            for digest, number, direction in connection.execute(sa.union_all(query, renamed)):
-                self._series[by_digest[bytes(digest)]] = (number, Direction(direction))
+            for digest, number, direction, unit in connection.execute(sa.union_all(query, renamed)):
+                self._series[by_digest[bytes(digest)]] = Known(number, Direction(direction), unit)
 
     def preload(self, connection: sa.Connection, after: int, count: int) -> list[int]:
         """Cache the series whose numbers follow one; return their numbers."""
@@ -83,31 +96,50 @@ class Registry:
         query = sa.select(series).where(series.c.id > after).order_by(series.c.id)
         rows = connection.execute(query.limit(count)).all()
         for row in rows:
-            self._series[series_id(row)] = (row.id, Direction(row.direction))
+            self._series[series_id(row)] = Known(row.id, Direction(row.direction), row.unit)
         return [row.id for row in rows]
 
-    def add(self, connection: sa.Connection, new: dict[SeriesId, Direction]) -> None:
-        """Create series that the store does not have."""
+    def add(self, connection: sa.Connection, new: dict[SeriesId, Measurement]) -> None:
+        """Create series that the store does not have, each from its first measurement."""
         if not new:
             return
         rows = [
-            {"digest": name.digest, **name.labels, "args": name.args_json, "direction": int(way)}
-            for name, way in new.items()
+            {
+                "digest": name.digest,
+                **name.labels,
+                "args": name.args_json,
+                "direction": int(first.direction),
+                "unit": first.unit,
+            }
+            for name, first in new.items()
         ]
         connection.execute(sa.insert(series), rows)
         self.look_up(connection, new)
 
-    def add_direction(self, connection: sa.Connection, measurement: Measurement) -> Direction:
-        """Store the direction of a measurement if its series has none; return the stored one."""
-        name, new = measurement.series, measurement.direction
-        number, direction = self._series[name]
-        if direction is not Direction.UNKNOWN:
-            return direction
-        query = sa.update(series).where(series.c.id == number).values(direction=int(new))
-        connection.execute(query)
-        renew_revision(connection)
-        self._series[name] = (number, new)
-        return new
+    def fit(
+        self, connection: sa.Connection, measurement: Measurement, limits: Limits
+    ) -> Measurement:
+        """Return a measurement in the unit of its series.
+
+        A series that has no direction or no unit yet gets that of the measurement.
+
+        Raises:
+            DataError: The series has another direction, or a unit that it cannot be converted to.
+        """
+        known = self._series[measurement.series]
+        direction, unit = known.direction or measurement.direction, known.unit or measurement.unit
+        if measurement.direction and measurement.direction != direction:
+            raise DataError(
+                f"direction: {int(measurement.direction)}, but the series has {int(direction)}"
+            )
+        if measurement.unit:
+            measurement = in_unit(measurement, unit, limits)
+        if (direction, unit) != known[1:]:
+            query = sa.update(series).where(series.c.id == known.number)
+            connection.execute(query.values(direction=int(direction), unit=unit))
+            renew_revision(connection)
+            self._series[measurement.series] = Known(known.number, direction, unit)
+        return measurement
 
     def order_of(self, connection: sa.Connection, project: str, commit: str) -> int | None:
         """Return the order of a commit in its project, if it has one."""

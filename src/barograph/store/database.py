@@ -208,8 +208,8 @@ def revision(connection: sa.Connection) -> str:
     """Return a name of the state of the store that changes with it.
 
     It is random, so that no two states of any stores share one, and part of the database, so that
-    a reader notices what other processes wrote. Only ingest leaves it as it is, unless it changes
-    the direction of a series: points, decisions and their commits may differ under one revision.
+    a reader notices what other processes wrote. Only ingest leaves it as it is, unless a series
+    gets a direction or a unit: points, decisions and their commits may differ under one revision.
 
     Args:
         connection: From `Store.read`.

@@ -114,8 +114,8 @@ def _measurements(history: History, number: int) -> Iterator[Measurement]:
     rows = zip(bounds, zip(*points, strict=True), strict=True)
     for (start, stop), (order, commit, value, time) in rows:
         for run, result, moment in runs[start:stop] or [("", value, time)]:
-            measured = None if moment == UNKNOWN_TIME else moment
-            yield Measurement(source.id, result, order, commit, run, measured, source.direction)
+            place = order, commit, run, None if moment == UNKNOWN_TIME else moment
+            yield Measurement(source.id, result, *place, source.direction, source.unit)
 
 
 def _write_candidates(

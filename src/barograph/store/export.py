@@ -81,7 +81,8 @@ def _listed(*columns: Any) -> sa.Select[Any]:
 
 def _series_row(row: sa.Row[Any]) -> dict[str, object]:
     name = series_id(row)
-    return {**name.labels, "args": name.args_json, "direction": row.direction}
+    known = {"direction": row.direction, "unit": row.unit or None}
+    return {**name.labels, "args": name.args_json, **known}
 
 
 def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.Table, pa.Table]]:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from barograph.detection.online import Judge
-from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
+from barograph.errors import DataError
+from barograph.series import LARGEST_ORDER, ORDER_HINT, SeriesId
 from barograph.store import stale
 from barograph.store.cache import Known, Registry, TailCache, load_tails
 from barograph.store.judging import (
@@ -110,6 +111,7 @@ class Ingest:
             timestamp: Time of arrival.
             complete: Whether to leave no decision for a later transaction.
         """
+        measurements = list(measurements)  # some are replaced, in the unit of their series
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
@@ -176,7 +178,7 @@ class Ingest:
     def _locate(
         self,
         connection: sa.Connection,
-        measurements: Sequence[Measurement],
+        measurements: list[Measurement],
         results: list[PointResult],
         history: int,
     ) -> Arrived:
@@ -195,16 +197,15 @@ class Ingest:
             if known is None:
                 results[row].reason = refused[measurement.series]
                 continue
-            number, direction = known
-            if measurement.direction and measurement.direction != direction:
-                results[row].reason = self._direction_fault(connection, measurement)
+            if not known.fits(measurement):
+                results[row].reason = self._fit(connection, measurements, row)
                 if results[row].reason:
                     continue
             if measurement.order is None:
                 without_order.append(row)
             else:
                 entry = Entry(measurement.order, measurement.run, row)
-                arrived.setdefault(number, []).append(entry)
+                arrived.setdefault(known.number, []).append(entry)
                 if measurement.commit:
                     commit = (measurement.series.project, measurement.commit)
                     orders.setdefault(commit, measurement.order)
@@ -215,12 +216,13 @@ class Ingest:
             )
         return arrived
 
-    def _direction_fault(self, connection: sa.Connection, measurement: Measurement) -> str:
-        """Return why a direction is refused; a series without a direction gets it."""
-        direction = self.registry.add_direction(connection, measurement)
-        if measurement.direction == direction:
-            return ""
-        return f"direction: {int(measurement.direction)}, but the series has {int(direction)}"
+    def _fit(self, connection: sa.Connection, measurements: list[Measurement], row: int) -> str:
+        """Replace a measurement by that in the unit of its series; return why it is refused."""
+        try:
+            measurements[row] = self.registry.fit(connection, measurements[row], self.limits)
+        except DataError as error:
+            return str(error)
+        return ""
 
     def _numbers(
         self, connection: sa.Connection, measurements: list[Measurement]
@@ -235,11 +237,10 @@ class Ingest:
         reasons = {name: series_fault(name, self.limits) for name in unknown}
         refused = {name: reason for name, reason in reasons.items() if reason}
         self.registry.look_up(connection, (name for name in unknown if name not in refused))
-        new: dict[SeriesId, Direction] = {}
+        new: dict[SeriesId, Measurement] = {}
         for measurement, known in zip(measurements, self.registry.known(names), strict=True):
-            name = measurement.series
-            if known is None and name not in refused:
-                new[name] = new.get(name) or measurement.direction
+            if known is None and measurement.series not in refused:
+                new.setdefault(measurement.series, measurement)
         self.registry.add(connection, new)
         return self.registry.known(names), refused
 

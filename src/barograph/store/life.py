@@ -30,6 +30,7 @@ from barograph.store.schema import (
     ticketed,
     verdicts,
 )
+from barograph.units import conversion
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,10 @@ def results_to_move(
     old, new = get_series(connection, source), get_series(connection, target)
     if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
         raise DataError(f"series {source} and {target} differ in which direction is better")
+    if old.unit and new.unit and conversion(old.unit, new.unit) != 1.0:
+        raise DataError(
+            f"the values of series {source} are in {old.unit!r}, those of {target} in {new.unit!r}"
+        )
     p, q = points.c, points.alias().c
     same_order = q.series == target, p.series == source, p.order == q.order
     differ = p.commit != q.commit, p.commit != "", q.commit != ""
@@ -165,7 +170,7 @@ def results_to_move(
             raise DataError(
                 f"series {source} and {target} have {number} {what} together, allowed are {limit}"
             )
-    return _results(connection, source, new.name, old.direction or new.direction)
+    return _results(connection, old, new)
 
 
 def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
@@ -181,7 +186,7 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
         The results of the deleted series, under the name of the other one.
     """
     old, new = get_series(connection, source), get_series(connection, target)
-    results = _results(connection, source, new.name, old.direction or new.direction)
+    results = _results(connection, old, new)
     if new.name.project != old.name.project:
         _copy_commits(connection, source, old.name.project, new.name.project)
     _join_candidates(connection, source, target)
@@ -194,16 +199,17 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
 
 
 def _results(
-    connection: sa.Connection, number: int, name: SeriesId, direction: Direction
+    connection: sa.Connection, source: StoredSeries, target: StoredSeries
 ) -> list[Measurement]:
-    """Return every result of a series, superseded values first, under a name."""
+    """Return every result of a series, superseded values first, under the name of another one."""
+    number, direction = source.id, source.direction or target.direction
     p, r = points.c, revisions.c
     superseded = sa.select(r.order, p.commit, r.run, r.time, r.value).where(
         *(r.series == number, p.series == number, p.order == r.order, p.run == r.run)
     )
     current = sa.select(p.order, p.commit, p.run, p.time, p.value).where(p.series == number)
     return [
-        Measurement(name, value, order, commit, run, time, direction)
+        Measurement(target.name, value, order, commit, run, time, direction, source.unit)
         for query in (superseded, current)
         for order, commit, run, time, value in connection.execute(query)
     ]

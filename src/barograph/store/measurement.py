@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from barograph.detection.online import ANSWERS, AlarmStep, Answer
+from barograph.errors import DataError
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
+from barograph.units import conversion
 
 CHANGE = ANSWERS.index(Answer.CHANGE)
 INTEGER = 2**62  # leaves room within 64 bits for the next order
@@ -32,6 +34,8 @@ class Measurement(NamedTuple):
         time: When it was measured, in milliseconds since 1970 (UTC). Of several values for one
             series, order and run the one measured last holds.
         direction: Which way is better, if the sender knows.
+        unit: The unit of the value, if the sender knows. The values of a series have one unit, the
+            first that arrives; those in other units are converted to it.
     """
 
     series: SeriesId
@@ -41,6 +45,7 @@ class Measurement(NamedTuple):
     run: str = ""
     time: int | None = None
     direction: Direction = Direction.UNKNOWN
+    unit: str = ""
 
 
 class Entry(NamedTuple):
@@ -66,6 +71,7 @@ class Limits:
         series_length: Maximum number of commits in a series.
         runs: Maximum number of runs of a commit.
         label: Maximum number of characters in a label, a commit or a run.
+        unit: Maximum number of characters in a unit.
         args: Maximum number of arguments of a series.
         largest: Maximum magnitude of a value; squares of values must stay finite.
     """
@@ -74,6 +80,7 @@ class Limits:
     series_length: int = 100_000
     runs: int = 1000
     label: int = 500
+    unit: int = 50
     args: int = 32
     largest: float = 1e100
 
@@ -185,8 +192,31 @@ def fault(measurement: Measurement, limits: Limits) -> str:
         return f"order: {_shown(order)} is not allowed; {ORDER_HINT}"
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
-    commit = _label("commit", measurement.commit, limits)
-    return commit or _label("run", measurement.run, limits)
+    return (
+        _label("commit", measurement.commit, limits.label)
+        or _label("run", measurement.run, limits.label)
+        or _label("unit", measurement.unit, limits.unit)
+    )
+
+
+def in_unit(measurement: Measurement, unit: str, limits: Limits) -> Measurement:
+    """Return a measurement in the unit of its series.
+
+    Raises:
+        DataError: Its unit cannot be converted, or its value is too large in the other.
+    """
+    factor = conversion(measurement.unit, unit)
+    if factor is None:
+        raise DataError(
+            f"unit: {measurement.unit!r} cannot be converted to {unit!r}, the unit of the series"
+        )
+    value = measurement.value * factor
+    if abs(value) > limits.largest:
+        raise DataError(
+            f"value: {measurement.value!r} in {measurement.unit!r} is too large in {unit!r}, the "
+            f"unit of the series; at most {limits.largest:g}"
+        )
+    return measurement._replace(value=value, unit=unit)
 
 
 def series_fault(series: SeriesId, limits: Limits) -> str:
@@ -203,7 +233,7 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
     if not any(fields.values()):
         return "series: every label is empty"
     labels = [*fields.items(), *(("args", text) for pair in series.args for text in pair)]
-    return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
+    return next(filter(None, (_label(name, text, limits.label) for name, text in labels)), "")
 
 
 def rerun_fault(
@@ -224,13 +254,13 @@ def commit_fault(measurement: Measurement, order: int, commits: Sequence[str]) -
     return f"commit: order {order} of this series is {known!r}"
 
 
-def _label(name: str, text: object, limits: Limits) -> str:
+def _label(name: str, text: object, limit: int) -> str:
     if text == "":
         return ""
     if not isinstance(text, str):
         return f"{name}: {type(text).__name__} is not text"
-    if len(text) > limits.label:
-        return f"{name}: {len(text)} characters, allowed are {limits.label}"
+    if len(text) > limit:
+        return f"{name}: {len(text)} characters, allowed are {limit}"
     return f"{name}: holds a control character" if CONTROL.search(text) else ""
 
 

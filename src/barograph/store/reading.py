@@ -25,11 +25,12 @@ STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
 
 
 class StoredSeries(NamedTuple):
-    """A series with its number in the store, and since when it is retired."""
+    """A series with its number in the store, its unit, and since when it is retired."""
 
     id: int
     name: SeriesId
     direction: Direction
+    unit: str = ""
     retired: int | None = None
 
 
@@ -115,7 +116,8 @@ def series_id(row: sa.Row[Any]) -> SeriesId:
 
 def stored_series(row: sa.Row[Any]) -> StoredSeries:
     """Return the series of a row that has the columns of the table."""
-    return StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired)
+    direction = Direction(row.direction)
+    return StoredSeries(row.id, series_id(row), direction, row.unit, row.retired)
 
 
 def series_named(
@@ -251,6 +253,7 @@ def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, 
             np.array([point[3] for point in part], dtype=np.float64),
             [point[2] for point in part],
             direction=Direction(row.direction),
+            unit=row.unit,
         )
     return result
 

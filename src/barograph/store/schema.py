@@ -76,7 +76,7 @@ series = sa.Table(
     metadata,
     _serial(),
     sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
-    *map(_text, LABELS),
+    *map(_text, (*LABELS, "unit")),  # no unit is an empty text
     _text("args"),  # a JSON object, sorted by name
     sa.Column("direction", sa.SmallInteger, nullable=False),
     _time("retired", nullable=True),  # since when it is no longer measured

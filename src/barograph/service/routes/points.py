@@ -6,7 +6,6 @@ decoding 5,000 results takes a fifth of the time that pydantic needs.
 
 import asyncio
 from collections import Counter
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -26,17 +25,20 @@ from barograph.service.requests import (
     decode_json,
     has_surrogates,
     media_type,
+    milliseconds,
     read_body,
 )
 from barograph.service.responses import MAX_DETAILS, ApiError
 from barograph.store import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
+from barograph.units import direction_of_measurement
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
 LIMITS = Limits()  # the defaults; a store with lower limits checks them itself
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
+Unit = Annotated[str, Meta(max_length=LIMITS.unit)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
 Args = Annotated[
     dict[str, Any],
@@ -91,6 +93,13 @@ class PostedResult(Struct, forbid_unknown_fields=True):
         Meta(description="Milliseconds since 1970, or ISO 8601; UTC unless it names a zone."),
     ] = None
     direction: Literal[-1, 0, 1, "lower_is_better", "unknown", "higher_is_better"] = "unknown"
+    unit: Annotated[
+        Unit | None,
+        Meta(
+            description="The unit of the value. A series has the first that arrives; values in "
+            "others are converted or rejected. It gives the direction if that is unknown."
+        ),
+    ] = None
 
     def to_measurement(self) -> Measurement:
         """Return the result as the store takes it.
@@ -103,15 +112,19 @@ class PostedResult(Struct, forbid_unknown_fields=True):
         except DataError as error:
             raise DataError(f"args: {error}") from error
         labels = (self.project, self.variant, self.task, self.test, self.measurement)
-        direction = self.direction
+        direction, unit = self.direction, (self.unit or "").strip()
+        way = DIRECTIONS[direction] if isinstance(direction, str) else Direction(direction)
+        if unit and not way:
+            way = direction_of_measurement(self.measurement, unit)
         return Measurement(
             SeriesId(*labels, args),
             self.value,
             self.order,
             self.commit or "",
             self.run or "",
-            _milliseconds(self.time) if isinstance(self.time, str) else self.time,
-            DIRECTIONS[direction] if isinstance(direction, str) else Direction(direction),
+            milliseconds(self.time) if isinstance(self.time, str) else self.time,
+            way,
+            unit,
         )
 
 
@@ -196,6 +209,7 @@ EXAMPLE = {
     "commit": "3f9a1c7",
     "order": 1024,
     "value": 18234.5,
+    "unit": "ops/s",
     "direction": "higher_is_better",
 }
 MODEL_EXAMPLE = "online-3f1c2b7a90de"
@@ -384,13 +398,3 @@ def _decision(outcome: PointResult) -> PointDecision:
             for step in outcome.steps
         ],
     )
-
-
-def _milliseconds(text: str) -> int:
-    """Return an ISO 8601 time in milliseconds since 1970; UTC unless it names a zone."""
-    try:
-        moment = datetime.fromisoformat(text[:64])
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return int(aware.timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
-        raise DataError(f"time: {text!r:.40} is neither milliseconds nor ISO 8601") from error

@@ -74,6 +74,7 @@ class SeriesResponse(SeriesLabels):
 
     id: int = field(7)
     direction: Direction = field(1)
+    unit: str = field(RESULT["unit"], "Of the values; empty if unknown.")
     retired: int | None = field(1706220999000, "Since when it is no longer measured.")
 
 
