@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
-from importlib import resources
 
 import numpy as np
 import pytest
@@ -15,14 +14,13 @@ import pytest
 from barograph.models.reasons import ReasonText
 from barograph.plotting.changes import Findings, ReportedChange, list_switches_once
 from barograph.plotting.packing import ChartData, thinned
-from barograph.plotting.page import MODULES, Report
+from barograph.plotting.page import Report
 from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
 
 RNG = np.random.default_rng(6)
 EVIL = "</script><script>alert(1)</script> <b onload=x>& \u202eevil"
 RIGHT_TO_LEFT = "\u05d1\u05d3\u05d9\u05e7\u05d4 \u0627\u062e\u062a\u0628\u0627\u0631"
 LONG = "very_long_name_" * 33 + "tail!"
-DECLARED = r"^(?:export )?(?:const|let|function|class) (\w+)"
 VOID = {"meta", "input", "br", "link"}
 START = 1_767_225_600_000
 
@@ -292,17 +290,3 @@ def test_a_hundred_series_take_half_a_megabyte_and_a_second() -> None:
     html = Report(actual).html()
     assert time.process_time() - began < 1.0
     assert len(html.encode()) < 500_000
-
-
-def test_modules_of_the_script_share_no_names() -> None:
-    # A report holds them as one script: a name that two of them declare would stop it.
-    names: dict[str, str] = {}
-    for module in MODULES:
-        code = resources.files("barograph.plotting").joinpath("static", module).read_text()
-        for name in re.findall(
-            r"^(?:export )?(?:const|let|function|class) (\w+)", code, re.MULTILINE
-        ):
-            assert name not in names, f"{name}: in {names[name]} and in {module}"
-            names[name] = module
-        imported = set(re.findall(r'from "\./(\w+\.js)"', code))
-        assert imported <= set(MODULES[: MODULES.index(module)])

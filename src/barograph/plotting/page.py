@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from barograph import __version__
+from barograph.javascript import bundle
 from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
 from barograph.plotting.packing import ChartData
 from barograph.series import UNKNOWN_TIME, Series
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 TITLE = "Barograph report"
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
 SEPARATOR = " \u00b7 "
-EXPORTS = re.compile(r"^export (?=function|const|class)", re.MULTILINE)
-IMPORTS = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
-# Each module after those that it imports.
-MODULES = ("scales.js", "layers.js", "canvas.js", "gestures.js", "chart.js", "report.js")
 FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", BETTER: "Better"}
 
 
@@ -67,7 +63,8 @@ class Report:
             >>> "0 of 1 series changed" in Report(Findings([series], [[]])).html()
             True
         """
-        style, script = _asset("tokens.css") + _asset("report.css"), _script()
+        files = _assets()
+        style, script = files["tokens.css"] + files["report.css"], bundle("report.js", files)
         data = ChartData(len(self.findings.changed))
         for k in self.findings.changed:
             data.add(self.findings.series[k], self.findings.changes[k])
@@ -242,14 +239,10 @@ def _template() -> Template:
     return environment.from_string(source.read_text(encoding="utf-8"))
 
 
-def _asset(name: str) -> str:
-    resource = resources.files("barograph.plotting").joinpath("static", name)
-    return resource.read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """Return the modules of the page as one: an inline module cannot import another one."""
-    return "".join(IMPORTS.sub("", EXPORTS.sub("", _asset(name))) for name in MODULES)
+def _assets() -> dict[str, str]:
+    """Return the styles and scripts of the report by name."""
+    folder = resources.files("barograph.plotting").joinpath("static")
+    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
 
 
 def _hash(code: str) -> str:

@@ -7,8 +7,6 @@ imports: the chart of a page is drawn earlier than with a request for each of th
 from __future__ import annotations
 
 import gzip
-import re
-from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -17,6 +15,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from barograph.javascript import bundle
 from barograph.service.responses import ApiError
 
 FOLDERS = ("barograph.plotting", "barograph.service")
@@ -25,8 +24,6 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-IMPORT = re.compile(r'^import (?:({[^}]+}) from )?"\./([a-z_]+)\.js";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:(?:async )?function|const|class) (\w+))", re.MULTILINE)
 FOR_EVER = "public, max-age=31536000, immutable"
 
 routes = APIRouter(include_in_schema=False)
@@ -56,46 +53,6 @@ def assets() -> dict[str, Asset]:
         packed = gzip.compress(content, 9, mtime=0)
         result[name] = Asset(MEDIA_TYPES[name[name.rindex(".") :]], content, packed)
     return result
-
-
-def bundle(script: str, files: Mapping[str, str]) -> str:
-    r"""Return a script as one module, with all modules that it imports in the order of imports.
-
-    Example:
-        >>> files = {"a.js": 'import { b as c } from "./b.js";\nc();\n'}
-        >>> files["b.js"] = "export function b() {}\n"
-        >>> print(bundle("a.js", files), end="")
-        const $b = (() => {
-        function b() {}
-        return { b };
-        })();
-        const { b: c } = $b;
-        c();
-    """
-    bodies: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        text = files[f"{name}.js"]
-        for _, imported in IMPORT.findall(text):
-            if imported not in bodies:
-                add(imported)
-        bodies[name] = IMPORT.sub(_bound, text)
-
-    add(script.removesuffix(".js"))
-    *modules, (_, body) = bodies.items()
-    return "".join(_module(*module) for module in modules) + body
-
-
-def _bound(found: re.Match[str]) -> str:
-    """Return the declaration that takes the place of an import."""
-    names, module = found.groups()
-    return f"const {names.replace(' as ', ': ')} = ${module};\n" if names else ""
-
-
-def _module(name: str, body: str) -> str:
-    """Return a module as a constant, which holds what it exports."""
-    exports = ", ".join(EXPORT.findall(body))
-    return f"const ${name} = (() => {{\n{EXPORT.sub('', body)}return {{ {exports} }};\n}})();\n"
 
 
 @cache
