@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.files import named, published, whole
+from barograph.files import delete_drafts, named, published, whole
 from barograph.models import artifact
 
 
@@ -96,6 +96,7 @@ def test_leftovers_of_a_killed_process_are_deleted_and_drafts_in_use_are_not(
     assert left.match(".points.parquet.*.tmp")
     with write(target) as draft:
         assert not left.exists()
+        delete_drafts(tmp_path.parent)
         with pytest.raises(KeyError), write(target):
             raise KeyError
         (draft / "a" if draft.is_dir() else draft).write_text("whole")

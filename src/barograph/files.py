@@ -115,6 +115,12 @@ def published(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
         _sync(target)
 
 
+def delete_drafts(folder: Path) -> None:
+    """Delete what killed processes left in a folder and below it, but no file in progress."""
+    for leftover in list(folder.rglob(".*.tmp")):
+        _delete_abandoned(leftover)
+
+
 @contextmanager
 def _draft(target: Path, *, is_folder: bool) -> Iterator[Path]:
     """Create a temporary file or folder beside a target, and delete it at the end.
@@ -122,10 +128,7 @@ def _draft(target: Path, *, is_folder: bool) -> Iterator[Path]:
     It is locked until then. One that is not locked was left by a process that was killed.
     """
     for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
-        with suppress(OSError):  # another process writes it, or has just finished
-            handle = _locked(leftover, wait=False)
-            _delete(leftover)
-            os.close(handle)
+        _delete_abandoned(leftover)
     draft, handle = _new(target, is_folder=is_folder)
     try:
         yield draft
@@ -166,6 +169,13 @@ def _locked(path: Path, *, wait: bool) -> int:
         os.close(handle)
         raise
     return handle
+
+
+def _delete_abandoned(draft: Path) -> None:
+    with suppress(OSError):  # another process writes it, or has just finished
+        handle = _locked(draft, wait=False)
+        _delete(draft)
+        os.close(handle)
 
 
 def _delete(draft: Path) -> None:

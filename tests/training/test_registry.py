@@ -154,6 +154,7 @@ def test_killed_release_leaves_one_set_of_models(
         assert killed_in(step, act, made(number))
         served()
         resume()
+        assert not list(FOLDERS.registry.rglob("*.tmp"))
         number = former if step <= named else number
         assert served() == {0.1 * number}
     assert not killed_in(99, act, made(3 - number))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from barograph.errors import ArtifactError, ConfigError, DataError
-from barograph.files import locked, whole
+from barograph.files import delete_drafts, locked, whole
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 
@@ -181,6 +181,7 @@ def changing(folders: ReleaseFolders = FOLDERS) -> Iterator[None]:
     """
     with locked(folders.registry / PENDING):
         _complete(folders)
+        delete_drafts(folders.registry)  # of models that no later run writes to
         yield
 
 
