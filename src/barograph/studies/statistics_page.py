@@ -13,9 +13,10 @@ TITLES = {
     "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
 }
 NOTE = (
-    "Of a delta, the feature before the candidate is compared with that after it. Brackets after a "
-    "median: quartiles. TP and FP: true and false positives. W: the statistic of Shapiro-Wilk. "
-    f"p = {BELOW} means at most that value. q is p adjusted over the projects "
+    "A delta is the absolute difference between a feature of Pre and of After, which is the "
+    "candidate and the next point. Brackets after a median: quartiles. TP and FP: true and false "
+    f"positives. W: the statistic of Shapiro-Wilk. p = {BELOW} stands for 0 in double precision, "
+    "as R prints it. q is p adjusted over the projects "
     "(Benjamini and Hochberg). Effect is the rank-biserial correlation with its 95 % interval, "
     "which assumes independent rows; points of one series are not independent."
 )
