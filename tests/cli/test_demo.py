@@ -77,18 +77,26 @@ def test_recorded_change_points_are_those_of_the_default_detector() -> None:
             assert np.allclose(left, right, rtol=1e-4, equal_nan=True)
 
 
-def test_folder_of_the_demo_is_deleted_after_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
-    raised: list[int] = []
-    with demo.demo_folder() as folder:
-        assert folder.is_dir()
-        # Only what ends the process in the end is replaced; the first signal is a real one.
-        monkeypatch.setattr(signal, "raise_signal", raised.append)
-        (folder / "demo.db").write_text("x")
-        handler = signal.getsignal(signal.SIGTERM)
-        assert callable(handler)
-        handler(signal.SIGTERM, None)
-    assert not folder.exists()
-    assert raised == [signal.SIGTERM]
+# Makes the folder, is sent a signal, and waits to be ended by it.
+ENDED = """
+import signal, sys, time
+from barograph.cli.demo import demo_folder
+
+with demo_folder() as folder:
+    (folder / "demo.db").write_text("x")
+    print(folder, flush=True)
+    signal.raise_signal(getattr(signal, sys.argv[1]))
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_folder_of_the_demo_is_deleted_after_a_signal(name: str) -> None:
+    command = [sys.executable, "-c", ENDED, name]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    number = signal.SIGINT if name == "SIGINT" else signal.SIGTERM
+    assert ended.returncode == -number, ended.stderr
+    assert not Path(ended.stdout.strip()).exists()
 
 
 @pytest.mark.parametrize("option", ["--store", "--model", "--label-free"])

@@ -119,8 +119,13 @@ class _Terminated(BaseException):
 
 @contextmanager
 def demo_folder() -> Iterator[Path]:
-    """Make a folder, and delete it at the end, also after SIGTERM and Ctrl-C."""
+    """Make a folder, and delete it at the end, also after SIGTERM, Ctrl-C and a closed terminal."""
     former = signal.signal(signal.SIGTERM, _leave)
+    # Not every system has SIGHUP, and under `nohup` it is ignored.
+    hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)
+    is_handled = signal.getsignal(hang_up) is signal.SIG_DFL
+    if is_handled:
+        signal.signal(hang_up, lambda *_: signal.raise_signal(signal.SIGTERM))
     try:
         with tempfile.TemporaryDirectory(prefix="barograph-demo-") as name:
             yield Path(name)
@@ -129,6 +134,8 @@ def demo_folder() -> Iterator[Path]:
         signal.raise_signal(signal.SIGTERM)  # end as any process that is asked to
     finally:
         signal.signal(signal.SIGTERM, former)
+        if is_handled:
+            signal.signal(hang_up, signal.SIG_DFL)
 
 
 def demo_params() -> RetrainParams:
