@@ -2,8 +2,8 @@
 //
 //   show("Marked 4 series as noise.", [{ label: "Undo", key: "u", action: undo }]);
 //
-// It stays for 8 s, and as long as the pointer or the focus is on it. The text is announced by
-// screen readers (role=status), and nothing takes the focus away.
+// It stays for 8 s, and as long as the pointer or the focus is on it; with { stay: true }, until it is
+// closed. The text is announced by screen readers (role=status), and nothing takes the focus away.
 
 import { button, element } from "./elements.js";
 
@@ -15,7 +15,8 @@ let timer = 0;
 export function show(text, buttons = [], { stay = false } = {}) {
   region ??= build();
   hide();
-  const made = buttons.map(({ label, key, action }) => button(label, () => { hide(); action(); }, { key }));
+  const shown = stay && !buttons.length ? [{ label: "Close", action: hide }] : buttons;
+  const made = shown.map(({ label, key, action }) => button(label, () => { hide(); action(); }, { key }));
   region.append(element("span", {}, text), ...made);
   region.dataset.shown = "";
   if (!stay) later();
