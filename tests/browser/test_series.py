@@ -42,6 +42,7 @@ def fill(store: Store) -> None:
             f"c{order}",
             time=1_700_000_000_000 + order * 3_600_000,
             direction=Direction.HIGHER_IS_BETTER,
+            unit="ops/s" if variant == "arm" else "",
         )
         for variant, test in (("linux", "insert"), ("arm", "insert"), ("<b>", EVIL))
         for order in range(60)
@@ -206,12 +207,36 @@ def test_facts_of_another_change_go_where_those_of_this_fail(page: "Page", board
     assert fact.inner_text() == ""
 
 
+def test_values_have_their_unit(page: "Page", board: Board) -> None:
+    page.add_init_script(DRAWN_TEXTS)
+    focused(page, f"{board.url}/series/2")
+    assert "In ops/s, higher is better." in page.locator(".title").inner_text()
+    assert page.locator("#results th", has_text="ops, ops/s").count() == 1
+    page.keyboard.press("End")
+    assert re.match(
+        r"[\d.]+ ops/s \u00b7 level [\d.]+ ops/s \u00b7", page.locator("#readout").inner_text()
+    )
+    assert "ops/s" in page.evaluate("texts")  # beside the axis
+    before = page.locator("#suspects [data-list] li").first
+    before.get_by_text(re.compile(r"^[\d.]+ ops/s$")).wait_for()
+    with page.expect_download() as csv:
+        page.get_by_role("button", name="CSV").click()
+    rows = csv.value.path().read_text(encoding="utf-8").splitlines()
+    assert rows[1].split(",")[4] == "ops/s"
+    page.goto(f"{board.url}/series?q=arm")
+    assert page.locator("td", has_text=re.compile(r"^[\d.]+ ops/s$")).count() == 1
+    page.goto(f"{board.url}/series/1")
+    page.locator("#chart").focus()
+    page.keyboard.press("End")
+    assert re.match(r"[\d.]+ ops \u00b7", page.locator("#readout").inner_text())
+
+
 def test_downloads_hold_the_results_and_the_picture(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     with page.expect_download() as csv:
         page.get_by_role("button", name="CSV").click()
     lines = csv.value.path().read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "order,commit,time,value,least,largest,runs"
+    assert lines[0] == "order,commit,time,value,unit,least,largest,runs"
     assert len(lines) == 61
     assert lines[1].startswith("0,c0,2023-11-14T22:13:20.000Z,")
     with page.expect_download() as png:

@@ -15,7 +15,8 @@ from tests.triage.test_evidence import DOWN, refreshed, results
 def changed(store: Store) -> Store:
     """Two series fall at commit 20, a third rises there, and others stay or stop."""
     refreshed(store, [*results(1, range(40)), *results(2, range(40), size=-10.0)], 20)
-    refreshed(store, results(3, range(40), direction=DOWN), 20)
+    fewer = [sent._replace(unit="ms") for sent in results(3, range(40), direction=DOWN)]
+    refreshed(store, fewer, 20)
     rest = [*results(5, range(15)), *results(6, range(18, 40))]
     store.ingest([*results(4, range(40), size=0.0), *rest], "ci")
     return store
@@ -55,11 +56,11 @@ def test_the_text_of_a_commit_names_worst_and_best_and_the_rest(changed: Store) 
         "p: performance at commit c20",
         "",
         "Worse: 2 series, median -14.9 %",
-        "- insert ops linux threads=1: -19.8 %",
-        "- insert ops linux threads=2: -9.9 %",
+        "- insert ops linux threads=1: -19.8 %, 101 to 81",
+        "- insert ops linux threads=2: -9.9 %, 101 to 91",
         "",
         "Better: 1 series",
-        "- insert ops linux threads=3: -19.8 %",
+        "- insert ops linux threads=3: -19.8 %, 101 to 81 ms",
         "",
         "1 of 4 series did not move.",
         "1 had too few results before it.",

@@ -233,17 +233,14 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
             series.commits,
             series.times.tolist(),
         )
-        rows = list(zip(*columns, strict=True))
+        rows, known = list(zip(*columns, strict=True)), (series.direction, series.unit)
         for place, (value, order, commit, time) in enumerate(rows):
-            sent = Measurement(series.id, value, order, commit, "", time, series.direction)
+            sent = Measurement(series.id, value, order, commit, "", time, *known)
             is_late = number in LATE and place == series.orders.size - 3
             (late if is_late else batch).append(sent)
         for both, (_, order, commit, time) in zip(series.reruns[::-1], rows[::-1], strict=False):
             for run, value in enumerate(both.tolist(), 2):
-                sent = Measurement(
-                    series.id, value, order, commit, str(run), time, series.direction
-                )
-                batch.append(sent)
+                batch.append(Measurement(series.id, value, order, commit, str(run), time, *known))
     points = store.ingest(batch, WHO).points
     store.ingest(late, WHO)
     by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}

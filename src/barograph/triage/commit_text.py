@@ -12,10 +12,12 @@ from barograph.wording import (
     change_text,
     day,
     middle_cut,
+    number,
     percent,
     printable,
     probability_text,
     short_commit,
+    unit_text,
 )
 
 LISTED = 3  # series of each kind
@@ -71,7 +73,9 @@ def _described(moved: ChangedSeries) -> str:
     effect, probability = moved.effect, moved.change.probability
     size = ""
     if effect.before is not None and effect.after is not None:
-        size = change_text(percent(effect.before, effect.after))
+        levels = f"{number(effect.before)} to {number(effect.after)}"
+        unit = unit_text(moved.series.unit)
+        size = f"{change_text(percent(effect.before, effect.after))}, {levels} {unit}".rstrip()
     elif moved.change.hazard is not None:
         size = change_text(100.0 * math.expm1(abs(moved.change.hazard)))
     real = "" if probability is None else f" ({probability_text(probability)} real)"

@@ -34,7 +34,7 @@
 import { paint, prepare } from "./canvas.js";
 import { keyed, listen, shifted } from "./gestures.js";
 import { ROW, segment } from "./layers.js";
-import { firstAt, fit, format, horizontal, nearestTo, place } from "./scales.js";
+import { firstAt, fit, format, horizontal, measured, nearestTo, place } from "./scales.js";
 
 export function drawSeries(canvas, data, options = {}) {
   return new SeriesChart(canvas, data, options);
@@ -295,10 +295,9 @@ function readout(data, k) {
   const at = place(data, k);
   const level = data.levels.find(([start, end]) => at >= start && at < end);
   const { name, date } = data.label(k);
-  const measured = (value) => (data.unit ? `${format(value)} ${data.unit}` : format(value));
   return [
-    measured(data.values[k]),
-    level ? `level ${measured(level[2])}` : "",
+    measured(data.values[k], data.unit),
+    level ? `level ${measured(level[2], data.unit)}` : "",
     name,
     date,
     `result ${format(at + 1)} of ${format(data.count)}`,

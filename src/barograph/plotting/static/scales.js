@@ -10,6 +10,8 @@ export function format(value) {
   return text.replace(/^-?\d+$/, (whole) => whole.replace(/\d(?=(\d{3})+$)/g, "$&,")).replace("-", "\u2212");
 }
 
+export function measured(value, unit) { return unit ? `${format(value)} ${unit}` : format(value); }
+
 // Numbers beside an axis: short, because they are round.
 export function formatTick(value) {
   const size = Math.abs(value);

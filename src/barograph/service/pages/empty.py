@@ -15,7 +15,7 @@ from barograph.store.reading import find_series
 
 EXAMPLE = (
     '{"project": "demo", "test": "insert", "measurement": "ops_per_sec",\n'
-    '       "commit": "4c1e9d7", "value": 41210, "direction": "higher_is_better"}'
+    '       "commit": "4c1e9d7", "value": 41210, "unit": "ops/s"}'
 )
 
 

@@ -154,6 +154,7 @@ def environment() -> Environment:
         "commit": lambda name: wording.printable(wording.short_commit(name)),
         "cut": lambda text, most: wording.middle_cut(wording.printable(text), most),
         "number": lambda value: wording.typeset(wording.number(value)),
+        "unit": wording.unit_text,
         "plural": wording.plural,
         "printable": wording.printable,
         "probability": wording.probability_text,

@@ -19,7 +19,15 @@ from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.chart import Mark, MarkState, SeriesChart, series_chart
 from barograph.triage.search import search_series
-from barograph.wording import change_text, percent, plural, printable, probability_text, typeset
+from barograph.wording import (
+    change_text,
+    percent,
+    plural,
+    printable,
+    probability_text,
+    typeset,
+    unit_text,
+)
 
 PAGE = 50  # series of a list
 ROWS = 30  # results of the table that the server renders
@@ -88,6 +96,7 @@ def get_page(
         rest=rest,
         crumbs=_crumbs(chart.series.name),
         direction=DIRECTIONS[chart.series.direction],
+        unit=unit_text(chart.series.unit),
         data=for_script(chart_json(chart, brief=True)),
         summary=summary(chart),
         focus=focus(chart, change_point),

@@ -3,9 +3,9 @@
 import { bones, button, element } from "./elements.js";
 import { LABEL, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { request } from "./http.js";
-import { format } from "./scales.js";
+import { measured } from "./scales.js";
 import { sketch } from "./sketches.js";
-import { VERDICTS, commitText, dated, middleCut, percentText, printable, probabilityText } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, printable, probabilityText, unitText } from "./wording.js";
 
 const PERSON = 32; // characters
 const FIRST = 12; // siblings that are shown at once
@@ -63,15 +63,15 @@ function fillReasons(panel, { probability, reasons, facts }) {
 }
 
 function fillSuspects(panel, { last_before: before, first_after: after, count, commits, likely, next, siblings }, mark, series) {
-  const list = panel.querySelector("[data-list]");
+  const list = panel.querySelector("[data-list]"), unit = unitText(series.unit);
   panel.querySelector("[data-note]").textContent = count ? String(count) : "";
-  if (before) list.append(commitItem(before, "last result before", { end: format(before.value) }));
+  if (before) list.append(commitItem(before, "last result before", { end: measured(before.value, unit) }));
   for (const commit of commits) {
     const moved = votes(commit), isNext = commit.order === next, isAfter = commit.order === after?.order;
     const fact = isAfter ? "first result after" : isNext ? "run next" : "";
     const words = [fact, moved].filter(Boolean).join("; ") || "no result";
     const isLikely = count === 1 || (likely && commit.order >= likely[0] && commit.order <= likely[1]);
-    list.append(commitItem(commit, words, { end: isAfter ? format(after.value) : "", isLikely, isNext }));
+    list.append(commitItem(commit, words, { end: isAfter ? measured(after.value, unit) : "", isLikely, isNext }));
   }
   const line = panel.querySelector("[data-next]");
   const link = element("a", { href: `/commit?${new URLSearchParams({ project: series.project, order: mark.order })}` }, "See everything this commit changed");

@@ -5,8 +5,8 @@ import { drawSeries } from "./chart.js";
 import { bones, button, element } from "./elements.js";
 import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { get } from "./http.js";
-import { day, fit, format } from "./scales.js";
-import { percentText, shortCommit } from "./wording.js";
+import { day, fit, format, measured } from "./scales.js";
+import { percentText, shortCommit, unitText } from "./wording.js";
 
 const KEPT = 40; // previews in memory
 const BEFORE = 90, AFTER = 40; // results on each side of the change
@@ -112,7 +112,7 @@ export class Preview {
     const split = mark?.index ?? chart.values.length;
     const first = Math.max(0, split - BEFORE);
     const last = Math.min(chart.values.length, split + AFTER);
-    const values = chart.values.slice(first, last);
+    const values = chart.values.slice(first, last), unit = unitText(chart.series.unit);
     const levels = chart.levels
       .map(([start, end, value]) => [Math.max(start, first) - first, Math.min(end, last) - first, value])
       .filter(([start, end]) => end > start);
@@ -121,16 +121,16 @@ export class Preview {
       .map(({ index, before, after, effect, state, probability }) => (
         { index: index - first, text: percentText(before, after), effect, state, probability: probability ?? 1 }
       ));
-    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": summary(row, mark, values.length) });
+    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": summary(row, mark, values.length, unit) });
     const readout = element("p", { class: "readout" });
     place.replaceChildren(element("div", { class: "preview-chart" }, canvas), readout);
     this.#charts.push(drawSeries(canvas, {
-      values, index: null, count: values.length, limits: fit({ values, levels }, [0, values.length], "fit"), levels, changes,
+      values, unit, index: null, count: values.length, limits: fit({ values, levels }, [0, values.length], "fit"), levels, changes,
       label: (k) => ({ name: shortCommit(chart.commits[first + k]), date: day(chart.times[first + k]) }),
     }, { readout, rows: 2 }));
     if (!mark || mark.before === null || mark.after === null) return;
     const fact = this.panel.querySelector("[data-fact-levels]");
-    if (fact) fact.textContent = `${format(mark.before)} to ${format(mark.after)}`;
+    if (fact) fact.textContent = changed(mark, unit);
   }
 
   async #siblings(place, answer, row) {
@@ -213,9 +213,11 @@ function fact(term, value, { tone, note, hook } = {}) {
   return element("div", {}, element("dt", {}, term), element("dd", { class: tone }, value, small));
 }
 
-function summary(row, mark, count) {
+function changed({ before, after }, unit) { return `${format(before)} to ${measured(after, unit)}`; }
+
+function summary(row, mark, count, unit) {
   const name = row.dataset.name;
   if (!mark || mark.before === null || mark.after === null) return `${name}, ${count} results`;
   const verb = mark.after < mark.before ? "falls" : "rises";
-  return `${name}, ${count} results: the level ${verb} from ${format(mark.before)} to ${format(mark.after)}`;
+  return `${name}, ${count} results: the level ${verb} from ${changed(mark, unit)}`;
 }

@@ -142,11 +142,11 @@ const ACTIONS = {
   link() { return copy(location.href, "The link to this view"); },
   // The page has short names of commits only.
   async csv() {
-    const { orders, commits, times, values, low, high, runs } = await get(`/api/v1/series/${content.series.id}/chart`);
+    const { series, orders, commits, times, values, low, high, runs } = await get(`/api/v1/series/${content.series.id}/chart`);
     const rows = values.map((value, k) => [
-      orders[k], quoted(commits[k]), times[k] === null ? "" : new Date(times[k]).toISOString(), value, low[k], high[k], runs[k],
+      orders[k], quoted(commits[k]), times[k] === null ? "" : new Date(times[k]).toISOString(), value, quoted(series.unit), low[k], high[k], runs[k],
     ].join(","));
-    const text = ["order,commit,time,value,least,largest,runs", ...rows, ""].join("\r\n");
+    const text = ["order,commit,time,value,unit,least,largest,runs", ...rows, ""].join("\r\n");
     download(new Blob([text], { type: "text/csv" }), "csv");
   },
   async png() {

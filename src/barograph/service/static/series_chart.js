@@ -1,11 +1,12 @@
 // The chart on the page of a series: its marks, the address of the view, and the result that is read.
 import { drawSeries } from "./chart.js";
 import { element } from "./elements.js";
-import { day, format } from "./scales.js";
-import { commitText, dated, middleCut, percentText, probabilityText, shortCommit } from "./wording.js";
+import { day, format, measured } from "./scales.js";
+import { commitText, dated, middleCut, percentText, probabilityText, shortCommit, unitText } from "./wording.js";
 
 export const content = JSON.parse(document.getElementById("series-data").textContent);
 export const page = JSON.parse(document.getElementById("page-data").textContent);
+const unit = unitText(content.series.unit);
 const canvas = document.getElementById("chart");
 const readout = document.getElementById("readout");
 export const chart = canvas && draw(); // null without results
@@ -21,6 +22,7 @@ function draw() {
     index: null,
     count: content.values.length,
     limits: [0, 1],
+    unit,
     changes: content.marks.map(change),
     tickets: content.tickets.map((ticket) => ({ ...ticket, key: middleCut(ticket.key, 24) })),
     label: (k) => ({ name: shortCommit(content.commits[k]), date: day(content.times[k]) }),
@@ -78,11 +80,11 @@ function onRead(k) {
   const spread = runs > 1 ? ` between ${format(content.low[k])} and ${format(content.high[k])} in ${runs} runs` : "";
   const notes = [content.suspects.includes(k) && "waits for a rerun", content.outliers.includes(k) && "outlier"];
   const parts = [
-    level && `level ${format(level[2])}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
+    level && `level ${measured(level[2], unit)}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
     content.times[k] === null ? "" : `${dated(content.times[k], true)} UTC`,
     `result ${format(k + 1)} of ${format(content.values.length)}`, ...notes,
   ];
-  const unit = middleCut(content.series.measurement, 40);
-  readout.replaceChildren(element("b", {}, format(value)), unit && ` ${unit}`, `${spread} \u00b7 ${parts.filter(Boolean).join(" \u00b7 ")}`);
+  const what = unit || middleCut(content.series.measurement, 40);
+  readout.replaceChildren(element("b", {}, format(value)), what && ` ${what}`, `${spread} \u00b7 ${parts.filter(Boolean).join(" \u00b7 ")}`);
   document.querySelector(`tr[data-index="${k}"]`)?.classList.add("read");
 }

@@ -8,7 +8,7 @@ export const VERDICTS = {
 };
 const AGES = [[60_000, "s", 1000], [3_600_000, "min", 60_000], [172_800_000, "h", 3_600_000]];
 const DAY = 86_400_000;
-const COMMIT = 24; // characters
+const COMMIT = 24, UNIT = 30; // characters
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
 export function percentText(before, after) {
@@ -44,6 +44,9 @@ export function middleCut(text, most) {
   if (characters.length <= most) return characters.join("");
   return `${characters.slice(0, most >> 1).join("")}\u2026${characters.slice(-((most - 1) >> 1)).join("")}`;
 }
+
+// A unit, short enough for an axis.
+export function unitText(unit) { return middleCut(unit.trim(), UNIT); }
 
 export function commitText({ commit, order }) { return shortCommit(commit) || `order ${order}`; }
 

@@ -46,6 +46,11 @@ PROFILE = replace(
     variance_changes_per_300=(0.05, 0.8),
     spikes=(0.002, 0.02),
 )
+UNITS = {
+    "ops_per_sec": "ops/s",
+    "Latency50thPercentile": "us",
+    "Latency95thPercentile": "us",
+}
 LAYOUT = Layout(variants=3, tasks=3, tests=2, threads=(1, 8, 64))
 NAMES = ("heron-db", "tern-parser", "plover-queue")
 PEOPLE = 5  # of the simulated crowd
@@ -69,6 +74,7 @@ class DemoSeries:
     Attributes:
         id: Its identity.
         direction: Which way is better.
+        unit: The unit of its values.
         orders: Of its commits.
         commits: Their hashes.
         times: When the results were measured, in milliseconds since 1970.
@@ -79,6 +85,7 @@ class DemoSeries:
 
     id: SeriesId
     direction: Direction
+    unit: str
     orders: Ints
     commits: tuple[str, ...]
     times: Ints
@@ -119,7 +126,8 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
         count = REPEATS if (identity.project, identity.task) == REPEATED else 0
         apart = np.abs(rng.normal(0.0, series.cv, (count, 2))) * (-1.0, 1.0)
         yield DemoSeries(
-            *(identity, series.direction, series.orders[kept], commits),
+            *(identity, series.direction, UNITS[identity.measurement]),
+            *(series.orders[kept], commits),
             *(times[kept], values[kept], values[size - count : size, None] * (1.0 + apart)),
             marks=crowd.marks,
         )
