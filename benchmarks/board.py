@@ -67,7 +67,7 @@ FULL = {"size": 40_000, "history": 50, "candidates": 5000, "runs": 40}
 LIMITS = {"limit of the queue": "<= 150 ms", "limit of a verdict beyond one fsync": "<= 50 ms"}
 LONG = 5000  # results of the series that a browser draws
 CHUNK = 500  # series in one transaction
-SERIES = Insertion(series, ("id", "digest", *SeriesId.__dataclass_fields__, "direction"))
+SERIES = Insertion(series, ("id", "digest", *SeriesId.__dataclass_fields__, "direction", "unit"))
 POINT = Insertion(
     points,
     (
@@ -148,7 +148,7 @@ def add_series(
     direction = -1 if name.measurement.startswith("latency") else 1
     args = name.args_json
     labels = (getattr(name, label) for label in SeriesId.__dataclass_fields__ if label != "args")
-    rows[0].append((number + 1, name.digest, *labels, args, direction))
+    rows[0].append((number + 1, name.digest, *labels, args, direction, "ms"))
     level = math.exp(random.normal(8.0, 2.0))
     noise = 0.03 * math.exp(random.normal(0.0, 0.7))
     step = float(random.normal(0.0, 0.15)) if cause else 0.0

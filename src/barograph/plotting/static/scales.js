@@ -25,7 +25,7 @@ export function day(time) {
 }
 
 // Round steps, so that about `count` of them cover the range.
-export function steps(low, high, count) {
+function steps(low, high, count) {
   const rough = (high - low) / count;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((m) => m * unit).find((s) => s >= rough * 0.999);

@@ -44,8 +44,7 @@ function draw(running) {
     const phase = Number(item.dataset.phase);
     const isDone = phase < running.phase;
     const isCurrent = phase === running.phase;
-    item.toggleAttribute("aria-current", isCurrent);
-    if (isCurrent) item.setAttribute("aria-current", "step");
+    item.ariaCurrent = isCurrent ? "step" : null;
     item.querySelector(".mark").textContent = isDone ? "✓" : isCurrent ? "→" : "";
     item.querySelector("[data-took]").textContent = isDone ? took(running.seconds[phase]) : "";
     const part = isCurrent && running.of > 1;

@@ -118,6 +118,9 @@ function openSeries() {
 
 /* Verdicts */
 
+// What a verdict is about: the selection, else the row under the cursor.
+const chosenRows = () => (grid.selected.length ? grid.selected : [grid.current].filter(Boolean));
+
 function chosenPoints(rows) {
   const points = new Map();
   for (const row of rows) for (const point of pointsOf(row)) points.set(point.id, point);
@@ -125,7 +128,7 @@ function chosenPoints(rows) {
 }
 
 async function judge(verdict, { rows, note = "", reason = "" } = {}) {
-  const chosen = rows ?? (grid.selected.length ? grid.selected : [grid.current]).filter(Boolean);
+  const chosen = rows ?? chosenRows();
   if (!mayJudge || !chosen.length) return;
   const points = chosenPoints(chosen);
   const name = chosen[0].dataset.name;
@@ -154,18 +157,11 @@ function follower(leaving) {
 }
 
 function takeAway(rows, verdict) {
-  const parts = [];
-  for (const row of rows) {
-    if (!row.isConnected) continue; // it left with its group
-    const points = pointsOf(row);
-    const group = grid.groupOf(row);
-    if (row === group) {
-      parts.push({ points, row, restore: grid.remove(row) });
-    } else {
-      parts.push({ points, row, restore: except(row, group, points, verdict) });
-    }
-  }
-  return parts;
+  return rows.flatMap((row) => {
+    if (!row.isConnected) return []; // it left with its group
+    const points = pointsOf(row), group = grid.groupOf(row);
+    return [{ points, row, restore: row === group ? grid.remove(row) : except(row, group, points, verdict) }];
+  });
 }
 
 // Marks a member whose verdict differs from that of its group, which no longer includes it.
@@ -337,7 +333,7 @@ $("fresh").addEventListener("click", () => location.reload());
 const reasonDialog = document.querySelector("[data-reason-dialog]");
 
 function askReason() {
-  const rows = grid.selected.length ? grid.selected : [grid.current].filter(Boolean);
+  const rows = chosenRows();
   if (!rows.length) return;
   const form = reasonDialog.querySelector("form");
   reasonDialog.querySelector("[data-reason-for]").textContent =
