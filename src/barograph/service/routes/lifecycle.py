@@ -49,6 +49,9 @@ class RetireRequest(Schema):
     retired: bool = Field(default=True, examples=[True])
 
 
+RETIRED = RetireRequest()
+
+
 class DeletedSeriesResponse(Schema):
     """What was deleted with a series."""
 
@@ -115,7 +118,7 @@ def post_merge(
     "/api/v1/series/{number}/retire", response_model=SeriesResponse, summary="Retire a series"
 )
 def post_retire(
-    context: Context, number: SeriesNumber, caller: CallerName, body: RetireRequest
+    context: Context, number: SeriesNumber, caller: CallerName, body: RetireRequest = RETIRED
 ) -> reading.StoredSeries:
     """Retire a series that is no longer measured, or bring it back; its results are kept."""
 
