@@ -47,11 +47,11 @@ def work_list(connection: sa.Connection, name: str) -> WorkList:
         DataError: There is no list of this name.
     """
     if name == DOUBTED:
-        why = "Verdicts that models which had not seen them contradict. People may still be right."
+        why = "Verdicts contradicted by models that had not seen them. People may still be right."
         numbers = tuple(label.candidate for label in doubted(connection))
         return WorkList(name, "Labels the model doubts", why, numbers)
     if name == INFORMATIVE:
-        why = "Open, uncertain, and unlike each other and what was decided lately."
+        why = "Open, uncertain, and different from each other and from recent decisions."
         return WorkList(name, "Most informative to decide", why, tuple(informative(connection)))
     raise DataError(f"there is no work list {name!r:.60}; there are {', '.join(NAMES)}")
 

@@ -111,7 +111,7 @@ class WorkListResponse(Schema):
 
     name: str = field("informative")
     title: str = field("Most informative to decide")
-    why: str = field("Open, uncertain, and unlike each other.")
+    why: str = field("Open, uncertain, and different from each other and from recent decisions.")
     candidates: list[int] = field([7, 3], "Ids of change points.")
 
 
