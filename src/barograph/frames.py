@@ -90,7 +90,7 @@ def _checked_columns(frame: Any) -> list[str]:
         known = [*REQUIRED, *OPTIONAL, f"{ARGUMENT}NAME"]
         raise DataError(f"frame has the unknown columns {unknown}; known are {known}")
     if len(set(columns)) < len(columns):
-        raise DataError(f"frame has two columns of one name: {columns}")
+        raise DataError(f"frame has several columns of the same name: {columns}")
     if not len(frame):
         raise DataError("frame has no rows")
     return columns

@@ -203,7 +203,7 @@ def test_read_refuses_two_entries_of_one_name(tmp_path: Path) -> None:
     artifact.write(path, {}, ARRAYS)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("a.npy", b"")
-    with pytest.raises(ArtifactError, match="two entries have one name"):
+    with pytest.raises(ArtifactError, match="two entries have the same name"):
         artifact.read(path)
 
 

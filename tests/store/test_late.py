@@ -130,7 +130,7 @@ def test_next_request_makes_the_decisions_that_an_error_left(new_url: Callable[[
     with Store(new_url(), judge) as store:
         store.ingest([row for row in sent if row.order not in (1, 110)], "ci")
         judge.left = 2
-        with pytest.raises(StoreError, match="send it once more: the disk is full"):
+        with pytest.raises(StoreError, match="send the request again: the disk is full"):
             store.ingest([sent[1], sent[110]], "ci")
         assert list(unjudged(store).values()) == [41]
         judge.left = 10**9

@@ -76,7 +76,9 @@ def test_error_in_between_is_repaired_by_sending_the_request_again(
 
     with monkeypatch.context() as context:
         context.setattr(store._ingest, "take", failing)
-        with pytest.raises(StoreError, match="only 40 of 60 results were taken, send all again: t"):
+        with pytest.raises(
+            StoreError, match="only 40 of 60 results were written; send all again: t"
+        ):
             store.ingest(sent, "ci")
     counts = store.ingest(sent, "ci").counts
     assert (counts["written"], counts["duplicate"]) == (20, 40)

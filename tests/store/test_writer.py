@@ -101,7 +101,7 @@ def test_cancelled_request_is_not_written(writer: Ints, recorder: Recorder) -> N
 def test_request_beyond_the_backlog_is_refused(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     writer.submit([0] * 15, "me")
-    with pytest.raises(StoreError, match="15 measurements wait already"):
+    with pytest.raises(StoreError, match="15 measurements are waiting already"):
         writer.submit([0] * 6, "me")
 
 

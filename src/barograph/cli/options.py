@@ -247,7 +247,7 @@ def store_mode(text: str) -> int:
     if re.fullmatch(r"0?[0-7]{3}", text) and (mode := int(text, 8)) & 0o600 == 0o600:
         return mode
     raise ConfigError(
-        f"{STORE_MODE}: {text!r:.40} is no file mode for a store; allowed: octal digits such as "
+        f"{STORE_MODE}: {text!r:.40} is not a file mode for a store; allowed: octal digits such as "
         "600, 640 or 660 that let the owner read and write"
     )
 

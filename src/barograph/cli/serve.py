@@ -268,7 +268,7 @@ def _ip_address(text: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         raise ConfigError(
-            f"--trusted-proxy: {text!r:.60} is no IP address, such as 10.0.0.2 or ::1"
+            f"--trusted-proxy: {text!r:.60} is not an IP address such as 10.0.0.2 or ::1"
         ) from None
 
 

@@ -207,7 +207,7 @@ def _checked_entries(path: str | Path, archive: zipfile.ZipFile) -> list[str]:
         )
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
-        raise ArtifactError(f"{path}: two entries have one name")
+        raise ArtifactError(f"{path}: two entries have the same name")
     for entry in entries:
         # Other methods allocate what they like, whatever size the entry states.
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -48,7 +48,7 @@ def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
         raise DataError(f"the matrix {' and '.join(faults)}; {what} has {len(columns)} columns")
     if len(names) > len(columns):
         repeated = sorted({name for name in names if names.count(name) > 1})
-        raise DataError(f"the matrix has several columns of the name {repeated}")
+        raise DataError(f"the matrix has several columns named {repeated}")
     parts = [as_floats(matrix[name], f"matrix[{name!r}]") for name in columns]
     return np.column_stack(parts) if parts else np.empty((len(matrix), 0))
 

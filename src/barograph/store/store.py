@@ -323,7 +323,9 @@ class Store:
                         report_stored(connection, waiting)
             except Exception as error:
                 self._finishing -= numbers  # the next request tries again
-                failed = StoreError(f"not all decisions are made again, send it once more: {error}")
+                failed = StoreError(
+                    f"some decisions were not made again; send the request again: {error}"
+                )
                 for future, _ in answers:
                     future.set_exception(failed)
                 raise

@@ -91,7 +91,9 @@ class Writer(Generic[T, A]):
         count = sum(map(len, parts))
         with self._wake:
             if self._waiting and self._waiting + count > self._backlog:
-                raise StoreError(f"the store is busy: {self._waiting} measurements wait already")
+                raise StoreError(
+                    f"the store is busy: {self._waiting} measurements are waiting already"
+                )
             self._waiting += count
             self._put(requests[0])
         return [request.future for request in requests]
@@ -295,4 +297,4 @@ def joined(
 def _named(error: BaseException, written: int, count: int) -> BaseException:
     if not written or not isinstance(error, BarographError):
         return error
-    return StoreError(f"only {written} of {count} results were taken, send all again: {error}")
+    return StoreError(f"only {written} of {count} results were written; send all again: {error}")

@@ -141,7 +141,7 @@ def search(
     parts = folds_by_group(truth, groups, params.folds, params.seed)
     for number, (_, test) in enumerate(parts):
         if np.unique(truth[test]).size < 2:
-            raise NotEnoughDataError(f"fold {number} of {params.folds} is of one class only")
+            raise NotEnoughDataError(f"fold {number} of {params.folds} has only one class")
     results = []
     for settings in draw_settings(name, params.trials, params.seed):
         aucs = []

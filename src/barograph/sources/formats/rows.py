@@ -168,7 +168,7 @@ def _parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
             for batch in table.iter_batches(batch_size=CHUNK):
                 names = batch.schema.names
                 if len(set(names)) < len(names):
-                    raise DataError(f"{file.name}: two columns of one name")
+                    raise DataError(f"{file.name}: two columns have the same name")
                 cells = {name: _parquet_cells(batch.column(name)) for name in names}
                 yield Chunk(cells, range(start, start + batch.num_rows), 0)
                 start += batch.num_rows
