@@ -277,6 +277,18 @@ def methods(ours: Sequence[Pair], histories: Marked, train: Truth, test: Truth) 
         yield scored(name, rule(train), rule(test))
 
 
+def table_rows(judged: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each method: what it finds, and in brackets what it knows of it."""
+    return [
+        {"method": name}
+        | {
+            f"{rate} per 1000": shares(recall) + f" ({shares(figures['known'][rate])})"
+            for rate, recall in figures["recall"].items()
+        }
+        for name, figures in judged.items()
+    ]
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
@@ -299,19 +311,11 @@ def main() -> None:
     }
     everything = Truth.of(histories) if options.test is None else None
     counts = dict(detected(ours, test, everything))
-    rows = [
-        {"method": name}
-        | {
-            f"{rate} per 1000": shares(recall) + f" ({shares(figures['known'][rate])})"
-            for rate, recall in figures["recall"].items()
-        }
-        for name, figures in judged.items()
-    ]
     if options.output == "text":
         print(table([row(name, count) for name, count in counts.items()]), end="\n\n")
     show(
         title,
-        rows,
+        table_rows(judged),
         options.output,
         methods=judged,
         detectors=counts,

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -197,6 +198,36 @@ def memory_of(process: int, kind: str) -> float:
     return total
 
 
+def _send(load: Load, rows: Sequence[bytes]) -> None:
+    post(load.connect(), rows)
+
+
+def measured(load: Load, length: float, flush: float) -> dict[str, float]:
+    """Measure whole commits, single points and batches.
+
+    Args:
+        load: Where to send them.
+        length: Seconds of the open loop.
+        flush: Milliseconds of one fsync.
+    """
+    wait_until_compiled(load)
+    figures = {}
+    for what in ("one commit of every series, cold, s", "one commit of every series, s"):
+        figures[what] = seconds(partial(_send, load, load.commit()))
+    time.sleep(length)  # lets the background process catch up
+    took = open_loop(load, length)
+    for name, latency in (("p50", statistics.median(took)), ("p99", took[int(0.99 * len(took))])):
+        figures[f"open loop, {name}, ms"] = latency
+        figures[f"open loop, {name} beyond one fsync, ms"] = latency - flush
+    figures["one by one, 1 client, points/s"] = one_by_one(load, 1500, 1)
+    figures["one by one, 8 clients, points/s"] = one_by_one(load, 2000, CLIENTS)
+    for clients in (1, 4):
+        what = f"in batches of {BATCH}, {clients} client(s), points/s"
+        figures[what] = in_batches(load, BATCH, clients)
+        figures[f"pace then, {clients} client(s), million additions/s"] = pace()
+    return figures
+
+
 def main() -> None:
     """Fill a store, start the service, and measure it."""
     parser = arguments(__doc__ or "")
@@ -215,27 +246,8 @@ def main() -> None:
         gc.collect()
         gc.freeze()  # the memory of the client is not measured
         with serving(folder, url) as (port, process, figures):
-            load = Load(port, size["series"])
-            wait_until_compiled(load)
-            whole = load.commit()
-            figures["one commit of every series, cold, s"] = seconds(
-                lambda: post(load.connect(), whole)
-            )
-            whole = load.commit()
-            figures["one commit of every series, s"] = seconds(lambda: post(load.connect(), whole))
-            time.sleep(size["seconds"])  # lets the background process catch up
             flush = 1e3 * fsync(folder)
-            took = open_loop(load, size["seconds"])
-            figures["open loop, p50, ms"] = statistics.median(took)
-            figures["open loop, p99, ms"] = took[int(0.99 * len(took))]
-            figures["open loop, p50 beyond one fsync, ms"] = figures["open loop, p50, ms"] - flush
-            figures["open loop, p99 beyond one fsync, ms"] = figures["open loop, p99, ms"] - flush
-            figures["one by one, 1 client, points/s"] = one_by_one(load, 1500, 1)
-            figures["one by one, 8 clients, points/s"] = one_by_one(load, 2000, CLIENTS)
-            for clients in (1, 4):
-                what = f"in batches of {BATCH}, {clients} client(s), points/s"
-                figures[what] = in_batches(load, BATCH, clients)
-                figures[f"pace then, {clients} client(s), million additions/s"] = pace()
+            figures.update(measured(Load(port, size["series"]), size["seconds"], flush))
             figures["largest memory of its processes, MiB"] = memory_of(process.pid, "VmHWM")
     limits = LIMITS if options.full else {}
     rows = [

@@ -10,7 +10,7 @@ import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -118,12 +118,16 @@ def loaded(load: Load, process: int, length: float) -> Samples:
     threads += [threading.Thread(target=batches), threading.Thread(target=reader)]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
-        files = len(list(Path(f"/proc/{process}/fd").iterdir()))
-        memory = service.memory_of(process, "VmRSS")
+    for memory, files in states_of(process, threads):
         samples.states.append((time.perf_counter() - begun, memory, files))
-        time.sleep(1.0)
     return samples
+
+
+def states_of(process: int, threads: Sequence[threading.Thread]) -> Iterator[tuple[float, int]]:
+    """Yield the memory and the open files of a process every second while threads are alive."""
+    while any(thread.is_alive() for thread in threads):
+        yield service.memory_of(process, "VmRSS"), len(list(Path(f"/proc/{process}/fd").iterdir()))
+        time.sleep(1.0)
 
 
 def main() -> None:

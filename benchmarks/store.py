@@ -93,32 +93,12 @@ class Bench:
             ) -> None:
                 values = table.ravel().tolist()
                 new: list[Row] = [
-                    (
-                        n,
-                        o,
-                        "",
-                        f"c{o}",
-                        None,
-                        value,
-                        0,
-                        value,
-                        0,
-                        0.0,
-                        0.0,
-                        o + 1,
-                        0,
-                        None,
-                        1,
-                        None,
-                        0,
-                    )
-                    for (n, o), value in zip(places, values, strict=True)
+                    (n, o, "", f"c{o}", None, v, 0, v, 0, 0.0, 0.0, o + 1, 0, None, 1, None, 0)
+                    for (n, o), v in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)
                 # The first point of each series is in the store already.
-                every = np.column_stack(
-                    (np.ones(len(numbers)), table)
-                )  # the first point is in the store
+                every = np.column_stack((np.ones(len(numbers)), table))
                 every = every[:, -needed(history + 1, self.kept) :]
                 tails = [SeriesTail(row, 0, history - 1, history + 1) for row in every]
                 write_blocks(connection, zip(numbers, tails, strict=True))

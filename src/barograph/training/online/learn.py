@@ -135,10 +135,6 @@ def learn(
     )
     probability = fitter.cross_validate(truth, allowed)
     calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
-    for use, windows in USES.items():
-        for window in windows:
-            known = probability[window] >= 0
-            probability[window][known] = calibrated[use][0](probability[window][known])
     tails = {w: TailRates.of(p[rest.quiet & (p >= 0)]) for w, p in probability.items()}
     surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
     alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
@@ -264,7 +260,10 @@ def _surprise(tails: TailRates, probability: Floats) -> Floats:
 def _calibrate(
     fitter: _Fitter, probability: Mapping[int, Floats], judged: Truth, use: str
 ) -> tuple[Calibration, Conformal]:
-    """Learn what the scores of a use mean from points that its models did not see."""
+    """Learn what the scores of a use mean from points that its models did not see.
+
+    The scores are replaced by their calibrated probabilities.
+    """
     scores: list[Floats] = []
     truths: list[Ints] = []
     left_out = judged.marked.copy()
@@ -278,7 +277,11 @@ def _calibrate(
     score, truth = np.concatenate(scores), np.concatenate(truths)
     quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
     chosen = np.concatenate([np.flatnonzero(truth == 1), quiet])
-    return calibrate(truth, score), Conformal.fit(truth[chosen], score[chosen])
+    calibration = calibrate(truth, score)
+    for window in USES[use]:
+        known = probability[window] >= 0
+        probability[window][known] = calibration(probability[window][known])
+    return calibration, Conformal.fit(truth[chosen], score[chosen])
 
 
 def _model(
