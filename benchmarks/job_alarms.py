@@ -39,7 +39,10 @@ from barograph.detection.online.newest import COMPARED
 from barograph.evaluation.annotators import Marked
 from barograph.models import OnlineModels
 from barograph.series import MIN_CHANGE, Floats, Ints
-from barograph.sources.simulator import CI, Profile, Stream, World, stream, survey
+from barograph.sources.simulator.people import survey
+from barograph.sources.simulator.profiles import CI, Profile
+from barograph.sources.simulator.projects import Stream, stream
+from barograph.sources.simulator.world import World
 
 SIZES = (50, 200, 1000)
 FACTORS = (1.1, 1.25, 2.0)

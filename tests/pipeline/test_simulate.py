@@ -12,7 +12,7 @@ from barograph.errors import ConfigError
 from barograph.history import History
 from barograph.series import FINAL, UNKNOWN_TIME, Verdict
 from barograph.sources import load, open_source
-from barograph.sources.simulator import LONG, SHORT
+from barograph.sources.simulator.profiles import LONG, SHORT
 from barograph.sources.simulator.truth import SCHEMAS
 from barograph.training.simulation import CHUNK, SimulateParams, simulate, tasks
 

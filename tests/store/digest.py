@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
+from barograph.store import Store
 from barograph.store.judging import DECISION
 from barograph.store.schema import (
     candidates,
@@ -20,6 +21,12 @@ from barograph.store.schema import (
 )
 
 STEP = ("order", "kind", "change_order", "from_order", "probability")
+
+
+def contents(store: Store) -> str:
+    """Return the digest of a store."""
+    with store.read() as connection:
+        return digest(connection)
 
 
 def digest(connection: sa.Connection) -> str:

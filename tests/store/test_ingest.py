@@ -20,14 +20,9 @@ from barograph.store import (
 )
 from barograph.store.measurement import CHANGE
 from barograph.store.schema import points, revisions
-from tests.store.digest import digest
+from tests.store.digest import contents
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series
-
-
-def contents(store: Store) -> str:
-    with store.read() as connection:
-        return digest(connection)
 
 
 def table(store: Store, which: sa.FromClause, *names: str) -> list[tuple[object, ...]]:

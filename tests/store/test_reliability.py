@@ -20,16 +20,11 @@ from barograph.store import Limits, Measurement, Store
 from barograph.store.schema import points
 from tests.shared import PATIENCE
 from tests.store.crash import WIDE
-from tests.store.digest import digest
+from tests.store.digest import contents, digest
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def contents(store: Store) -> str:
-    with store.read() as connection:
-        return digest(connection)
 
 
 def test_thirty_kills_lose_nothing_acknowledged(url: str) -> None:

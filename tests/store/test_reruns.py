@@ -15,7 +15,7 @@ from barograph.series import SeriesId
 from barograph.store import Measurement, PointResult, Store, exchange, export, reading
 from barograph.store.archive import archive, restore
 from barograph.store.reading import StoredPoint
-from tests.store.digest import digest
+from tests.store.digest import contents
 from tests.store.judges import Rule
 from tests.store.samples import number_of, point, series
 from tests.training.online_histories import learned
@@ -40,11 +40,6 @@ def stored(store: Store, name: SeriesId | None = None) -> list[StoredPoint]:
         number = number_of(connection, name or series())
         assert number is not None
         return reading.points_of(connection, number, limit=10_000)
-
-
-def contents(store: Store) -> str:
-    with store.read() as connection:
-        return digest(connection)
 
 
 def answered(results: list[PointResult]) -> Answer:

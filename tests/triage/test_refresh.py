@@ -59,6 +59,14 @@ def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> N
     store.write(lambda connection: verdicts.record_batch(connection, items, verdict, who, "why"))
 
 
+def only_candidate(store: Store) -> int:
+    """Store a flat series with one candidate; return its number."""
+    flat(store)
+    search(store, 20)
+    [(candidate, _)] = found(store)
+    return candidate
+
+
 def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store) -> None:
     store.ingest([row._replace(direction=1) for row in history("a", 60)], "ci")  # type: ignore[arg-type]
     done = CandidateRefresher(Hunter(), "hunter").refresh(store)
@@ -97,9 +105,7 @@ def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
 
 
 def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
     assert search(store).withdrawn == 1
     assert found(store) == []
     assert search(store, 21).added == 0
@@ -130,9 +136,7 @@ def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
 
 
 def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Store) -> None:
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
     judge(store, candidate, Verdict.FALSE_POSITIVE)
     done = search(store, 40)
     assert (done.withdrawn, done.processed_withdrawn) == (1, 1)
@@ -153,9 +157,7 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
 
 
 def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
 
     class Slow(Scripted):
         def find(self, series: Observations) -> list[RawChangePoint]:
@@ -185,9 +187,7 @@ def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> 
 
 
 def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> None:
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
     judge(store, candidate, Verdict.UNDER_INVESTIGATION, "ann")
     judge(store, candidate, Verdict.TRUE_POSITIVE, "bob")
     with store.read() as connection:
@@ -212,9 +212,7 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
         return np.arange(around.index.size) / 10
 
     monkeypatch.setattr(refresh, "score_candidates", scored)
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
     judge(store, candidate, Verdict.FALSE_POSITIVE)
     store.ingest([point(60, 1.0)], "ci")
     model = small_model(use="label_free")
@@ -260,9 +258,7 @@ def test_runs_of_a_commit_are_one_point_to_the_detector(store: Store) -> None:
 
 
 def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
-    flat(store)
-    search(store, 20)
-    [(candidate, _)] = found(store)
+    candidate = only_candidate(store)
     many = list(range(candidate, candidate + 70_000))
 
     def work(connection: sa.Connection) -> None:

@@ -127,17 +127,9 @@ class Inputs:
     @property
     def is_tables(self) -> bool:
         """Whether the input is a folder with the three Parquet tables, to be used as it is."""
-        if self.kind not in (AUTO, "folder") or len(self.locations) != 1 or not self._is_plain:
-            return False
-        names = ("series", "points", "candidates")
-        return all((Path(self.locations[0]) / f"{name}.parquet").is_file() for name in names)
+        from barograph.sources.formats.read import is_export
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether no option changes what a folder of tables says."""
-        from barograph.sources.formats.base import ReadOptions
-
-        return self.options == ReadOptions()
+        return self.kind not in DATABASES and is_export(self.locations, self.options)
 
     def _from_database(self) -> FilesRead:
         import numpy as np

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -143,7 +143,6 @@ def points_of(
     first: int | None = None,
     last: int | None = None,
     limit: int = 1000,
-    newest: bool = False,
     reruns: bool = True,
 ) -> list[StoredPoint]:
     """Return the points of a series between two orders, ascending by order and run.
@@ -154,10 +153,9 @@ def points_of(
         first: Lowest order to include.
         last: Highest order to include.
         limit: Maximum number of points.
-        newest: Whether to return the last ones, not the first ones, if there are more.
         reruns: Whether to return all runs of a commit, not the first one alone.
     """
-    query = _points_query(first is not None, last is not None, newest, reruns)
+    query = _points_query(first is not None, last is not None, reruns)
     values = {"number": number, "first": first, "last": last, "count": limit}
     rows = connection.execute(query, values).all()
     commits = commits_at(connection, number, {row.known_since for row in rows})
@@ -165,7 +163,7 @@ def points_of(
 
 
 @lru_cache
-def _points_query(is_from: bool, is_until: bool, newest: bool, reruns: bool) -> sa.Select[Any]:
+def _points_query(is_from: bool, is_until: bool, reruns: bool) -> sa.Select[Any]:
     """Return the query of `points_of`; to build it takes longer than to run it."""
     p = points.c
     selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(
@@ -177,9 +175,9 @@ def _points_query(is_from: bool, is_until: bool, newest: bool, reruns: bool) -> 
         selected = selected.where(p.order <= sa.bindparam("last"))
     if not reruns:
         selected = selected.where(p.settled.is_not(None))
-    direction: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
-    ordered = selected.order_by(direction(p.order), direction(p.run))
-    page = ordered.limit(sa.bindparam("count", type_=sa.Integer)).subquery()
+    page = (
+        selected.order_by(p.order, p.run).limit(sa.bindparam("count", type_=sa.Integer)).subquery()
+    )
     # With the join inside the subquery PostgreSQL would read the whole series for each page.
     return (
         sa.select(*(page.c[name] for name in POINT))

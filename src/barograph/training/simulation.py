@@ -16,20 +16,13 @@ from bson.raw_bson import RawBSONDocument
 from barograph.detection import Hunter
 from barograph.errors import ConfigError
 from barograph.parallel import map_parallel
-from barograph.sources.simulator import (
-    CI,
-    LONG,
-    SHORT,
-    Habits,
-    Profile,
-    Stream,
-    World,
-    stream,
-    survey,
-    triage_candidates,
-)
 from barograph.sources.simulator.documents import candidate_document, dump_writer, series_document
+from barograph.sources.simulator.people import survey
+from barograph.sources.simulator.profiles import CI, LONG, SHORT, Profile
+from barograph.sources.simulator.projects import Stream, stream
+from barograph.sources.simulator.triage import Habits, triage_candidates
 from barograph.sources.simulator.truth import Row, rows_of, truth_writer
+from barograph.sources.simulator.world import World
 
 CHUNK = 50  # series of one task; independent of the number of workers
 

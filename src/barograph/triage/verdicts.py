@@ -122,7 +122,6 @@ def undo(
     who: str,
     *,
     request: str | None = None,
-    timestamp: int | None = None,
 ) -> BatchResult:
     """Restore the verdicts before a batch, except where somebody decided meanwhile.
 
@@ -131,7 +130,6 @@ def undo(
         batch: The number of the batch.
         who: The name of the person.
         request: See `record_batch`.
-        timestamp: Milliseconds since 1970; now by default.
 
     Returns:
         What was restored, and what was refused and why. It is a batch that can be undone too.
@@ -144,10 +142,9 @@ def undo(
     content = _digest(["undo", batch])
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
-    timestamp = now() if timestamp is None else timestamp
     changes, refused = _undone(connection, batch)
     numbers = [*(change.candidate for change in changes), *refused]
-    common = BatchHeader(who, timestamp, "", "", request, content)
+    common = BatchHeader(who, now(), "", "", request, content)
     known = judged_candidates(connection, numbers)
     return write_batch(connection, common, changes, refused, known)
 

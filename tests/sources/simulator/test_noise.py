@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 
 from barograph.series import Floats
-from barograph.sources.simulator import LONG
 from barograph.sources.simulator.noise import (
     Character,
     Platform,
@@ -15,6 +14,7 @@ from barograph.sources.simulator.noise import (
     spread_changes,
     wander,
 )
+from barograph.sources.simulator.profiles import LONG
 
 N = 4000
 PLATFORM = Platform.draw(LONG, np.random.default_rng(0))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from barograph.series import Floats
-from barograph.sources.simulator import CI, LONG, SimulatedSeries, World
 from barograph.sources.simulator.events import Event, path_of
-from barograph.sources.simulator.profiles import Runners
+from barograph.sources.simulator.profiles import CI, LONG, Runners
 from barograph.sources.simulator.runners import Disturbance, Fleet, disturb
+from barograph.sources.simulator.world import SimulatedSeries, World
 
 assert CI.runners is not None
 USUAL: Runners = CI.runners

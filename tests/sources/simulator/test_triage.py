@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from barograph.series import Verdict
-from barograph.sources.simulator import LONG, Habits, SimulatedSeries, World, triage_candidates
 from barograph.sources.simulator.people import Crowd
-from barograph.sources.simulator.triage import TriagedCandidate, opposite, verdict_of_votes
+from barograph.sources.simulator.profiles import LONG
+from barograph.sources.simulator.triage import (
+    Habits,
+    TriagedCandidate,
+    opposite,
+    triage_candidates,
+    verdict_of_votes,
+)
+from barograph.sources.simulator.world import SimulatedSeries, World
 
 SEED = 2
 EVERYTHING = Habits(watched=1.0, missed=0.0, mistaken=0.0)

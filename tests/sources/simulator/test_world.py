@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from barograph.sources.simulator import LONG, PROFILES, SHORT, Profile, SimulatedSeries, World
+from barograph.sources.simulator.profiles import LONG, PROFILES, SHORT, Profile
 from barograph.sources.simulator.projects import DEFAULT_LAYOUT, Layout, commit_hash, project
-from barograph.sources.simulator.world import share_affected
+from barograph.sources.simulator.world import SimulatedSeries, World, share_affected
 
 PROJECT = DEFAULT_LAYOUT.series
 

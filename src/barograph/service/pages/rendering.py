@@ -85,10 +85,10 @@ def _theme(request: Request) -> str:
     return next((choice for choice in choices if choice in THEMES), "")
 
 
-def page_router(scope: Scope = Scope.READ) -> APIRouter:
-    """Return a router of pages that need a scope."""
+def page_router() -> APIRouter:
+    """Return a router of pages, which need the scope to read."""
     return APIRouter(
-        route_class=type("PageRoute", (PageRoute,), {"scope": scope, "allow_stale": False}),
+        route_class=type("PageRoute", (PageRoute,), {"scope": Scope.READ, "allow_stale": False}),
         include_in_schema=False,
     )
 

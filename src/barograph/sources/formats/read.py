@@ -91,7 +91,7 @@ def read_files(
         ' ordered as listed, the oldest first'
     """
     options, repository = options or ReadOptions(), repository or Repository()
-    if _is_export(locations, options):
+    if is_export(locations, options):
         history = directed(History.read(locations[0]), direction_of)
         none = np.zeros(len(history), dtype=np.int64)
         return FilesRead(history, "", none, (), (), LoadReport(str(locations[0])))
@@ -132,8 +132,8 @@ def collect(locations: Sequence[str | Path], options: ReadOptions) -> Collector:
     return collector
 
 
-def _is_export(locations: Sequence[str | Path], options: ReadOptions) -> bool:
-    """Return whether the location is a folder of the three Parquet tables, to be read as it is."""
+def is_export(locations: Sequence[str | Path], options: ReadOptions) -> bool:
+    """Return whether the location is a folder of the three Parquet tables, to be used as it is."""
     if len(locations) != 1 or replace(options, kind="") != ReadOptions():
         return False
     folder = Path(locations[0])

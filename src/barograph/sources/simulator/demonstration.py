@@ -64,6 +64,7 @@ SPIKES = (4, 47, 90)  # series whose newest result is far off
 SPIKE = 0.4  # of the level
 REPEATED = ("plover-queue", "crud")  # is measured three times for each of the newest commits
 REPEATS = 50
+NEAR = 3  # points from a mark to the change that it is about
 HOUR_MS = 3_600_000
 
 
@@ -93,9 +94,9 @@ class DemoSeries:
     reruns: Floats
     marks: tuple[Ints, ...]
 
-    def votes(self, index: int, margin: int = 3) -> int:
+    def votes(self, index: int) -> int:
         """Return how many people marked a change near an index."""
-        return sum(bool(np.any(np.abs(marked - index) <= margin)) for marked in self.marks)
+        return sum(bool(np.any(np.abs(marked - index) <= NEAR)) for marked in self.marks)
 
 
 @cache

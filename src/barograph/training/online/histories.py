@@ -13,18 +13,10 @@ from barograph.evaluation.annotators import Marked
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.series import FINAL, Flags, Ints, Verdict
-from barograph.sources.simulator import (
-    ATTENTION,
-    CI,
-    LONG,
-    SHORT,
-    SimulatedSeries,
-    Stream,
-    World,
-    commit_hash,
-    stream,
-    survey,
-)
+from barograph.sources.simulator.people import ATTENTION, survey
+from barograph.sources.simulator.profiles import CI, LONG, SHORT
+from barograph.sources.simulator.projects import Stream, commit_hash, stream
+from barograph.sources.simulator.world import SimulatedSeries, World
 from barograph.training.online.hindsight import truth_in_hindsight
 from barograph.training.online.truth import Truth
 
