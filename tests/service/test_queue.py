@@ -107,6 +107,19 @@ def test_a_sort_that_tears_commits_apart_shows_the_commit_in_each_row(board: Tes
     assert page.count('class="range-cell"') == 2
 
 
+@pytest.mark.parametrize(
+    ("sort", "announced"),
+    [
+        *(("name", "ascending"), ("-name", "descending"), ("age", "ascending")),
+        *(("change", "descending"), ("-change", "ascending")),
+    ],
+)
+def test_the_order_of_a_column_is_announced(board: TestClient, sort: str, announced: str) -> None:
+    page = board.get(f"/?sort={sort}").text
+    column = sort.removeprefix("-")
+    assert re.findall(r'data-column="(\w+)" aria-sort="(\w+)"', page) == [(column, announced)]
+
+
 def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> None:
     patterns = {"canary": ["*/find*"], "low_priority": [], "informational": []}
     assert board.put("/api/v1/patterns", json=patterns).json() == patterns
@@ -127,7 +140,7 @@ def test_filters_are_saved_by_name(board: TestClient, name: str) -> None:
     address = f"/api/v1/saved-filters/{quote(name, safe='')}"
     assert board.put(address, json={"query": "effect=worse"}).json()["name"] == name
     page = board.get("/?effect=worse").text
-    assert f'href="/?effect=worse" aria-current="true" title="Saved by local">{name}<' in page
+    assert f'href="/?effect=worse" aria-current="true" title="Saved by local"><bdi>{name}<' in page
     renamed = board.patch(address, json={"name": f"{name}2"})
     assert renamed.json()["name"] == f"{name}2"
     assert board.patch(address, json={"name": name}).status_code == 404
