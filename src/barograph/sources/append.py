@@ -177,7 +177,8 @@ def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int,
                 raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
     of_result = [placed[result.rank, result.branch] for result in results]
-    replaced = _remove(history, orders, {*zip(_series(results), of_result, strict=True)}, run)
+    fresh = {(result.series, order) for result, order in zip(results, of_result, strict=True)}
+    replaced = _remove(history, orders, fresh, run)
     directions = _directions(history, {result.series for result in results if not result.direction})
     pairs = zip(results, of_result, strict=True)
     history.extend([_row(result, order, directions, history) for result, order in pairs])
@@ -203,10 +204,6 @@ def _name_in(known: Mapping[str, object], commit: str) -> str:
         if HASH.fullmatch(name) and (is_commit(name, commit) or is_commit(commit, name))
     ]
     return names[0] if len(names) == 1 else commit
-
-
-def _series(results: list[_Result]) -> list[SeriesId]:
-    return [result.series for result in results]
 
 
 def _orders(history: HistoryFile) -> list[int]:

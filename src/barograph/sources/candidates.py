@@ -24,7 +24,6 @@ from barograph.sources.base import Document
 from barograph.sources.fields import FieldError, identity_of, order_of, text_of, verdict_of
 from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport, Place, Skip
-from barograph.sources.tables import spill_writer
 
 BATCH = 50_000
 SPILL_SCHEMA = pa.schema(
@@ -128,7 +127,10 @@ class Spills:
         batch = pa.RecordBatch.from_arrays(columns, schema=SPILL_SCHEMA)
         bounds = np.searchsorted([row[0] for row in rows], [0, *self._ends]).tolist()
         path = self._folder / f"candidates.{len(self._files)}.arrow"
-        with spill_writer(path, SPILL_SCHEMA) as writer:
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.ipc.new_file(file, SPILL_SCHEMA) as writer,
+        ):
             for start, stop in itertools.pairwise(bounds):
                 writer.write_batch(batch.slice(start, stop - start))
         self._files.append(path)

@@ -1,12 +1,10 @@
-"""Write the tables and the spill files.
+"""Write the tables.
 
 Row groups of `series` and `points` end with the same series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -111,10 +109,3 @@ class SeriesWriter:
         self.series += len(ids)
         self.points += int(counts.sum())
         self.ends.append(self.series)
-
-
-@contextmanager
-def spill_writer(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
-    """Yield a writer of record batches to a temporary Arrow file."""
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
-        yield writer

@@ -237,7 +237,9 @@ def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
     """Return the names of the columns of numbers."""
     if isinstance(cells, WideCells):
         first = cells.first_row()
-        likely = [name for name in names if is_missing(first[name]) or _is_number(first[name])]
+        likely = [
+            name for name in names if is_missing(first[name]) or _number(first[name]) is not None
+        ]
         block = cells.numbers(likely) if likely else None
         if block is not None:
             counts = np.isfinite(block).sum(axis=1).tolist()
@@ -245,10 +247,6 @@ def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
             others = set(names).difference(likely)
             return [n for n in names if n in numeric or (n in others and _is_numeric(cells[n]))]
     return [name for name in names if _is_numeric(cells[name])]
-
-
-def _is_number(text: str) -> bool:
-    return _number(text) is not None
 
 
 def _number(cell: Any) -> float | None:
