@@ -45,7 +45,8 @@ def fill_close(store: Store) -> None:
     """A series with two changes beside each other, of which the first is decided."""
     series = SeriesId("db", "linux", "nightly", "scan", "p99")
     values = [100.0 + order % 3 + 20.0 * (order >= LENGTH - 4) for order in range(LENGTH)]
-    sent = [Measurement(series, value, k, direction=LOWER) for k, value in enumerate(values)]
+    places = enumerate(values)
+    sent = [Measurement(series, value, k, direction=LOWER, unit="ms") for k, value in places]
     store.ingest(sent, "ci")
     CandidateRefresher(Scripted([LENGTH - 5, LENGTH - 4]), "scripted").refresh(store)
 
@@ -99,3 +100,15 @@ def test_undecided_change_has_its_label_beside_another(board: Board, page: "Page
     ready(page)
     change = page.locator("tr.group .change-cell .strong").first.inner_text()
     page.wait_for_function("(size) => texts.includes(size)", arg=change)
+
+
+@pytest.mark.parametrize("content", [fill_close])
+def test_values_of_the_preview_have_their_unit(board: Board, page: "Page") -> None:
+    page.set_viewport_size({"width": 1440, "height": 800})
+    page.goto(board.url)
+    ready(page)
+    page.locator("[data-fact-levels]", has_text="101 to 121.5 ms").wait_for()
+    page.locator("[data-part=chart] canvas").focus()
+    page.keyboard.press("End")
+    readout = page.locator("[data-part=chart] .readout")
+    assert readout.inner_text().startswith("122 ms \u00b7 level 121.5 ms \u00b7 ")
