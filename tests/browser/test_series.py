@@ -183,6 +183,15 @@ def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: Board) -> N
     page.locator("#suspects li code").first.wait_for()
 
 
+def test_table_shows_the_newest_results_and_then_all(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
+    numbers = page.locator("#results tbody tr td:first-child")
+    assert numbers.all_inner_texts() == [str(60 - k) for k in range(15)]
+    page.get_by_role("button", name="Show more").click()
+    assert numbers.all_inner_texts() == [str(60 - k) for k in range(60)]
+    assert page.get_by_role("button", name="Show more").is_hidden()
+
+
 @pytest.mark.parametrize("panel", ["reasons", "suspects", "alike", "siblings", "history"])
 def test_message_of_a_panel_that_fails_has_its_width(
     page: "Page", board: Board, panel: str

@@ -30,7 +30,7 @@ from barograph.wording import (
 )
 
 PAGE = 50  # series of a list
-ROWS = 30  # results of the table that the server renders
+ROWS = 15  # results of the table that the server renders: as many as its panel shows
 BREAKS = "<>&\u2028\u2029"  # what could end a script element or a line of it
 DIRECTIONS = {
     Direction.HIGHER_IS_BETTER: "higher is better",
