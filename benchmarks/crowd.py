@@ -29,7 +29,8 @@ from sklearn.model_selection import GroupKFold
 from barograph.detection import Hunter
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import MARGIN, Marked, f1
-from barograph.features import contrast_context, feature_matrix
+from barograph.features import feature_matrix, series_context
+from barograph.features.subseries import SubSeries
 from barograph.series import Floats, Ints
 
 # The share of fewer people than this says little.
@@ -78,8 +79,10 @@ class MarkedCandidates:
         return MarkedCandidates(**{name: column[chosen] for name, column in vars(self).items()})
 
 
-def marked_candidates(marked: Marked, detector: Hunter) -> MarkedCandidates:
-    """Return a detector's candidates with their features and votes.
+def marked_candidates(
+    marked: Marked, detector: Hunter, columns: str = "contrast"
+) -> MarkedCandidates:
+    """Return a detector's candidates with a feature set and their votes.
 
     Pre and After reach to the neighbouring candidates. The marks are used only to count the votes.
     """
@@ -93,8 +96,9 @@ def marked_candidates(marked: Marked, detector: Hunter) -> MarkedCandidates:
     starts, ends = firsts.copy(), lasts.copy()
     starts[1:][inner] = splits[:-1][inner]
     ends[:-1][inner] = splits[1:][inner]
-    context = contrast_context(marked.values, starts, splits, ends, firsts, lasts)
-    X = feature_matrix(marked.values, starts, splits, ends, "contrast", context=context)
+    sides = SubSeries(starts, splits, ends)
+    context = series_context(columns, marked.values, sides, firsts, lasts)
+    X = feature_matrix(marked.values, *sides, columns, context=context)
     votes = [votes_for(int(i), marked.marks[k]) for k, i in zip(series, index, strict=True)]
     people = np.array([len(marks) for marks in marked.marks], dtype=np.int64)
     return MarkedCandidates(
@@ -112,26 +116,30 @@ class CrowdTriage:
     """Estimates how likely a person marks a candidate, and selects the candidates to report."""
 
     model: Any
+    columns: str
     crowd: float
     threshold: float
 
     @classmethod
-    def fit(cls, marked: Marked, make: Callable[[], Any], seed: int = 0) -> CrowdTriage:
+    def fit(
+        cls, marked: Marked, make: Callable[[], Any], columns: str = "contrast", seed: int = 0
+    ) -> CrowdTriage:
         """Fit the model to every candidate, and choose the rule on held-out groups.
 
         Args:
             marked: Histories with their marks; those of fewer than three people are left out.
             make: Returns an unfitted classifier that supports sample weights.
+            columns: The feature set.
             seed: Seed of the division into held-out groups.
         """
-        views = [marked_candidates(marked, source).crowded() for source in TAUGHT]
+        views = [marked_candidates(marked, source, columns).crowded() for source in TAUGHT]
         X = np.concatenate([rows.X for rows in views])
         share = np.concatenate([rows.share for rows in views])
         groups = np.concatenate([rows.groups for rows in views])
         held_out = held_out_probability(make, X, share, groups, seed)
         loose = views[0]
         crowd, threshold = choose_rule(marked, loose, held_out[: loose.index.size])
-        return cls(fit_shares(make(), X, share), crowd, threshold)
+        return cls(fit_shares(make(), X, share), columns, crowd, threshold)
 
     def probability(self, rows: MarkedCandidates) -> Floats:
         """Return the probability that a person marks each candidate."""
@@ -139,7 +147,7 @@ class CrowdTriage:
 
     def report(self, marked: Marked) -> dict[int, list[int]]:
         """Return the change points to report, by series."""
-        rows = marked_candidates(marked, LOOSE)
+        rows = marked_candidates(marked, LOOSE, self.columns)
         return report(rows, self.probability(rows), self.crowd, self.threshold)
 
 

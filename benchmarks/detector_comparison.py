@@ -10,17 +10,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from histories import MARKED, SHARED, TABLES, read_crowded, table_series
+from histories import (
+    MARKED,
+    SHARED,
+    TABLES,
+    covering,
+    majority_changes,
+    person_agreement,
+    read_crowded,
+    table_series,
+)
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
-from barograph.evaluation.annotators import (
-    Marks,
-    covering,
-    f1,
-    majority_changes,
-    person_agreement,
-)
+from barograph.evaluation.annotators import Marks, f1
 from barograph.evaluation.metrics import Interval
 from barograph.evaluation.protocols import numbered
 from barograph.pipeline.detectors import write

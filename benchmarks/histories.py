@@ -6,7 +6,8 @@ BAROGRAPH_SHARED names another place of the folder.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.errors import DataError
-from barograph.evaluation.annotators import Marked
+from barograph.errors import ConfigError, DataError
+from barograph.evaluation.annotators import MAJORITY, Marked, Marks, f1, mark_clusters
 from barograph.series import Floats, Ints
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,3 +133,53 @@ def halves(marked: Marked) -> tuple[Marked, Marked]:
     """Split marked series by group: the half to choose on, and the half to report on."""
     reported = is_reported(marked.groups)
     return marked.part(np.flatnonzero(~reported)), marked.part(np.flatnonzero(reported))
+
+
+def majority_changes(marks: Marks) -> list[int]:
+    """Return the medians of the clusters of marks that more than half of the people share."""
+    return [median for median, share in mark_clusters(marks) if share > MAJORITY]
+
+
+def covering(reported: Iterable[int], marks: Marks, length: int) -> float:
+    """Return how well the found segments cover the segments of each person, on average.
+
+    Each segment of a person is weighted by its length and scores its best intersection over union
+    with a found segment.
+    """
+    edges = _edges(reported, length)
+    people = [_edges(person, length) for person in marks]
+    return float(np.mean([_cover(truth, edges, length) for truth in people]))
+
+
+def person_agreement(
+    marks: Sequence[Sequence[int]], measure: Callable[[Sequence[int], Marks], float] = f1
+) -> float:
+    """Return how well each person agrees with all others, on average.
+
+    Args:
+        marks: The marks of each person, of two people or more.
+        measure: Scores the marks of one person against the marks of the others.
+    """
+    if len(marks) < 2:
+        raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
+    scores = [measure(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
+    return float(np.mean(scores))
+
+
+def _cover(truth: list[int], reported: list[int], length: int) -> float:
+    """Cover one segmentation by another, both given by their edges."""
+    total = 0.0
+    for start, end in pairwise(truth):
+        total += (end - start) * max(
+            max(0, min(end, stop) - max(start, begin)) / (max(end, stop) - min(start, begin))
+            for begin, stop in pairwise(reported)
+        )
+    return total / length
+
+
+def _edges(points: Iterable[int], length: int) -> list[int]:
+    """Return the first point of each segment and the end of the series."""
+    begins = sorted({0, *map(int, points)})
+    if begins[0] < 0 or begins[-1] >= length:
+        raise ConfigError(f"change points {begins} lie outside a series of {length} points")
+    return [*begins, length]

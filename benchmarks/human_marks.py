@@ -1,10 +1,11 @@
 """Agreement of a model trained on people's marks with the marks of other people.
 
-The model and the rule for what to report are learned from --train. They are tested on --test, or by
-five-fold cross-validation over the groups of --train. Each folder has the files series.parquet,
-annotations.csv and series_meta.csv. With `--model default`, what `barograph detect` reports is
-tested on --test: candidates, shipped model and reporting rule of `Triaged`. The table has a row for
-the half of the groups that choices may be made on, and one for the half that nothing is chosen on.
+The model of the feature set --columns and the rule for what to report are learned from --train.
+They are tested on --test, or by five-fold cross-validation over the groups of --train. Each folder
+has the files series.parquet, annotations.csv and series_meta.csv. With `--model default`, what
+`barograph detect` reports is tested on --test: candidates, shipped model and reporting rule of
+`Triaged`. The table has a row for the half of the groups that choices may be made on, and one for
+the half that nothing is chosen on.
 
 Candidates are true if more than half of at least three people marked within 5 points, false if no
 person did, and disputed otherwise. `auc_clean` compares true with false ones, `auc_all` counts
@@ -26,14 +27,15 @@ from crowd import (
     marked_candidates,
     votes_for,
 )
-from histories import MARKED, halves, read_marked
+from histories import MARKED, halves, person_agreement, read_marked
 from side_by_side import arguments, is_missing, show
 from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
 from barograph.detection.reporting import ReportingRule
-from barograph.evaluation.annotators import Marked, f1, person_agreement
+from barograph.evaluation.annotators import Marked, f1
+from barograph.features import FEATURE_SETS
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
@@ -56,7 +58,7 @@ class HeldOutScores(NamedTuple):
 
 def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
     """Score a model on series that it was not trained on."""
-    rows = marked_candidates(marked, STRICT)
+    rows = marked_candidates(marked, STRICT, triage.columns)
     crowded = rows.crowded()
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
     reported = triage.report(marked)
@@ -73,19 +75,19 @@ def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
     )
 
 
-def learned(marked: Marked) -> CrowdTriage:
+def learned(marked: Marked, columns: str) -> CrowdTriage:
     """Train on one folder."""
-    return CrowdTriage.fit(marked, lambda: boosted_ensemble(threads=THREADS))
+    return CrowdTriage.fit(marked, lambda: boosted_ensemble(threads=THREADS), columns)
 
 
-def cross_validated(marked: Marked) -> list[HeldOutScores]:
+def cross_validated(marked: Marked, columns: str) -> list[HeldOutScores]:
     """Train on four fifths of the groups and test on the rest, five times."""
     groups = np.random.default_rng(0).permutation(np.unique(marked.groups))
     result = []
     for held_out in np.array_split(groups, FOLDS):
         test = np.isin(marked.groups, held_out)
         train, rest = (marked.part(np.flatnonzero(side)) for side in (~test, test))
-        result.append(score(learned(train), rest))
+        result.append(score(learned(train, columns), rest))
     return result
 
 
@@ -153,6 +155,7 @@ def main() -> None:
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--train", type=Path, metavar="DIR")
     parser.add_argument("--test", type=Path, metavar="DIR")
+    parser.add_argument("--columns", choices=list(FEATURE_SETS), default="contrast")
     parser.add_argument("--model", choices=["learned", "default"], default="learned")
     options = parser.parse_args()
     folder = options.train or MARKED
@@ -168,9 +171,10 @@ def main() -> None:
             {"series": name, **figures([shipped(part)])} for name, part in parts
         ]
     elif options.test is None:
-        rows = [{**figures(cross_validated(read_marked(folder)))}]
+        rows = [{**figures(cross_validated(read_marked(folder), options.columns))}]
     else:
-        rows = [{**figures([score(learned(read_marked(folder)), read_marked(options.test))])}]
+        triage = learned(read_marked(folder), options.columns)
+        rows = [{**figures([score(triage, read_marked(options.test))])}]
     seconds = time.perf_counter() - begin
     show(title, rows, options.output, seconds=seconds)
 

@@ -1,9 +1,10 @@
 """The measures of the Turing Change Point Dataset, compared with hand calculations."""
 
 import pytest
+from histories import covering, majority_changes, person_agreement
 
 from barograph.errors import ConfigError
-from barograph.evaluation.annotators import covering, f1, majority_changes, person_agreement
+from barograph.evaluation.annotators import f1
 
 
 @pytest.mark.parametrize(

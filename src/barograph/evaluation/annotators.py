@@ -1,15 +1,14 @@
 """Histories with the marks of several people, and agreement with these marks.
 
-The measures are those of the Turing Change Point Dataset (van den Burg & Williams 2020). Index 0
-counts as a change point that every person marks and every detector finds, so that an empty result
-can be correct.
+The measure is that of the Turing Change Point Dataset (van den Burg & Williams 2020). Index 0 counts
+as a change point that every person marks and every detector finds, so that an empty result can be
+correct.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -67,11 +66,6 @@ def mark_clusters(marks: Marks) -> list[tuple[int, float]]:
     ]
 
 
-def majority_changes(marks: Marks) -> list[int]:
-    """Return the medians of the clusters of marks that more than half of the people share."""
-    return [median for median, share in mark_clusters(marks) if share > MAJORITY]
-
-
 def f1(reported: Iterable[int], marks: Marks) -> float:
     """Return the harmonic mean of precision and recall against several people.
 
@@ -79,7 +73,9 @@ def f1(reported: Iterable[int], marks: Marks) -> float:
     person's marks that were found, averaged over the people. A point matches a mark at most
     `MARGIN` points away; each is used once, and as many as possible are paired.
     """
-    people = [_with_start(person) for person in _required(marks)]
+    if not len(marks):
+        raise ConfigError("the series has no annotator: at least one person is needed")
+    people = [_with_start(person) for person in marks]
     points = _with_start(reported)
     everyone = set[int]().union(*people)
     precision = len(pairs(points, everyone, MARGIN)) / len(points)
@@ -87,56 +83,5 @@ def f1(reported: Iterable[int], marks: Marks) -> float:
     return float(2 * precision * recall / (precision + recall))
 
 
-def covering(reported: Iterable[int], marks: Marks, length: int) -> float:
-    """Return how well the found segments cover the segments of each person, on average.
-
-    Each segment of a person is weighted by its length and scores its best intersection over union
-    with a found segment.
-    """
-    edges = _edges(reported, length)
-    people = [_edges(person, length) for person in _required(marks)]
-    return float(np.mean([_cover(truth, edges, length) for truth in people]))
-
-
-def person_agreement(
-    marks: Sequence[Sequence[int]], measure: Callable[[Sequence[int], Marks], float] = f1
-) -> float:
-    """Return how well each person agrees with all others, on average.
-
-    Args:
-        marks: The marks of each person, of two people or more.
-        measure: Scores the marks of one person against the marks of the others.
-    """
-    if len(marks) < 2:
-        raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
-    scores = [measure(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
-    return float(np.mean(scores))
-
-
-def _cover(truth: list[int], reported: list[int], length: int) -> float:
-    """Cover one segmentation by another, both given by their edges."""
-    total = 0.0
-    for start, end in pairwise(truth):
-        total += (end - start) * max(
-            max(0, min(end, stop) - max(start, begin)) / (max(end, stop) - min(start, begin))
-            for begin, stop in pairwise(reported)
-        )
-    return total / length
-
-
-def _edges(points: Iterable[int], length: int) -> list[int]:
-    """Return the first point of each segment and the end of the series."""
-    begins = sorted(_with_start(points))
-    if begins[0] < 0 or begins[-1] >= length:
-        raise ConfigError(f"change points {begins} lie outside a series of {length} points")
-    return [*begins, length]
-
-
 def _with_start(points: Iterable[int]) -> set[int]:
     return {0, *(int(point) for point in points)}
-
-
-def _required(marks: Marks) -> Marks:
-    if not len(marks):
-        raise ConfigError("the series has no annotator: at least one person is needed")
-    return marks
