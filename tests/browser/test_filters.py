@@ -49,8 +49,6 @@ def test_search_for_a_percent_sign_stays_a_search(queue: "Page") -> None:
 
 def test_long_name_of_a_saved_filter_is_shortened(queue: "Page") -> None:
     name = "\u202e" + "x" * 90
-    asked: list[str] = []
-    queue.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
     queue.goto(queue.url + "?effect=worse")
     current = queue.locator("[data-saved] > summary")
     current.click()
@@ -59,6 +57,9 @@ def test_long_name_of_a_saved_filter_is_shortened(queue: "Page") -> None:
     current.get_by_text("xxx").wait_for()
     assert len(current.inner_text()) < 40
     current.click()
+    asked: list[str] = []
+    queue.once("dialog", lambda dialog: asked.append(dialog.message))
+    queue.once("dialog", lambda dialog: dialog.accept())
     queue.get_by_role("button", name="Delete").click()
     current.get_by_text("Saved filters").wait_for()
     assert [("\u202e" in text, len(text) < 80) for text in asked] == [(False, True)]
