@@ -127,9 +127,14 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
         count = REPEATS if (identity.project, identity.task) == REPEATED else 0
         apart = np.abs(rng.normal(0.0, series.cv, (count, 2))) * (-1.0, 1.0)
         yield DemoSeries(
-            *(identity, series.direction, UNITS[identity.measurement]),
-            *(series.orders[kept], commits),
-            *(times[kept], values[kept], values[size - count : size, None] * (1.0 + apart)),
+            id=identity,
+            direction=series.direction,
+            unit=UNITS[identity.measurement],
+            orders=series.orders[kept],
+            commits=commits,
+            times=times[kept],
+            values=values[kept],
+            reruns=values[size - count : size, None] * (1.0 + apart),
             marks=crowd.marks,
         )
 
