@@ -90,6 +90,19 @@ def test_focus_goes_to_the_next_row_when_one_is_reopened(queue: "Page") -> None:
     assert queue.locator("[data-reopen]:focus").get_attribute("aria-label") == second
 
 
+def test_undo_that_fails_leaves_a_reopened_change_in_the_queue(queue: "Page") -> None:
+    press(queue, "a")
+    saved_verdicts(queue)
+    queue.goto(queue.url + "processed")
+    row = queue.locator("[data-row]").first
+    queue.route("**/undo", lambda route: route.fulfill(status=422, json={}))
+    with queue.expect_response("**/api/v1/verdicts"):
+        row.get_by_role("button", name="Reopen").click()
+    press(queue, "u")
+    queue.get_by_role("status").get_by_text("Not undone").wait_for()
+    assert row.is_hidden()
+
+
 def test_letters_do_nothing_in_fields_and_where_they_are_switched_off(queue: "Page") -> None:
     press(queue, "/")
     queue.keyboard.type("ha")

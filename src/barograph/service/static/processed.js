@@ -6,7 +6,6 @@ import { register } from "./shortcuts.js";
 import { give, onChange, undo } from "./verdicts.js";
 
 const root = document.querySelector("[data-processed]");
-const rowOf = ({ id }) => root.querySelector(`[data-candidate="${id}"]`);
 
 root.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-reopen]");
@@ -19,8 +18,12 @@ root.addEventListener("click", async ({ target }) => {
   if (failed || refused.length) row.hidden = false; // a message says why
 });
 
-onChange(({ type, step }) => {
-  if (type === "undoing") for (const point of step.points) rowOf(point)?.removeAttribute("hidden");
+// An undo counts at once; if it fails, the change is still in the queue.
+onChange(({ type, step, outcome }) => {
+  if (type !== "undoing" && !(type === "undone" && outcome.failed)) return;
+  for (const { id } of step.points) {
+    root.querySelector(`[data-candidate="${id}"]`)?.toggleAttribute("hidden", type === "undone");
+  }
 });
 
 register([
