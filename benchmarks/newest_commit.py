@@ -32,6 +32,7 @@ from barograph.detection import EDivisive, Hunter
 from barograph.detection.online import ANSWERS, AlarmLog, Answer, Budget, PendingSeries
 from barograph.detection.online.batch import advance_all
 from barograph.detection.online.newest import BEYOND, COMPARED, Departures, departures
+from barograph.detection.online.stretch import compared_from
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels
 from barograph.series import Flags, Floats, Ints
@@ -313,7 +314,9 @@ def of_quiet(all_series: Sequence[History]) -> dict[str, Departures]:
     for series in all_series:
         commits = series.quiet[series.quiet >= COMPARED]
         if not series.reported and commits.size:
-            departed = departures(series.results, kept_from(commits, HISTORY), commits)
+            kept = kept_from(commits, HISTORY)
+            first = compared_from(series.results, kept, commits)
+            departed = departures(series.results, first, commits)
             kinds["sap" if series.name == "sap" else "others"].append(departed)
     return {
         kind: Departures(*map(np.concatenate, zip(*parts, strict=True)))

@@ -21,10 +21,14 @@ JUDGE, _ = make_judge(OnlineModels.default(), SecondLookConfig())
 
 
 def busy(seed: int, length: int = 150) -> Floats:
-    """Return noise with a step about every 12 points, so that alarms follow each other closely."""
+    """Return noise with a step about every 12 points, so that alarms follow each other closely.
+
+    With an odd seed, the first points are ten times as high.
+    """
     rng = np.random.default_rng(seed)
     steps = rng.choice([0.0, 6.0, -6.0, 10.0], length) * (rng.random(length) < 0.08)
-    return 100 + np.cumsum(steps) + rng.standard_normal(length)
+    scales = np.where(np.arange(length) < 40, 1.0 + 9.0 * (seed % 2), 1.0)
+    return scales * (100 + np.cumsum(steps) + rng.standard_normal(length))
 
 
 def cuts() -> list[Floats]:
@@ -79,9 +83,10 @@ def test_judge_without_a_second_look_reads_the_whole_history() -> None:
     assert all(step.score == np.inf for point in result for step in point.steps)
 
 
-def test_runs_are_settled_as_the_detector_settles_them() -> None:
+@pytest.mark.parametrize("former", [100.0, 3000.0])
+def test_runs_are_settled_as_the_detector_settles_them(former: float) -> None:
     rng = np.random.default_rng(5)
-    level = 100 + 8.0 * (np.arange(90) >= 60)
+    level = np.repeat([former, 100.0, 108.0], [20, 40, 30])
     draws = level[:, None] + rng.standard_normal((90, 3))
     spikes = rng.random(90) < 0.1
     draws[spikes, 0] *= 1.3

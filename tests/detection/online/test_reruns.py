@@ -24,6 +24,7 @@ from tests.detection.online.models import edge_model, edge_pair, noise, quiet
 FIRST, SECOND, BUDGET = edge_pair()
 LATE = Budget(BUDGET.tails, {2: 1.0, 5: 1.0}, 6.0)  # no alarm at the newest point by itself
 SHIPPED = OnlineModels.default()
+Course = tuple[Floats, dict[int, Floats]]  # values, and the runs of some commits
 
 
 def late_detector(values: Floats) -> OnlineDetector:
@@ -96,7 +97,7 @@ def test_algorithm_1_settles_runs_but_has_no_suspects() -> None:
     assert detector.change_points == []
 
 
-def restless(seed: int) -> tuple[Floats, dict[int, Floats]]:
+def restless(seed: int) -> Course:
     """Return noise with steps and spikes, and the runs of a third of its commits."""
     rng = np.random.default_rng(seed)
     values = noise(260, seed)
@@ -114,6 +115,13 @@ def restless(seed: int) -> tuple[Floats, dict[int, Floats]]:
     for place, results in runs.items():
         values[place] = results[0]
     return values, runs
+
+
+def with_former_level(values: Floats, runs: Mapping[int, Floats], factor: float) -> Course:
+    """Multiply the first and some later results, so that the history begins again twice."""
+    scales = np.ones(values.size)
+    scales[:70] = scales[150:158] = factor
+    return values * scales, {place: results * scales[place] for place, results in runs.items()}
 
 
 def one_by_one(values: Floats, runs: Mapping[int, Floats], **options: Any) -> list[Decision]:
@@ -142,10 +150,14 @@ def in_chunks(
     return logs
 
 
-@pytest.mark.parametrize(("seed", "history"), [(1, 64), (2, 500), (3, 128)])
+@pytest.mark.parametrize(
+    ("seed", "history", "factor"), [(1, 64, 1.0), (2, 500, 1.0), (3, 128, 0.05), (2, 500, 30.0)]
+)
 @pytest.mark.parametrize("budget", [BUDGET, LATE], ids=["newest", "later"])
-def test_batches_with_runs_equal_repeat_to_the_bit(seed: int, history: int, budget: Budget) -> None:
-    values, runs = restless(seed)
+def test_batches_with_runs_equal_repeat_to_the_bit(
+    seed: int, history: int, factor: float, budget: Budget
+) -> None:
+    values, runs = with_former_level(*restless(seed), factor)
     expected = one_by_one(values, runs, budget=budget, history=history)
     cuts = sorted(np.random.default_rng(seed).choice(range(1, 260), 6, replace=False).tolist())
     for chunks in ([], cuts):

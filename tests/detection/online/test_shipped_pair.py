@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Replay, replay_many
+from barograph.detection.online import Answer, Replay, replay_many
 from barograph.models import OnlineModels
 from barograph.series import Floats
 
@@ -71,6 +71,29 @@ def test_pulse_leaves_nothing_but_its_begin_and_end(points: int) -> None:
         both += len(places) == 2
     assert kept >= 95
     assert both >= 95 or points < 8
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 30), (75, 80)])
+@pytest.mark.parametrize("factor", [0.1, 10.0, 100.0])
+@pytest.mark.parametrize("size", [3.0, 5.0])
+def test_level_ten_times_as_high_hides_no_later_step(
+    first: int, last: int, factor: float, size: float
+) -> None:
+    plain, series = shifted(12, size), shifted(12, size)
+    for values in series:
+        values[first:last] *= factor
+    found, expected = (
+        sum((item.alarms >= AT).any() for item in replayed(course)) for course in (series, plain)
+    )
+    assert found >= expected - 5
+
+
+def test_suspect_is_not_hidden_by_a_former_level() -> None:
+    detector = OnlineDetector(models().newest, models().confirm)
+    values = gaussian(13, length=60)[0]
+    values[:30] *= 10.0
+    detector.update_many(values)
+    assert detector.update(150.0).answer is not Answer.QUIET
 
 
 def independent(rng: np.random.Generator) -> Floats:

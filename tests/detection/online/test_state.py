@@ -23,6 +23,7 @@ def course() -> Floats:
     values[60:] += 14.0
     values[[30, 100, 101, 180]] += 40.0
     values[130:] -= 25.0
+    values[:20] *= 30.0
     return values
 
 

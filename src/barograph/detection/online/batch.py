@@ -28,6 +28,7 @@ from barograph.detection.online.rule import (
     WindowSplit,
 )
 from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
+from barograph.detection.online.stretch import compared_from
 from barograph.detection.online.views import BEFORE, part_of_step, sides_of, views_for
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
@@ -150,10 +151,11 @@ class _Run:
         self._model, self._confirm = model, confirm
         view = views_for([model.feature_set])[model.feature_set]
         self._first, self._by_change_points = view.first, view.by_change_points
-        self._starts = batch.kept
         if self._by_change_points:
             changes = np.repeat(batch.changes, np.diff(batch.bounds))
             self._starts = np.maximum(batch.kept, changes)
+        else:
+            self._starts = compared_from(batch.values, batch.kept, batch.newest)
         size = batch.newest.size
         self._probability = defaultdict[int, Floats](partial(np.full, size, np.nan))
         self._surprise = defaultdict[int, Floats](partial(np.full, size, np.nan))
@@ -163,7 +165,7 @@ class _Run:
         self._answer = np.zeros(size, dtype=np.int8)
         self._departure = np.zeros(size)
         if budget is not None:
-            self._departure = departures(batch.values, batch.kept, batch.newest).surprise
+            self._departure = departures(batch.values, self._starts, batch.newest).surprise
 
     def decide(self) -> BatchDecisions:
         """Decide on all rows."""

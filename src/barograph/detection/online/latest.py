@@ -19,6 +19,7 @@ from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import COMPARED, settle
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.second_look import NEAR, SECOND_LOOK_WINDOWS
+from barograph.detection.online.stretch import FACTOR
 from barograph.detection.online.views import kept_from
 from barograph.series import Flags, Floats, Ints
 
@@ -73,11 +74,13 @@ class JudgedHistory(NamedTuple):
 
 
 def _is_beyond(values: Floats, places: Ints, results: Floats) -> Flags:
-    """Return whether each result lies beyond the values that it is compared with."""
+    """Return whether each result may lie beyond the values that it is compared with."""
     padded = np.concatenate([np.full(COMPARED, np.nan), values])
     windows = np.lib.stride_tricks.sliding_window_view(padded, COMPARED)[places]
     low, high = (function(windows, axis=1) for function in (np.fmin.reduce, np.fmax.reduce))
-    beyond: Flags = (results < low) | (results > high)
+    sizes = np.abs(windows)
+    may_divide = np.fmin.reduce(sizes, axis=1) <= np.fmax.reduce(sizes, axis=1) / FACTOR
+    beyond: Flags = (results < low) | (results > high) | may_divide
     return beyond
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.numerics import insert_sorted, remove_sorted
+from barograph.detection.online.stretch import compared
 from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 
@@ -107,7 +108,7 @@ def departure(before: Floats, value: float) -> Departure:
     """Measure how far the newest result departs from the results before it.
 
     Args:
-        before: The results before it that are kept, oldest first.
+        before: The results before it that are kept, oldest first; see `stretch.compared`.
         value: The newest result.
 
     Example:
@@ -115,6 +116,7 @@ def departure(before: Floats, value: float) -> Departure:
         >>> str(departed).split("; ")[0]
         '6.7 noise units beyond the last 20 results'
     """
+    before = compared(before)
     row = np.empty(_WIDTH)
     _describe(np.append(before, value), 0, before.size, row)
     return Departure(

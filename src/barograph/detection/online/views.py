@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from barograph.detection.online.stretch import LASTING, SETTLED, starts_of
 from barograph.errors import ConfigError
 from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
 from barograph.features.bauer import FAMILY as BAUER
@@ -165,7 +166,7 @@ class HistoryWindow:
 
     def __init__(self, history: int, feature_sets: Iterable[str]) -> None:
         self.count = 0
-        self._base, self._history = 0, history
+        self._base, self._start, self._history = 0, 0, history
         self._values: list[float] = []
         self._views = views_for(feature_sets)
         self._distinct = list({id(view): view for view in self._views.values()}.values())
@@ -180,8 +181,12 @@ class HistoryWindow:
         if base != self._base:
             self._values = self._values[base - self._base :]
             self._base = base
-            for view in self._distinct:
-                view.reset(self._values)
+            self._restart(base + int(starts_of(np.array(self._values))[-1]))
+        else:
+            recent = self._values[-SETTLED - LASTING :]
+            place = int(starts_of(np.array(recent))[-1])
+            if place and place == len(recent) - SETTLED:
+                self._restart(self.count - SETTLED)
         self._values.append(value)
         self.count += 1
         for view in self._distinct:
@@ -200,8 +205,7 @@ class HistoryWindow:
     def restore(self, count: int, values: Sequence[float]) -> None:
         """Continue after `count` values, of which these are kept."""
         self.count, self._base, self._values = count, count - len(values), list(values)
-        for view in self._distinct:
-            view.reset(self._values)
+        self._restart(self._base + int(starts_of(np.array(self._values))[-1]))
 
     def sides(self, split: int) -> tuple[list[float], list[float]]:
         """Return the last values before a split, and all values since."""
@@ -218,8 +222,8 @@ class HistoryWindow:
         return self._values[-1]
 
     def is_newest_within(self, count: int) -> bool:
-        """Return whether the newest value lies within the range of the last `count` before it."""
-        last = self._values[-1 - count : -1]
+        """Return whether the newest value is within the range of the last `count` compared with."""
+        last = self._values[self._start - self._base : -1][-count:]
         return bool(last) and min(last) <= self._values[-1] <= max(last)
 
     def before_newest(self) -> Floats:
@@ -229,11 +233,21 @@ class HistoryWindow:
     def replace_newest(self, value: float) -> None:
         """Replace the newest value."""
         self._values[-1] = value
-        for view in self._distinct:
-            view.reset(self._values)
+        self._restart(self._start)
 
     def row(self, feature_set: str, start: int, split: int, end: int) -> Floats:
         """Describe values[split:end]; Pre begins at the first kept value if `start` is dropped."""
-        base = self._base
-        row = self._views[feature_set].row(max(start - base, 0), split - base, end - base)
+        view = self._views[feature_set]
+        base = self._first_of(view)
+        row = view.row(max(start - base, 0), split - base, end - base)
         return row[: len(FEATURE_SETS[feature_set])]
+
+    def _restart(self, start: int) -> None:
+        """Show the values from `start` to the views, or all if they depend on change points."""
+        self._start = start
+        for view in self._distinct:
+            view.reset(self._values[self._first_of(view) - self._base :])
+
+    def _first_of(self, view: SeriesView) -> int:
+        """Return the position of the first value that a view has."""
+        return self._base if view.by_change_points else self._start
