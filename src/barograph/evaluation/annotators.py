@@ -1,8 +1,8 @@
 """Histories with the marks of several people, and agreement with these marks.
 
-The measure is that of the Turing Change Point Dataset (van den Burg & Williams 2020). Index 0 counts
-as a change point that every person marks and every detector finds, so that an empty result can be
-correct.
+The measure is that of the Turing Change Point Dataset (van den Burg & Williams 2020). Index 0
+counts as a change point that every person marks and every detector finds, so that an empty result
+can be correct.
 """
 
 from __future__ import annotations
