@@ -83,7 +83,7 @@ def test_series_has_the_unit_of_its_results(client: TestClient) -> None:
     ("stated", "expected"), [({}, 1), ({"direction": "lower_is_better"}, -1), ({"unit": "kg"}, 0)]
 )
 def test_unit_gives_the_direction_that_a_result_does_not_state(
-    client: TestClient, stated: dict[str, str], expected: int
+    client: TestClient, stated: dict[str, Any], expected: int
 ) -> None:
     sent(client, {**result(unit="ops/s"), **stated})
     [series] = client.get("/api/v1/series").json()["series"]
