@@ -43,7 +43,10 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
         (pd.DataFrame({"after": [1.0]}), r"misses the columns \['before'\]; the set has 2 columns"),
         (pd.DataFrame({**TABLE, "id": 1}), r"has the unknown columns \['id'\]"),
         (pd.DataFrame(np.zeros((1, 9)), columns=list("abcdefghi")), r"'f'\] and 3 more; the set"),
-        (pd.DataFrame([[1, 2, 3]], columns=["after", "after", "before"]), r"name \['after'\]"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["after", "after", "before"]),
+            r"columns named \['after'\]",
+        ),
         (pd.DataFrame([[1, 2]], columns=["after", 7]), "with and without a name, such as 7"),
         (pd.DataFrame({**TABLE, "after": ["x", "y"]}), r"matrix\['after'\]\[0\] is 'x'"),
         (pd.DataFrame(np.zeros((1, 3))), r"has the shape \(1, 3\); the set needs"),
