@@ -70,6 +70,15 @@ def test_rerun_settles_a_suspect(
     assert code("gate", str(history)) == expected  # without measuring again
 
 
+def test_results_in_another_unit_are_converted_to_that_of_the_history(history: Path) -> None:
+    header, *rows = history.read_text().splitlines()
+    history.write_text("\n".join([f"{header},unit", *(f"{row},ms" for row in rows), ""]))
+    command = "printf 'test,value,unit\\n%s,100500,us\\n' {suspects} > {out}"
+    history.write_text(history.read_text().replace(NAME, "spiked"))
+    assert code("gate", str(history)) == 4
+    assert code("gate", str(history), "--rerun", command) == 0
+
+
 def test_runs_that_contradict_each_other_are_measured_up_to_the_limit(history: Path) -> None:
     gate(history, "115", "--max-reruns", "2")
     assert len(Path("log").read_text().splitlines()) == 2
