@@ -163,6 +163,21 @@ def test_chart_draws_each_state_and_only_open_or_real_changes_divide_levels(stor
     assert chart.marks[1].effect == "worse"
 
 
+def test_an_excursion_between_two_changes_that_count_is_a_level_and_no_outlier(
+    store: Store,
+) -> None:
+    sent = [
+        result._replace(value=result.value + 100.0 * (order in (10, *range(30, 38))))
+        for order, result in enumerate(results(1, range(60), size=0.0))
+    ]
+    refreshed(store, sent, 30, 38)
+    with store.read() as connection:
+        assert series_chart(connection, 1).outliers == [10]
+    judge(store, 1, Verdict.FALSE_POSITIVE)
+    with store.read() as connection:
+        assert series_chart(connection, 1).outliers == [10, *range(30, 38)]
+
+
 def test_chart_has_the_change_points_at_negative_orders(store: Store) -> None:
     refreshed(store, results(1, range(-40, 0), -20), 20)
     with store.read() as connection:

@@ -134,6 +134,7 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
     columns = _columns(connection, number)
     orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
     marks = _marks(connection, series, orders, names)
+    levels = _levels(values, marks)
     return SeriesChart(
         series,
         orders,
@@ -143,9 +144,9 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         low,
         high,
         runs,
-        levels=_levels(values, marks),
+        levels=levels,
         marks=marks,
-        outliers=_outliers(values),
+        outliers=_outliers(values, levels),
         suspects=_waiting(answers),
         ranges=[
             (mark.index - 1, mark.index)
@@ -252,11 +253,13 @@ def _levels(values: Sequence[float], marks: Sequence[Mark]) -> list[tuple[int, i
     ]
 
 
-def _outliers(values: Sequence[float]) -> list[int]:
-    """Return the indices of results that belong to an excursion, which no candidate starts at."""
+def _outliers(values: Sequence[float], levels: Sequence[tuple[int, int, float]]) -> list[int]:
+    """Return the indices of results that belong to an excursion that is not a level of its own."""
     if not values:
         return []
-    return [k for run in excursions(np.array(values)) for k in range(run.start, run.end)]
+    starts = {start for start, _, _ in levels[1:]}
+    runs = [run for run in excursions(np.array(values)) if run.start not in starts]
+    return [k for run in runs for k in range(run.start, run.end)]
 
 
 def _waiting(answers: Sequence[int]) -> list[int]:
