@@ -90,6 +90,15 @@ def test_unit_gives_the_direction_that_a_result_does_not_state(
     assert series["direction"] == expected
 
 
+def test_unit_does_not_contradict_the_direction_that_an_earlier_result_states(
+    client: TestClient,
+) -> None:
+    sent(client, result(order=1, unit="ops/s", direction="lower_is_better"))
+    assert counts(sent(client, result(order=2, unit="ops/s"))) == (1, 0, 0, 0)
+    [series] = client.get("/api/v1/series").json()["series"]
+    assert series["direction"] == -1
+
+
 @pytest.mark.parametrize("form", ["list", "points", "lines", "gzip", "two members"])
 def test_post_points_takes_every_form_of_a_batch(client: TestClient, form: str) -> None:
     batch = steps("insert")

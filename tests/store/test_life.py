@@ -190,6 +190,17 @@ def test_renamed_series_keeps_its_unit(store: Store) -> None:
         assert reading.read_series(connection, [1])[1].values.tolist() == [1.0, 500.0]
 
 
+def test_names_of_a_series_share_the_unit_that_either_states(store: Store) -> None:
+    store.ingest([point(0)], "ci")
+    store.change(lambda connection: life.rename(connection, 1, series("b"), "ann"))
+    store.ingest([point(1), point(2, name="b")], "ci")  # both names are cached
+    store.ingest([point(3, 4.5)._replace(unit="ms")], "ci")
+    store.ingest([point(4, 0.5, "b")._replace(unit="s")], "ci")
+    with store.read() as connection:
+        assert reading.get_series(connection, 1).unit == "ms"
+        assert reading.read_series(connection, [1])[1].values[3:].tolist() == [4.5, 500.0]
+
+
 def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None:
     store.ingest([point(0), point(0, name="b")._replace(commit="other")], "ci")
     store.ingest([point(0, name="c")._replace(direction=Direction.LOWER_IS_BETTER)], "ci")

@@ -24,6 +24,7 @@ from barograph.store.database import Insertion, chunks, insert, renew_revision, 
 from barograph.store.measurement import CHANGE, Limits, Measurement, in_unit
 from barograph.store.reading import series_id
 from barograph.store.schema import aliases, blocks, commits, points, series, steps
+from barograph.units import direction_of_measurement
 
 CACHED = 200_000  # names of each kind; beyond this they are forgotten
 ORDER_OF = sa.select(commits.c.order).where(
@@ -48,6 +49,12 @@ class Known(NamedTuple):
         return (not measurement.direction or measurement.direction == self.direction) and (
             not measurement.unit or measurement.unit == self.unit
         )
+
+
+def _direction_of(measurement: Measurement) -> Direction:
+    """Return the direction that a measurement states, or else that of its unit."""
+    name, unit = measurement.series.measurement, measurement.unit
+    return measurement.direction or direction_of_measurement(name, unit)
 
 
 class Registry:
@@ -108,7 +115,7 @@ class Registry:
                 "digest": name.digest,
                 **name.labels,
                 "args": name.args_json,
-                "direction": int(first.direction),
+                "direction": int(_direction_of(first)),
                 "unit": first.unit,
             }
             for name, first in new.items()
@@ -121,13 +128,19 @@ class Registry:
     ) -> Measurement:
         """Return a measurement in the unit of its series.
 
-        A series that has no direction or no unit yet gets that of the measurement.
+        A series that has no direction or no unit yet gets that of the measurement. If that states
+        no direction, its unit gives it.
 
         Raises:
             DataError: The series has another direction, or a unit that it cannot be converted to.
         """
-        known = self._series[measurement.series]
-        direction, unit = known.direction or measurement.direction, known.unit or measurement.unit
+        name = measurement.series
+        if not all(self._series[name][1:]):  # it may have got them under another name
+            del self._series[name]
+            self.look_up(connection, [name])
+        known = self._series[name]
+        direction = known.direction or _direction_of(measurement)
+        unit = known.unit or measurement.unit
         if measurement.direction and measurement.direction != direction:
             raise DataError(
                 f"direction: {int(measurement.direction)}, but the series has {int(direction)}"
@@ -138,7 +151,7 @@ class Registry:
             query = sa.update(series).where(series.c.id == known.number)
             connection.execute(query.values(direction=int(direction), unit=unit))
             renew_revision(connection)
-            self._series[measurement.series] = Known(known.number, direction, unit)
+            self._series[name] = Known(known.number, direction, unit)
         return measurement
 
     def order_of(self, connection: sa.Connection, project: str, commit: str) -> int | None:

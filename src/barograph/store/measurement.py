@@ -33,9 +33,10 @@ class Measurement(NamedTuple):
             the first run; the others are its reruns.
         time: When it was measured, in milliseconds since 1970 (UTC). Of several values for one
             series, order and run the one measured last holds.
-        direction: Which way is better, if the sender knows.
+        direction: Which way is better, if the sender knows; the first that a series gets holds.
         unit: The unit of the value, if the sender knows. The values of a series have one unit, the
-            first that arrives; those in other units are converted to it.
+            first that arrives; those in other units are converted to it. It gives the direction if
+            neither the sender nor the series has any.
     """
 
     series: SeriesId

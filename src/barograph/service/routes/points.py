@@ -32,7 +32,6 @@ from barograph.service.responses import MAX_DETAILS, ApiError
 from barograph.store import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
-from barograph.units import direction_of_measurement
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
@@ -112,10 +111,7 @@ class PostedResult(Struct, forbid_unknown_fields=True):
         except DataError as error:
             raise DataError(f"args: {error}") from error
         labels = (self.project, self.variant, self.task, self.test, self.measurement)
-        direction, unit = self.direction, (self.unit or "").strip()
-        way = DIRECTIONS[direction] if isinstance(direction, str) else Direction(direction)
-        if unit and not way:
-            way = direction_of_measurement(self.measurement, unit)
+        direction = self.direction
         return Measurement(
             SeriesId(*labels, args),
             self.value,
@@ -123,8 +119,8 @@ class PostedResult(Struct, forbid_unknown_fields=True):
             self.commit or "",
             self.run or "",
             milliseconds(self.time) if isinstance(self.time, str) else self.time,
-            way,
-            unit,
+            DIRECTIONS[direction] if isinstance(direction, str) else Direction(direction),
+            (self.unit or "").strip(),
         )
 
 
