@@ -72,8 +72,9 @@ def table(options: Sequence[click.Option], context: click.Context) -> Iterator[s
     for option in options:
         record = option.get_help_record(context)
         text = option.help or (record[1] if record else "")
-        names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-        yield f"| {names} | {default(option, context)} | {cell(text)}{choices(option)} |"
+        value = f" {option.metavar}" if option.metavar else ""  # often a unit, such as MIB
+        names = ", ".join(f"`{name}{value}`" for name in (*option.opts, *option.secondary_opts))
+        yield f"| {cell(names)} | {default(option, context)} | {cell(text)}{choices(option)} |"
 
 
 def default(option: click.Option, context: click.Context) -> str:

@@ -63,6 +63,19 @@ def test_clusters_of_a_store_are_those_of_its_files(
     assert run(capsys, "--store", store, "--all") == run(capsys, path, "--all")
 
 
+def test_named_store_counts_before_the_files_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = table(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("barograph.toml").write_text(f'[input]\nfiles = ["{path.name}"]\n')
+    for files, message in (((), "no such store"), ((path,), "files or --store, not both")):
+        with pytest.raises(SystemExit) as ended:
+            main(["clusters", *map(str, files), "--store", "absent.db"])
+        assert ended.value.code == 1
+        assert message in capsys.readouterr().err
+
+
 def test_service_searches_as_the_configuration_says(tmp_path: Path) -> None:
     path = tmp_path / "barograph.toml"
     path.write_text("[clusters]\nspan = 100\nmin-members = 5\nall = true\n")

@@ -95,6 +95,7 @@ def test_csv_has_a_row_for_each_answer() -> None:
         ]
         assert rows[0]["series"] == table.encodable(job.answers[0].series)
         assert [row["fails"] for row in rows] == ["yes", "no", "no", "no", "", ""]
+        assert [row["way"] for row in rows] == ["worse", "worse", "unchanged", "better", "", ""]
 
 
 def test_markdown_shows_what_moved_and_folds_the_rest() -> None:

@@ -151,7 +151,7 @@ def test_score_takes_another_value_without_a_run_for_a_correction(
     Path("r.csv").write_text("project,test,order,commit,value\ndb,query,90,c90,101.0\n")
     code, _, err = run(capsys, "score", "r.csv", "--no-second-look")
     assert code == 0
-    assert "1 results correct the stored value of their run" in err
+    assert "1 correction of stored results; a rerun needs another value in the column run" in err
 
 
 def test_models_without_a_second_look_are_reported_or_refused(

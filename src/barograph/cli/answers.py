@@ -84,7 +84,9 @@ class SeriesAnswer:
 
     @property
     def way(self) -> str:
-        """`worse`, `better`, or `changed` if the direction is unknown."""
+        """`worse`, `better`, `changed` if the direction is unknown, or `unchanged`."""
+        if not self.percent:
+            return "unchanged"
         return "changed" if not self.direction else "worse" if self.is_worse else "better"
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from barograph.cli.config import current_config, option_defaults
 from barograph.cli.inputs import NAMES, OPTIONS, Inputs, inputs_of
@@ -157,7 +158,11 @@ def command(
     A cluster has series of the same shape: one cause that moves many series is one row here.
     """
     inputs = inputs_of(**{name: reading.pop(name) for name in NAMES})
-    if inputs.locations:
+    source = click.get_current_context().get_parameter_source
+    is_store_named = source("url") is ParameterSource.COMMANDLINE
+    if is_store_named and source("files") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("name files or --store, not both")
+    if inputs.locations and not is_store_named:
         projects = [*_of_files(inputs, settings)]
     elif url:
         projects = [*_of_store(url, settings)]

@@ -41,8 +41,9 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--since",
         metavar="COMMIT",
-        help="Ask about all results after this commit (a name, the start of one, or an order) "
-        "instead of the newest: the commit of the last run of this command.",
+        help="Ask about all results after this commit instead of the newest: the commit of the "
+        "last run of this command. Its name, 6 characters or more from the start of it, or its "
+        "order if commits have no names.",
     ),
     click.option(
         "--min-change",
@@ -57,7 +58,8 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.IntRange(min=1),
         default=5,
         show_default=True,
-        help="Judge a series only if its newest result has at least this many earlier results.",
+        help="Judge a series only if its newest result has at least this many earlier results. "
+        "The built-in model needs 5.",
     ),
     click.option(
         "--fail-on",

@@ -11,6 +11,7 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import format_option, open_store, store_option
 from barograph.cli.rendering import FORMATS, render
+from barograph.wording import plural
 
 # Compared with a point that `gate` judges: a new result is judged with all windows, and a series of
 # an existing store is brought up to its newest result first.
@@ -53,8 +54,8 @@ def command(
         report_rejected(filled)
         if revised := filled.points["revised"]:
             click.echo(
-                f"{revised:,} results correct the stored value of their run; a rerun needs another "
-                "value in the column run",
+                f"{plural(revised, 'correction')} of stored results; a rerun needs another value "
+                "in the column run",
                 err=True,
             )
         series = [entry for entry in history if len(entry)]

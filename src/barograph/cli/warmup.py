@@ -20,10 +20,10 @@ SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of
 def command() -> None:
     """Compile what the commands and the service compute with, and print where it is kept.
 
-    Without it, the first command with more than a few hundred results compiles for some ten
-    seconds, and so does the first start of the service. The environment variable NUMBA_CACHE_DIR
-    names the folder for compiled code, for instance to put it into an image or into the cache of a
-    CI job; it has to be writable when commands run.
+    Without it, the first command with more than a few hundred results compiles for 7 to 45
+    seconds, depending on the machine, and so does the first start of the service. The environment
+    variable NUMBA_CACHE_DIR names the folder for compiled code, for instance to put it into an
+    image or into the cache of a CI job; it has to be writable when commands run.
     """
     if is_interpreted():
         raise ConfigError("NUMBA_DISABLE_JIT is set, so nothing can be compiled")
