@@ -26,6 +26,7 @@ BENCHMARKS = (
     "online_marks",
     "gate",
     "job_alarms",
+    "online_levels",
     "hindsight",
     "newest_commit",
     "online_settings",

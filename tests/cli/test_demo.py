@@ -82,6 +82,9 @@ ENDED = """
 import signal, sys, time
 from barograph.cli.demo import demo_folder
 
+# The tests may run with these ignored, as in the background of a shell or after nohup.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 with demo_folder() as folder:
     (folder / "demo.db").write_text("x")
     print(folder, flush=True)
