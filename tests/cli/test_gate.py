@@ -247,7 +247,9 @@ def test_gate_reports_how_many_results_were_combined(
         main(["gate", str(path), "--format", "json"])
     output = capsys.readouterr()
     assert json.loads(output.out)["series"][0]["runs"] == 3
-    assert output.err == f"{path}: 90 runs of one commit, replaced by their median\n"
+    assert (
+        output.err == f"{path}: 90 results of commits with several runs, replaced by their median\n"
+    )
 
 
 def test_aggregate_is_refused_where_no_table_is_read(

@@ -22,7 +22,8 @@ def test_mistyped_store_is_an_error_and_not_created(
     code, _, error = run(capsys, *arguments, "--store", "absent.db")
     assert code == 1
     assert error == (
-        "barograph: --store absent.db: no such store; score, import and serve create one\n"
+        "barograph: --store absent.db: no such store; "
+        "score, import, serve and token add create one\n"
     )
     assert not Path("absent.db").exists()
 
@@ -33,6 +34,8 @@ def test_mistyped_store_is_an_error_and_not_created(
         (("score", "results.csv", "--model", "data/release/label_free.baro"), "label_free"),
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
         (("score", "none.csv"), "none.csv"),
+        (("serve", "--store-mode", "999"), "--store-mode or BAROGRAPH_STORE_MODE: '999' is not"),
+        (("import", "results.csv", "--restore"), "results.csv/store/archive.json is missing"),
         (("score", "results.csv", "--store", "results.csv"), "results.csv: not an SQLite database"),
         (("score", "results.csv", "--store", "."), ".: is a directory; an SQLite store needs a"),
         (("replay", "results.csv", "--scheduler", "tcp://127.0.0.1:1"), "cannot be reached"),

@@ -47,7 +47,7 @@ def test_runs_of_one_commit_are_one_point_of_their_median(tmp_path: Path) -> Non
     assert history.values.tolist() == [11.0, 20.0]
     assert history.run_counts(0).tolist() == [3, 1]
     assert history.runs_of(0) == {0: {"1": 10.0, "2": 14.0, "3": 11.0}, 1: {"1": 20.0}}
-    assert report.corrected["runs of one commit, replaced by their median"] == 3
+    assert report.corrected["results of commits with several runs, replaced by their median"] == 3
     assert (report.read["points"], report.kept["points"]) == (4, 2)
 
 

@@ -301,7 +301,8 @@ OPTIONS: list[Callable[[Any], Any]] = [
         default="",
         metavar="TIME",
         callback=_moment,
-        help="Time of runs that name none, in ISO 8601. Defaults to that of the commit.",
+        help="Time of runs that name none, in ISO 8601. Defaults to that of the commit if git "
+        "knows it, else to the present time.",
     ),
     click.option("--project", default="", help="Project of results that name none."),
     click.option("--machine", default="", help="Variant of results that name none."),

@@ -247,8 +247,8 @@ def store_mode(text: str) -> int:
     if re.fullmatch(r"0?[0-7]{3}", text) and (mode := int(text, 8)) & 0o600 == 0o600:
         return mode
     raise ConfigError(
-        f"{STORE_MODE}: {text!r:.40} is not a file mode for a store; allowed: octal digits such as "
-        "600, 640 or 660 that let the owner read and write"
+        f"--store-mode or {STORE_MODE}: {text!r:.40} is not a file mode for a store; "
+        "allowed: octal digits such as 600, 640 or 660 that let the owner read and write"
     )
 
 
@@ -259,7 +259,9 @@ def open_existing(url: str) -> Store:
         ConfigError: There is no such file; a mistyped name must not create an empty store.
     """
     if "://" not in url and not Path(url).exists():
-        raise ConfigError(f"--store {url}: no such store; score, import and serve create one")
+        raise ConfigError(
+            f"--store {url}: no such store; score, import, serve and token add create one"
+        )
     return open_store(url)
 
 

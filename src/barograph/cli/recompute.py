@@ -20,6 +20,7 @@ from barograph.cli.options import (
     open_existing,
     store_option,
 )
+from barograph.wording import plural
 
 
 @click.command(epilog="Example: barograph recompute --store ci.db")
@@ -61,8 +62,8 @@ def command(
         echo_json(asdict(result) | {"projects": sorted(result.projects)})
         return
     click.echo(
-        f"{result.series:,} series: {result.added:,} candidates added, {result.moved:,} moved, "
-        f"{result.withdrawn:,} withdrawn, {result.returned:,} found again"
+        f"{result.series:,} series: {plural(result.added, 'candidate')} added, "
+        f"{result.moved:,} moved, {result.withdrawn:,} withdrawn, {result.returned:,} found again"
     )
     click.echo(
         f"of those with a verdict: {result.processed_moved:,} moved, "

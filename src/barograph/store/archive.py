@@ -99,7 +99,7 @@ def _checked(folder: Path) -> set[str]:
     try:
         listing = json.loads((folder / LIST).read_text())
         version, sums = listing["version"], dict(listing["sha256"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(f"{folder / LIST} is damaged: {error}") from error

@@ -205,7 +205,9 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     several = combined.repeats.counts > 1
     if several.any():
         count = int(combined.repeats.counts[several].sum())
-        report.corrected[f"runs of one commit, replaced by their {aggregate}"] += count
+        report.corrected[
+            f"results of commits with several runs, replaced by their {aggregate}"
+        ] += count
     history = History.from_combined(results.ids, results.directions, combined)
     released = orders[_of_releases(results.releases)]
     if released.size:  # unique imports numpy.ma
