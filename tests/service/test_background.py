@@ -188,6 +188,34 @@ def test_worker_that_is_still_starting_ends_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - started < background.GRACE
 
 
+class Interrupted:
+    """A loop that gets SIGTERM while it holds the lock of the stop, as it does for a moment."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def run(self, stop: Any) -> None:
+        with stop._cond:
+            signal.raise_signal(signal.SIGTERM)
+        stop.wait()
+
+
+def interrupted(*arguments: Any) -> None:
+    """Do the work of the process with such a loop."""
+    background.RefreshLoop = Interrupted  # type: ignore[assignment, misc]
+    background._work(*arguments)
+
+
+def test_signal_at_any_moment_stops_the_process(tmp_path: Path) -> None:
+    config = WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None)
+    process, pipe = background.start_child(interrupted, config, logging.ERROR, name="interrupted")
+    process.join(PATIENCE / 2)
+    try:
+        assert process.exitcode == 0
+    finally:
+        process.kill()
+        pipe.close()
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
 def test_worker_ends_with_the_service_on_any_signal(

@@ -217,7 +217,8 @@ def _work(pipe: Connection, config: WorkerConfig, level: int) -> None:
     """Refresh until the pipe is closed."""
     set_up_child(level)
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    # In a thread: this one may hold the lock of the stop when the signal interrupts it.
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=stop.set).start())
     threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
     with Store(config.url) as store:
         # On Linux a thread has a priority of its own, and the writing thread of the store keeps
