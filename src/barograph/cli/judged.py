@@ -111,8 +111,8 @@ class JudgedSeries:
             return 0.0
         rate = budget.alarm_rate(score)
         if index == place and place in self.runs:
-            before = self.values[max(0, self.newest - self.baseline_size) : place]
-            return min(rate, budget.confirmed_rate(before, self.runs[place], probability))
+            confirmed = budget.confirmed_rate(self._before(place), self.runs[place], probability)
+            return min(rate, confirmed)
         return rate
 
     def answers(
@@ -182,15 +182,18 @@ class JudgedSeries:
         self, answer: SeriesAnswer, begin: int, end: int, feature_set: str
     ) -> SeriesAnswer:
         """Add the size of the change that begins at a position and holds to another."""
-        first = self.newest - self.baseline_size
-        low = first if first < begin else max(0, begin - COMPARED)
-        before, after = self.values[low:begin].tolist(), self.values[begin:end].tolist()
+        before, after = self._before(begin).tolist(), self.values[begin:end].tolist()
         return replace(
             answer,
             percent=change_percent(before, after, feature_set),
             begins=int(self.orders[begin]),
             begins_commit=self.commits[begin],
         )
+
+    def _before(self, place: int) -> Floats:
+        """Return results before a position, some also where the history begins again with it."""
+        first = self.newest - self.baseline_size
+        return self.values[max(0, first if first < place else place - COMPARED) : place]
 
     def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
         """Return the answer on the newest result with how far it departs from those before it."""
