@@ -148,7 +148,10 @@ def test_load_skips_and_reports_one_bad_value(
     [
         ({"location": "nowhere"}, "DataError: nowhere: no such file or directory"),
         ({"location": "params.yaml"}, "params.yaml: neither a dump directory nor a mongodump"),
-        ({"kind": "mango"}, "no kind 'mango'; allowed: mongodump"),
+        (
+            {"kind": "mango"},
+            "load.kind: no kind 'mango'; allowed: mongodump, mongodb, zenodo, files, store",
+        ),
         ({"options": {"colour": "red"}}, "'colour'; options: ['time_series', 'change_points']"),
         ({"max_skipped_share": "much"}, "load.max_skipped_share: expected float, got 'much'"),
         ({"kind": "files"}, "of no known format"),

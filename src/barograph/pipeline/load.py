@@ -22,7 +22,7 @@ from barograph.parquet import CANDIDATES_SCHEMA
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.sources import LoadReport, load, open_source
+from barograph.sources import SOURCES, LoadReport, load, open_source
 
 FOLDER = Path("data/interim")
 STORE = "store"  # the kind that reads Barograph's own store
@@ -41,7 +41,11 @@ class LoadParams:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a password: params.yaml is copied to dvc.lock and to reports."""
+        """Refuse an unknown kind, and a password: dvc.lock and reports copy params.yaml."""
+        if self.kind not in (*SOURCES, STORE):
+            raise ConfigError(
+                f"load.kind: no kind {self.kind!r}; allowed: {', '.join((*SOURCES, STORE))}"
+            )
         if re.search("://.*@", self.location):
             name = VARIABLES.get(self.kind, VARIABLES["mongodb"])
             only = "leave this empty" if self.kind == STORE else "name only the database here"
