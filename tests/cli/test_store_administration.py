@@ -107,3 +107,7 @@ def test_series_are_renamed_merged_retired_and_deleted(capsys: pytest.CaptureFix
     deleted = run(capsys, "series", "delete", "1", "--format", "json", *store)
     assert json.loads(deleted[1]) == {"points": 30, "candidates": 0, "verdicts": 0}
     assert run(capsys, "series", "rename", "1", *store)[0] == 1
+    Path("single.csv").write_text("test,order,commit,value\nsingle,1,c1,5\n")
+    assert run(capsys, "import", "single.csv", *store)[0] == 0
+    deleted = run(capsys, "series", "delete", "single", *store)
+    assert deleted[1] == "1 result, 0 candidates and 0 verdicts deleted\n"

@@ -31,7 +31,7 @@ from barograph.wording import plural
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    show_default="the usable cores",
+    show_default="BAROGRAPH_WORKERS, else one per core",
     help="Number of processes. The result is the same for any number.",
 )
 @format_option("text", "json")

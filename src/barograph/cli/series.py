@@ -21,6 +21,7 @@ from barograph.cli.options import (
 )
 from barograph.errors import DataError
 from barograph.series import SeriesId, normalize_args
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -105,7 +106,7 @@ def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookF
     with open_store(url, online_models(model), second_look()) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
-    click.echo(f"{moved:,} results moved to series {target}")
+    click.echo(f"{plural(moved, 'result')} moved to series {target}")
 
 
 @command.command(epilog="Example: barograph series retire db/insert/ops")
@@ -142,8 +143,8 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
         echo_json(asdict(deleted))
         return
     click.echo(
-        f"{deleted.points:,} results, {deleted.candidates:,} candidates and {deleted.verdicts:,} "
-        "verdicts deleted"
+        f"{plural(deleted.points, 'result')}, {plural(deleted.candidates, 'candidate')} and "
+        f"{plural(deleted.verdicts, 'verdict')} deleted"
     )
 
 
