@@ -64,13 +64,13 @@ def test_series_has_the_unit_of_its_results(client: TestClient) -> None:
         result(order=2, value=0.005, unit="s"),
         result(order=3, value=4.7, unit=None),
         result(order=4, value=4.8, unit="MB"),
-        result(order=5, value=4.9, unit="x" * 51),
+        result(order=5, value=4.9, unit="x" * 501),
     ]
     reply = sent(client, rows)
     assert counts(reply) == (3, 0, 0, 2)
     assert [row["reason"] for row in reply["decisions"][3:]] == [
         "unit: 'MB' cannot be converted to 'ms', the unit of the series",
-        "unit: Expected `str` of length <= 50",
+        "unit: Expected `str` of length <= 500",
     ]
     [series] = client.get("/api/v1/series").json()["series"]
     assert (series["unit"], series["direction"]) == ("ms", -1)

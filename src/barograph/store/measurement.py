@@ -71,8 +71,7 @@ class Limits:
         batch: Maximum number of measurements in a request.
         series_length: Maximum number of commits in a series.
         runs: Maximum number of runs of a commit.
-        label: Maximum number of characters in a label, a commit or a run.
-        unit: Maximum number of characters in a unit.
+        label: Maximum number of characters in a label, a commit, a run or a unit.
         args: Maximum number of arguments of a series.
         largest: Maximum magnitude of a value; squares of values must stay finite.
     """
@@ -81,7 +80,6 @@ class Limits:
     series_length: int = 100_000
     runs: int = 1000
     label: int = 500
-    unit: int = 50
     args: int = 32
     largest: float = 1e100
 
@@ -194,9 +192,9 @@ def fault(measurement: Measurement, limits: Limits) -> str:
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
     return (
-        _label("commit", measurement.commit, limits.label)
-        or _label("run", measurement.run, limits.label)
-        or _label("unit", measurement.unit, limits.unit)
+        _label("commit", measurement.commit, limits)
+        or _label("run", measurement.run, limits)
+        or _label("unit", measurement.unit, limits)
     )
 
 
@@ -234,7 +232,7 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
     if not any(fields.values()):
         return "series: every label is empty"
     labels = [*fields.items(), *(("args", text) for pair in series.args for text in pair)]
-    return next(filter(None, (_label(name, text, limits.label) for name, text in labels)), "")
+    return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
 
 
 def rerun_fault(
@@ -255,13 +253,13 @@ def commit_fault(measurement: Measurement, order: int, commits: Sequence[str]) -
     return f"commit: order {order} of this series is {known!r}"
 
 
-def _label(name: str, text: object, limit: int) -> str:
+def _label(name: str, text: object, limits: Limits) -> str:
     if text == "":
         return ""
     if not isinstance(text, str):
         return f"{name}: {type(text).__name__} is not text"
-    if len(text) > limit:
-        return f"{name}: {len(text)} characters, allowed are {limit}"
+    if len(text) > limits.label:
+        return f"{name}: {len(text)} characters, allowed are {limits.label}"
     return f"{name}: holds a control character" if CONTROL.search(text) else ""
 
 

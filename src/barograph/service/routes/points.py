@@ -37,7 +37,6 @@ NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
 LIMITS = Limits()  # the defaults; a store with lower limits checks them itself
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
-UnitName = Annotated[str, Meta(max_length=LIMITS.unit)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
 Args = Annotated[
     dict[str, Any],
@@ -93,7 +92,7 @@ class PostedResult(Struct, forbid_unknown_fields=True):
     ] = None
     direction: Literal[-1, 0, 1, "lower_is_better", "unknown", "higher_is_better"] = "unknown"
     unit: Annotated[
-        UnitName | None,
+        Label | None,
         Meta(
             description="The unit of the value. A series has the first that arrives; values in "
             "others are converted or rejected. It gives the direction if that is unknown."
