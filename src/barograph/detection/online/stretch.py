@@ -71,8 +71,9 @@ def compared_from(values: Floats, kept: Ints, newest: Ints) -> Ints:
     cuts = np.flatnonzero(np.diff(kept)) + 1
     firsts, lasts = np.append(0, cuts), np.append(cuts, newest.size) - 1
     edges = np.column_stack([kept[firsts], newest[lasts]]).ravel()
-    sizes = np.abs(values)
-    least, most = (function.reduceat(sizes, edges)[::2] for function in (np.minimum, np.maximum))
+    # Without a copy of all values: a series on both sides of zero is always looked at.
+    low, high = (function.reduceat(values, edges)[::2] for function in (np.minimum, np.maximum))
+    least, most = np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
     for k in np.flatnonzero(least <= most / FACTOR).tolist():
         rows, first = slice(firsts[k], lasts[k] + 1), kept[firsts[k]]
         starts[rows] += starts_of(values[first : newest[lasts[k]]])[newest[rows] - first]
