@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -21,10 +21,9 @@ from barograph.detection.online.views import kept_from
 from barograph.errors import DataError
 from barograph.series import Direction, Floats, SeriesId
 from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
-from barograph.store.measurement import CHANGE, Limits, Measurement, in_unit
+from barograph.store.measurement import CHANGE, Known, Limits, Measurement, direction_of, in_unit
 from barograph.store.reading import series_id
 from barograph.store.schema import aliases, blocks, commits, points, series, steps
-from barograph.units import direction_of_measurement
 
 CACHED = 200_000  # names of each kind; beyond this they are forgotten
 ORDER_OF = sa.select(commits.c.order).where(
@@ -35,26 +34,6 @@ SLACK = 1.1  # how far a buffer grows beyond what is needed now
 BLOCK_EVERY = 64  # points of a series between two blocks
 _BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
-
-
-class Known(NamedTuple):
-    """What results of a series must fit: its number, its direction and its unit."""
-
-    number: int
-    direction: Direction
-    unit: str
-
-    def fits(self, measurement: Measurement) -> bool:
-        """Return whether a measurement states the same direction and unit, or none."""
-        return (not measurement.direction or measurement.direction == self.direction) and (
-            not measurement.unit or measurement.unit == self.unit
-        )
-
-
-def _direction_of(measurement: Measurement) -> Direction:
-    """Return the direction that a measurement states, or else that of its unit."""
-    name, unit = measurement.series.measurement, measurement.unit
-    return measurement.direction or direction_of_measurement(name, unit)
 
 
 class Registry:
@@ -115,7 +94,7 @@ class Registry:
                 "digest": name.digest,
                 **name.labels,
                 "args": name.args_json,
-                "direction": int(_direction_of(first)),
+                "direction": int(direction_of(first)),
                 "unit": first.unit,
             }
             for name, first in new.items()
@@ -139,7 +118,7 @@ class Registry:
             del self._series[name]
             self.look_up(connection, [name])
         known = self._series[name]
-        direction = known.direction or _direction_of(measurement)
+        direction = known.direction or direction_of(measurement)
         unit = known.unit or measurement.unit
         if measurement.direction and measurement.direction != direction:
             raise DataError(

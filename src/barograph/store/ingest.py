@@ -10,7 +10,7 @@ from barograph.detection.online import Judge
 from barograph.errors import DataError
 from barograph.series import LARGEST_ORDER, ORDER_HINT, SeriesId
 from barograph.store import stale
-from barograph.store.cache import Known, Registry, TailCache, load_tails
+from barograph.store.cache import Registry, TailCache, load_tails
 from barograph.store.judging import (
     PointRows,
     Unjudged,
@@ -34,6 +34,7 @@ from barograph.store.late import (
 )
 from barograph.store.measurement import (
     Entry,
+    Known,
     Limits,
     Measurement,
     PointResult,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from barograph.detection.online import ANSWERS, AlarmStep, Answer
 from barograph.errors import DataError
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
-from barograph.units import conversion
+from barograph.units import conversion, direction_of_measurement
 
 CHANGE = ANSWERS.index(Answer.CHANGE)
 INTEGER = 2**62  # leaves room within 64 bits for the next order
@@ -47,6 +47,26 @@ class Measurement(NamedTuple):
     time: int | None = None
     direction: Direction = Direction.UNKNOWN
     unit: str = ""
+
+
+class Known(NamedTuple):
+    """What results of a series must fit: its number, its direction and its unit."""
+
+    number: int
+    direction: Direction
+    unit: str
+
+    def fits(self, measurement: Measurement) -> bool:
+        """Return whether a measurement states the same direction and unit, or none."""
+        return (not measurement.direction or measurement.direction == self.direction) and (
+            not measurement.unit or measurement.unit == self.unit
+        )
+
+
+def direction_of(measurement: Measurement) -> Direction:
+    """Return the direction that a measurement states, or else that of its unit."""
+    name, unit = measurement.series.measurement, measurement.unit
+    return measurement.direction or direction_of_measurement(name, unit)
 
 
 class Entry(NamedTuple):
