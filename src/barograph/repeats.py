@@ -9,7 +9,6 @@ small.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,19 +56,6 @@ class Repeats:
         offsets = np.zeros(size + 1, dtype=np.int64)
         return cls(counts, np.full(size, np.nan), offsets, Texts.unknown(0), np.zeros(0), none)
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Repeats]) -> Repeats:
-        """Return the points of several parts, one after the other."""
-        lengths = [np.diff(part.offsets) for part in parts]
-        return cls(
-            np.concatenate([part.counts for part in parts]),
-            np.concatenate([part.spreads for part in parts]),
-            np.append(0, np.cumsum(np.concatenate(lengths))),
-            Texts.concatenate([part.names for part in parts]),
-            np.concatenate([part.values for part in parts]),
-            np.concatenate([part.times for part in parts]),
-        )
-
     @property
     def is_single(self) -> bool:
         """Whether each point has one run without a name."""
@@ -85,19 +71,6 @@ class Repeats:
             self.names[start:stop],
             self.values[start:stop],
             self.times[start:stop],
-        )
-
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Repeats:
-        """Return the points that a mask chooses."""
-        lengths = np.diff(self.offsets)
-        listed = np.repeat(chosen, lengths)
-        return Repeats(
-            self.counts[chosen],
-            self.spreads[chosen],
-            np.append(0, np.cumsum(lengths[chosen])),
-            self.names.take(listed),
-            self.values[listed],
-            self.times[listed],
         )
 
 

@@ -303,7 +303,7 @@ def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
     assert history.candidates.verdict.tolist() == ["true_positive"]
 
 
-def test_many_row_groups_and_spills_give_the_same_tables(
+def test_many_row_groups_give_the_same_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [series(f"t{number}", count=3 + number % 5) for number in range(60)]
@@ -311,7 +311,6 @@ def test_many_row_groups_and_spills_give_the_same_tables(
     candidates = [change_point(f"t{n}", order=20) for n in numbers]
     loaded(tmp_path / "one", documents, candidates)
     monkeypatch.setattr(tables_module, "GROUP", 17)
-    monkeypatch.setattr("barograph.sources.candidates.BATCH", 7)
     history, _ = loaded(tmp_path / "many", documents, candidates)
     assert_same(history, History.read(tmp_path / "one"))
     assert history.candidates.series.tolist() == list(range(60))
@@ -319,7 +318,7 @@ def test_many_row_groups_and_spills_give_the_same_tables(
 
 def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables_module, "GROUP", 30)
-    monkeypatch.setattr("barograph.sources.candidates.BATCH", 2)
+    monkeypatch.setattr("barograph.sources.loader.REPORTED", 2)
     calls: list[tuple[str, int]] = []
     documents = [series(f"t{number}") for number in range(6)]
     candidates = [change_point(f"t{number}") for number in range(5)]

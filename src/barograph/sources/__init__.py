@@ -14,6 +14,7 @@ from barograph.sources.base import Document, Source
 from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
+    from barograph.sources.files import Files
     from barograph.sources.loader import load
 
 SOURCES = {
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Any:
     return load
 
 
-def open_source(kind: str, location: str, **options: object) -> Source:
+def open_source(kind: str, location: str, **options: object) -> "Source | Files":
     """Open a source by its kind. Only its own module is imported.
 
     Args:
@@ -57,5 +58,5 @@ def open_source(kind: str, location: str, **options: object) -> Source:
     except TypeError as error:
         allowed = list(signature.parameters)[1:]
         raise ConfigError(f"source {kind}: {error}; options: {allowed}") from error
-    source: Source = source_class(location, **options)
+    source: Source | Files = source_class(location, **options)
     return source

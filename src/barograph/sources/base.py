@@ -7,18 +7,16 @@ and in any order. The loader does the rest: identities, types, labels, order, du
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
-from barograph.sources.report import LoadReport, Place, Skip
+from barograph.sources.report import Place, Skip
 from barograph.texts import Texts
 
 
@@ -43,10 +41,6 @@ class SeriesColumns:
         times: Milliseconds since 1970, or `UNKNOWN_TIME`.
         values: The measured values.
         commits: The commits, empty where unknown.
-        repeats: The runs of each point; None if each has one run without a name.
-        units: The unit of each series; empty if all are unknown.
-        read: Number of results that these points were read from. Defaults to one for each.
-        corrected: Corrections that the source made, by what was corrected.
     """
 
     file: str
@@ -58,15 +52,6 @@ class SeriesColumns:
     times: Ints
     values: Floats
     commits: Texts
-    repeats: Repeats | None = None
-    units: Sequence[str] = ()
-    read: int = -1
-    corrected: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def results(self) -> int:
-        """Number of results that were read."""
-        return self.values.size if self.read < 0 else self.read
 
     def part(self, start: int, stop: int) -> SeriesColumns:
         """Return the series from `start` to before `stop`, without a copy."""
@@ -81,8 +66,6 @@ class SeriesColumns:
             times=self.times[first:last],
             values=self.values[first:last],
             commits=self.commits[first:last],
-            repeats=None if self.repeats is None else self.repeats.part(first, last),
-            units=self.units[start:stop],
         )
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> SeriesColumns:
@@ -98,8 +81,6 @@ class SeriesColumns:
             times=self.times[points],
             values=self.values[points],
             commits=self.commits.take(points),
-            repeats=None if self.repeats is None else self.repeats.only(points),
-            units=list(compress(self.units, chosen)),
         )
 
 
@@ -112,10 +93,8 @@ class Source(ABC):
         """The name of this source in messages and reports; never contains a credential."""
 
     @abstractmethod
-    def time_series(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
+    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the time series: documents or, faster, valid series as columns.
-
-        A source that counts by itself also yields a report of what it read, skipped and corrected.
 
         Raises:
             DataError: The input is damaged and cannot be read any further.

@@ -1,16 +1,10 @@
-"""Read change point documents, and join them to their points.
-
-Candidates wait on disk until the points are written: batches are sorted by series and spilled, cut
-where row groups of points end. To join a row group, its part of every spill is read. So memory
-holds one batch or one group, however many candidates there are.
-"""
+"""Read change point documents, and join them to their points."""
 
 from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +19,7 @@ from barograph.sources.fields import FieldError, identity_of, order_of, text_of,
 from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport, Place, Skip
 
-BATCH = 50_000
-SPILL_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         ("series", pa.int32()),
         ("file", pa.string()),
@@ -40,12 +33,12 @@ SPILL_SCHEMA = pa.schema(
     ]
 )
 POINT_COLUMNS = ["series", "order", "commit"]
-Row = tuple[int, str, int, int | None, str | None, str, int, int, str | None]
+CandidateRow = tuple[int, str, int, int | None, str | None, str, int, int, str | None]
 
 
 def read_candidate(
     document: Document, numbers: Mapping[bytes, int], report: LoadReport
-) -> Row | None:
+) -> CandidateRow | None:
     """Read a document; one that cannot be used is counted and returns None."""
     report.read["candidates"] += 1
     place, fields = document
@@ -97,57 +90,20 @@ def _algorithm(value: object) -> str | None:
     return text.encode(errors="replace").decode() or None
 
 
-class Spills:
-    """Candidates on disk, in batches cut where row groups of points end.
+def by_group(rows: list[CandidateRow], ends: Sequence[int]) -> Iterator[pa.Table]:
+    """Yield the candidates of each row group of points.
 
     Args:
-        folder: The folder for the spill files.
+        rows: All candidates; they get sorted by series.
         ends: For each row group of points, the number of the series after its last one.
     """
-
-    def __init__(self, folder: Path, ends: list[int]) -> None:
-        self._folder, self._ends = folder, ends
-        self._rows: list[Row] = []
-        self._files: list[Path] = []
-
-    def add(self, row: Row) -> bool:
-        """Add a candidate; return whether a batch was written."""
-        self._rows.append(row)
-        full = len(self._rows) >= BATCH
-        if full:
-            self._spill()
-        return full
-
-    def _spill(self) -> None:
-        rows, self._rows = sorted(self._rows, key=operator.itemgetter(0)), []
-        columns = [
-            pa.array(column, field.type)
-            for column, field in zip(zip(*rows, strict=True), SPILL_SCHEMA, strict=True)
-        ]
-        batch = pa.RecordBatch.from_arrays(columns, schema=SPILL_SCHEMA)
-        bounds = np.searchsorted([row[0] for row in rows], [0, *self._ends]).tolist()
-        path = self._folder / f"candidates.{len(self._files)}.arrow"
-        with (
-            pa.OSFile(str(path), "wb") as file,
-            pa.ipc.new_file(file, SPILL_SCHEMA) as writer,
-        ):
-            for start, stop in itertools.pairwise(bounds):
-                writer.write_batch(batch.slice(start, stop - start))
-        self._files.append(path)
-
-    def groups(self) -> Iterator[pa.Table]:
-        """Yield the candidates of each row group of points."""
-        if self._rows:
-            self._spill()
-        for group in range(len(self._ends)):
-            pieces = [_piece(path, group) for path in self._files]
-            yield pa.Table.from_batches(pieces, SPILL_SCHEMA).combine_chunks()
-
-
-def _piece(path: Path, group: int) -> pa.RecordBatch:
-    # Read, not memory-mapped: mapped pages count as memory of this process.
-    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as spill:
-        return spill.get_batch(group)
+    rows.sort(key=operator.itemgetter(0))
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    bounds = np.searchsorted(columns[0], [0, *ends]).tolist()
+    for start, stop in itertools.pairwise(bounds):
+        yield table.slice(start, stop - start)
 
 
 class PointGroup:

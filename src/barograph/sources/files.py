@@ -1,27 +1,21 @@
-"""Result files of any known format as a source, for the loader of the pipeline."""
+"""Result files of any known format: read into memory, or written as the three tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-
-import numpy as np
+from pathlib import Path
 
 from barograph.errors import ConfigError
 from barograph.repeats import AGGREGATES
-from barograph.series import UNKNOWN_TIME
-from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
-from barograph.sources.report import LoadReport, Place, Skip
-
-GROUP = 10_000  # series in one item
+from barograph.sources.report import KINDS, LoadReport
 
 
-class Files(Source):
+class Files:
     """A file, a folder or a pattern such as `runs/*.json`, read as one history.
 
     Args:
@@ -57,7 +51,7 @@ class Files(Source):
             raise ConfigError(f"delimiter: {delimiter!r}; allowed: one ASCII character")
         if aggregate not in AGGREGATES:
             raise ConfigError(f"aggregate: {aggregate!r}; allowed: {', '.join(AGGREGATES)}")
-        self._location = location
+        self.name = location
         self._options = ReadOptions(
             kind=form,
             mapping=dict(mapping or {}),
@@ -71,11 +65,6 @@ class Files(Source):
             metrics=tuple(metrics),
         )
 
-    @property
-    def name(self) -> str:
-        """The location, as given."""
-        return self._location
-
     def read(self, max_skipped_share: float = 1.0) -> FilesRead:
         """Read the files into memory.
 
@@ -83,52 +72,23 @@ class Files(Source):
             max_skipped_share: The maximum share of results that may be unusable.
         """
         options = replace(self._options, max_skipped_share=max_skipped_share)
-        return read_files([self._location], options, context=RunContext())
+        return read_files([self.name], options, context=RunContext())
 
-    def time_series(self) -> Iterator[SeriesColumns | LoadReport]:
-        """Stream the series as columns, after the report of what was read and skipped."""
-        history = self._loaded.history
-        report = deepcopy(self._loaded.report)
-        report.read["candidates"] -= len(history.candidates)  # the loader counts them
-        yield report
-        for first in range(0, len(history), GROUP):
-            last = min(first + GROUP, len(history))
-            start, stop = int(history.offsets[first]), int(history.offsets[last])
-            repeats = history.repeats
-            yield SeriesColumns(
-                file=self.name,
-                first=first + 1,
-                ids=list(history.ids[first:last]),
-                directions=history.directions[first:last].tolist(),
-                counts=np.diff(history.offsets[first : last + 1]),
-                orders=history.orders[start:stop],
-                times=history.times[start:stop],
-                values=history.values[start:stop],
-                commits=history.commits[start:stop],
-                repeats=None if repeats is None else repeats.part(start, stop),
-                units=history.units[first:last],
-                read=0,  # the report counts them
-            )
+    def write(self, folder: str | Path, max_skipped_share: float) -> LoadReport:
+        """Write the three tables, all or none; return what was read and skipped.
 
-    def change_points(self) -> Iterator[Document | Skip]:
-        """Stream the candidates."""
-        history = self._loaded.history
-        candidates = history.candidates
-        for number in range(len(candidates)):
-            series = history.ids[int(candidates.series[number])]
-            dates = (int(candidates.calculated_on[number]), int(candidates.triaged_on[number]))
-            calculated, triaged = (None if date == UNKNOWN_TIME else date for date in dates)
-            info = {**series.labels, "args": dict(series.args)}
-            fields = {
-                "time_series_info": info,
-                "order": int(candidates.orders[number]),
-                "commit": candidates.commits[number] or None,
-                "calculated_on": calculated,
-                "algorithm": candidates.algorithms[number] or None,
-                "triage": {"triage_status": str(candidates.verdict[number]), "triaged_on": triaged},
-            }
-            yield Document(Place(self.name, number + 1), fields)
-
-    @cached_property
-    def _loaded(self) -> FilesRead:
-        return self.read()
+        Args:
+            folder: The folder for the tables.
+            max_skipped_share: The maximum share of the series, of the points and of the candidates
+                that may be skipped.
+        """
+        files = self.read()
+        history, report = files.history, files.report
+        report.read["series"] += len(history)
+        sizes = len(history), history.values.size, len(history.candidates)
+        report.kept = Counter(dict(zip(KINDS, sizes, strict=True)))
+        report.labels = Counter(history.candidates.verdict.tolist())
+        report.verdicts = report.labels.copy()
+        report.check_shares(KINDS, max_skipped_share)
+        history.write(folder)
+        return report

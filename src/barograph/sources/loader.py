@@ -13,7 +13,8 @@ from barograph.errors import ConfigError, DataError
 from barograph.files import published
 from barograph.parquet import SCHEMAS
 from barograph.sources.base import SeriesColumns, Source
-from barograph.sources.candidates import Spills, join_candidates, read_candidate
+from barograph.sources.candidates import CandidateRow, by_group, join_candidates, read_candidate
+from barograph.sources.files import Files
 from barograph.sources.points import read_series
 from barograph.sources.report import KINDS, LoadReport, Place, Skip
 from barograph.sources.tables import SeriesWriter, TableWriter
@@ -21,10 +22,11 @@ from barograph.sources.tables import SeriesWriter, TableWriter
 ProgressCallback = Callable[[str, int], None]
 
 TABLES = [f"{name}.parquet" for name in SCHEMAS]
+REPORTED = 50_000  # candidates between two calls of the progress
 
 
 def load(
-    source: Source,
+    source: Source | Files,
     folder: str | Path,
     *,
     max_skipped_share: float = 0.05,
@@ -32,7 +34,8 @@ def load(
 ) -> LoadReport:
     """Read a source once and write `series`, `points` and `candidates`, all three or none.
 
-    Memory holds one hash for each series and a bounded batch of everything else.
+    Memory holds all of result files; of other sources one hash for each series, the candidates,
+    and a bounded batch of points.
 
     Args:
         source: From `open_source`, or any other `Source`.
@@ -47,21 +50,22 @@ def load(
     """
     if not 0 <= max_skipped_share <= 1:
         raise ConfigError(f"max_skipped_share: {max_skipped_share}; allowed: 0 to 1")
+    if isinstance(source, Files):
+        return source.write(folder, max_skipped_share)
     report = LoadReport(source.name)
     with published(folder, TABLES) as draft:
         numbers, ends = _write_series(source, draft, report, progress)
-        _check_shares(report, ("series", "points"), max_skipped_share)
+        report.check_shares(("series", "points"), max_skipped_share)
         if not numbers:
             raise DataError(f"{source.name}: contains no time series")
-        spills = Spills(draft, ends)
-        _spill_candidates(source, spills, numbers, report, progress)
+        candidates = _candidates(source, numbers, report, progress)
         with (
             TableWriter(draft, "candidates") as table,
             pq.ParquetFile(draft / "points.parquet") as points,
         ):
-            for columns in join_candidates(points, spills.groups(), report):
+            for columns in join_candidates(points, by_group(candidates, ends), report):
                 table.write(columns)
-        _check_shares(report, KINDS, max_skipped_share)
+        report.check_shares(KINDS, max_skipped_share)
     return report
 
 
@@ -88,18 +92,13 @@ def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
     for item in source.time_series():
         if isinstance(item, SeriesColumns):
             report.read["series"] += len(item.ids)
-            report.read["points"] += item.results
-            report.corrected.update(item.corrected)
+            report.read["points"] += item.values.size
             yield item
             continue
-        if isinstance(item, LoadReport):
-            report.add(item)
-            continue
-        if isinstance(item, Skip):
-            report.read[item.kind or "series"] += 1
-            report.skip(item.kind or "series", item)
-            continue
         report.read["series"] += 1
+        if isinstance(item, Skip):
+            report.skip("series", item)
+            continue
         columns = read_series(item, report)
         if columns is not None:
             yield columns
@@ -129,28 +128,22 @@ def _unseen(
     return columns.only(fresh) if fresh.any() else None
 
 
-def _spill_candidates(
+def _candidates(
     source: Source,
-    spills: Spills,
     numbers: dict[bytes, int],
     report: LoadReport,
     progress: ProgressCallback | None,
-) -> None:
+) -> list[CandidateRow]:
+    """Read the candidates; count those that cannot be used."""
+    rows: list[CandidateRow] = []
     for item in source.change_points():
         if isinstance(item, Skip):
             report.read["candidates"] += 1
             report.skip("candidates", item)
             continue
         row = read_candidate(item, numbers, report)
-        if row is not None and spills.add(row) and progress:
-            progress("candidates", report.read["candidates"])
-
-
-def _check_shares(report: LoadReport, kinds: tuple[str, ...], limit: float) -> None:
-    for kind in kinds:
-        share = report.skipped_share(kind)
-        if share > limit:
-            raise DataError(
-                f"{report.source}: {share:.1%} of {report.read[kind]:,} {kind} are unusable, "
-                f"{limit:.1%} allowed (max_skipped_share): {report.first_skip(kind)}"
-            )
+        if row is not None:
+            rows.append(row)
+            if progress and len(rows) % REPORTED == 0:
+                progress("candidates", report.read["candidates"])
+    return rows

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from barograph.errors import DataError
 from barograph.wording import plural
 
 KINDS = ("series", "points", "candidates")
@@ -124,20 +125,20 @@ class LoadReport:
         """Count `count` skips of a kind."""
         self.skipped[kind].setdefault(skip.reason, Skipped()).add(skip, count)
 
-    def add(self, other: LoadReport) -> None:
-        """Add what was read, skipped and corrected before; kept rows are not counted again."""
-        self.read.update(other.read)
-        self.corrected.update(other.corrected)
-        for kind, reasons in other.skipped.items():
-            for reason, entry in reasons.items():
-                skipped = self.skipped[kind].setdefault(reason, Skipped())
-                skipped.count += entry.count
-                skipped.examples = [*skipped.examples, *entry.examples][:EXAMPLES]
-
     def skipped_share(self, kind: str) -> float:
         """Return the share of a kind that was read and skipped."""
         count = sum(entry.count for entry in self.skipped[kind].values())
         return count / max(1, self.read[kind])
+
+    def check_shares(self, kinds: Iterable[str], limit: float) -> None:
+        """Raise a DataError if more than a share of one of some kinds was skipped."""
+        for kind in kinds:
+            share = self.skipped_share(kind)
+            if share > limit:
+                raise DataError(
+                    f"{self.source}: {share:.1%} of {self.read[kind]:,} {kind} are unusable, "
+                    f"{limit:.1%} allowed (max_skipped_share): {self.first_skip(kind)}"
+                )
 
     def first_skip(self, kind: str) -> str:
         """Describe the most frequent reason and its first example."""

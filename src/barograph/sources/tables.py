@@ -91,19 +91,18 @@ class SeriesWriter:
         waiting, self._waiting, self._size = self._waiting, [], 0
         ids = [identity for columns in waiting for identity in columns.ids]
         directions = [sign for columns in waiting for sign in columns.directions]
-        units = [unit for columns in waiting for unit in columns.units or [""] * len(columns.ids)]
-        self._series.write(series_columns(ids, directions, units))
+        self._series.write(series_columns(ids, directions, ()))
         counts = np.concatenate([columns.counts for columns in waiting])
         numbers = np.arange(self.series, self.series + len(ids), dtype=np.int32)
-        runs = [columns.repeats or Repeats.single(columns.values.size) for columns in waiting]
+        values = np.concatenate([columns.values for columns in waiting])
         self._points.write(
             [
                 pa.array(np.repeat(numbers, counts)),
                 pa.array(np.concatenate([columns.orders for columns in waiting])),
                 pa.concat_arrays([column_of(columns.commits) for columns in waiting]),
                 dates(np.concatenate([columns.times for columns in waiting])),
-                pa.array(np.concatenate([columns.values for columns in waiting])),
-                *run_columns(Repeats.concatenate(runs)),
+                pa.array(values),
+                *run_columns(Repeats.single(values.size)),
             ]
         )
         self.series += len(ids)
