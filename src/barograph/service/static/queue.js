@@ -1,14 +1,14 @@
 // The queue: cursor, selection, groups that open, verdicts, and what arrives meanwhile.
 
 import "./board.js";
-import { button, element } from "./elements.js";
+import { Departures } from "./departures.js";
+import { element } from "./elements.js";
 import { connectFilters } from "./filters.js";
-import { Grid, pointsOf, setPoints } from "./grid.js";
+import { Grid, pointsOf } from "./grid.js";
 import { get } from "./http.js";
 import { Preview } from "./preview.js";
 import { register } from "./shortcuts.js";
-import { describe, give, onChange, settled, undo, verdictKeys } from "./verdicts.js";
-import { VERDICTS } from "./wording.js";
+import { give, onChange, settled, undo, verdictKeys } from "./verdicts.js";
 
 const root = document.querySelector("[data-queue]");
 const $ = (name) => root.querySelector(`[data-${name}]`);
@@ -21,8 +21,7 @@ const SLOW = 300; // milliseconds before a skeleton shows
 const PLACE = "queue-place"; // in the storage of the tab
 
 const judged = new Set(); // the change points that this page decided
-const gone = new Map(); // what each verdict took off the list, by the number of its step
-let started = null; // the step of the verdict that is being saved
+const departures = new Departures(grid, refreshCounts);
 
 /* The cursor and the selection */
 
@@ -127,102 +126,54 @@ function chosenPoints(rows) {
   return [...points.values()];
 }
 
-async function judge(verdict, { rows, note = "", reason = "" } = {}) {
+function judge(verdict, { rows, note = "", reason = "" } = {}) {
   const chosen = rows ?? chosenRows();
   if (!mayJudge || !chosen.length) return;
   const points = chosenPoints(chosen);
   const name = chosen[0].dataset.name;
   const label = chosen.length > 1 ? `${chosen.length} rows` : points.length > 1 ? `${points.length.toLocaleString("en")} series of ${name}` : name;
-  const next = follower(chosen);
-  const parts = takeAway(chosen, verdict);
-  grid.selectAll(false);
-  if (next) grid.go(next);
-  for (const { id } of points) judged.add(id);
   const leftOut = chosen.reduce((sum, row) => sum + Number(row.dataset.joined ?? 0), 0);
-  const answer = give(verdict, points, { note, reason, label, leftOut });
-  gone.set(started, parts); // `given` was heard meanwhile
+  give(verdict, points, { note, reason, label, leftOut });
+  grid.selectAll(false);
+}
+
+// The list shows what the service has: also after a verdict from a toast, from before a sign-in, and
+// after an undo that failed.
+onChange(({ type, step, outcome }) => {
+  if (type === "pending") return;
+  const numbers = step.points.map(({ id }) => id);
+  if (type === "given") take(step, numbers);
+  if (type === "undoing" || (type === "saved" && outcome.failed)) grid.go(departures.restore(step));
+  if (type === "saved" && !departures.has(step)) take(step, outcome.saved.map(({ id }) => id));
+  if (type === "saved" && outcome.refused.length) departures.refuse(step, outcome.refused);
+  if (type === "undone" && outcome.failed) take(step, numbers);
+  if (type === "undone") take(step, outcome.refused.filter(({ why, verdict }) => why === "gone" || (why === "decided" && verdict !== "not_triaged")).map(({ id }) => id));
   refreshCounts();
-  const { failed, refused } = await answer;
-  if (failed) restore(parts);
-  else if (refused.length) showRefused(parts, refused);
+});
+
+// Takes change points off the list; the cursor goes on if its row is about them.
+function take(step, numbers) {
+  const leaving = grid.rows.filter((row) => {
+    const points = pointsOf(row);
+    return points.length > 0 && points.every(({ id }) => numbers.includes(id));
+  });
+  const next = leaving.includes(grid.current) ? follower(leaving) : null;
+  for (const id of numbers) judged.add(id);
+  departures.take(step, numbers);
+  grid.go(next);
 }
 
 // The row that the cursor moves to when some rows leave.
 function follower(leaving) {
-  const set = new Set(leaving.flatMap((row) => (row.matches(".group") ? [row, ...grid.members(row)] : [row])));
-  const rows = grid.rows;
-  const last = Math.max(...leaving.map((row) => rows.indexOf(row)));
+  const rows = grid.rows, set = new Set(leaving);
+  for (const row of leaving) if (row.matches(".group")) for (const member of grid.members(row)) set.add(member);
+  const last = rows.indexOf(grid.current);
   return rows.slice(last + 1).find((row) => !set.has(row))
     ?? rows.slice(0, Math.max(last, 0)).reverse().find((row) => !set.has(row));
 }
 
-function takeAway(rows, verdict) {
-  return rows.flatMap((row) => {
-    if (!row.isConnected) return []; // it left with its group
-    const points = pointsOf(row), group = grid.groupOf(row);
-    return [{ points, row, restore: row === group ? grid.remove(row) : except(row, group, points, verdict) }];
-  });
-}
-
-// Marks a member whose verdict differs from that of its group, which no longer includes it.
-function except(row, group, points, verdict) {
-  const before = pointsOf(group);
-  const ids = new Set(points.map(({ id }) => id));
-  const left = before.filter(({ id }) => !ids.has(id));
-  setPoints(group, left);
-  row.classList.add("excepted");
-  const tag = element("span", { class: verdict === "false_positive" ? "tag noise" : "tag" }, VERDICTS[verdict]);
-  row.querySelector("[data-mark]").replaceChildren(tag);
-  const removed = left.length ? null : grid.remove(group);
-  return () => {
-    removed?.();
-    setPoints(group, [...points, ...pointsOf(group)]);
-    row.classList.remove("excepted");
-    row.querySelector("[data-mark]").textContent = "";
-    return row;
-  };
-}
-
-// Puts back what the server refused, each row with a line that says why.
-function showRefused(parts, refused) {
-  const reasons = new Map(refused.map((refusal) => [refusal.id, refusal]));
-  for (const part of [...parts].reverse()) {
-    const points = part.points.filter(({ id }) => reasons.has(id));
-    if (!points.length) continue;
-    const row = part.restore();
-    setPoints(row, points.map(({ id, version }) => ({ id, version: reasons.get(id).version ?? version })));
-    parts.splice(parts.indexOf(part), 1);
-    showRefusal(row, points.map(({ id }) => reasons.get(id)));
-  }
-  refreshCounts();
-}
-
-function showRefusal(row, refusals) {
-  const total = refusals.length > 1 ? `${refusals.length} series were not saved. ` : "";
-  const keep = button("Keep theirs", () => {
-    line.remove();
-    grid.remove(row);
-    refreshCounts();
-  }, { name: "button small-button" });
-  const colspan = [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0);
-  const line = element("tr", { class: "refused" }, element("td", { colspan }, total + describe(refusals[0]), keep));
-  row.after(line);
-}
-
-function restore(parts) {
-  let last = null;
-  while (parts.length) last = parts.pop().restore();
-  if (last) grid.go(last);
-  refreshCounts();
-}
-
-onChange(({ type, step }) => {
-  if (type === "given") started = step.id;
-  if (type === "undoing" && gone.has(step.id)) restore(gone.get(step.id));
-});
-
 function refreshCounts() {
-  const away = [...gone.values()].flat().filter(({ row }) => row.matches(".group") && !row.isConnected).length;
+  const away = departures.count;
   const left = Math.max(Number(root.dataset.total) - away, 0);
   $("left").textContent = left === 1 ? "1 group" : `${left} groups`;
   $("at-first").hidden = away > 0; // what the page counted when it was opened

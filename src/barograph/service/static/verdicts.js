@@ -112,6 +112,7 @@ async function work() {
       else fail(job, error);
       continue;
     }
+    problem = "";
     finish(job, answer);
   }
   isSending = false;
@@ -152,17 +153,19 @@ function finish(job, { batch = null, saved, refused }) {
 function fail(job, error) {
   queue.shift();
   forget(job.step);
-  const what = job.kind === "give" ? "Not saved" : "Not undone";
-  show(`${what}: ${job.step.label}. ${error.message}`, [], { stay: true });
+  const isUndo = job.kind === "undo";
+  const again = () => { steps.push(job.step); undo(); };
+  const buttons = isUndo ? [{ label: "Try again", action: again }, { label: "Close", action: hide }] : [];
+  show(`Not ${isUndo ? "undone" : "saved"}: ${job.step.label}. ${error.message}`, buttons, { stay: true });
   const outcome = { saved: [], refused: [], failed: error.message, cancelled: false };
-  notify(job.kind === "give" ? "saved" : "undone", job.step, outcome);
+  notify(isUndo ? "undone" : "saved", job.step, outcome);
   notifyPending();
   job.resolve(outcome);
 }
 
 function showRefused(kind, step, refused) {
   const total = step.points.length;
-  const which = total === 1 ? "" : `${refused.length} of ${total} not saved. `;
+  const which = total === 1 ? "" : `${refused.length} of ${total} not ${kind === "undo" ? "undone" : "saved"}. `;
   const text = `${which}${describe(refused[0])}`;
   const theirs = refused.filter((refusal) => refusal.why === "decided");
   if (kind === "undo" || !theirs.length) return show(text, [], { stay: true });
@@ -189,7 +192,8 @@ function forget(step) {
 async function pause(job, error) {
   const seconds = error.retryAfter ?? BACK_OFF[Math.min(job.attempts, BACK_OFF.length - 1)];
   job.attempts += 1;
-  notifyPending(error.message);
+  problem = error.message;
+  notifyPending();
   await new Promise((resolve) => {
     wake = resolve;
     setTimeout(resolve, seconds * 1000 * (1 + Math.random() / 4));
@@ -258,23 +262,22 @@ function notify(type, step = null, outcome = null) {
 }
 
 let pendingTimer = 0;
+let problem = ""; // why the first verdict was not saved yet
 
-function notifyPending(problem = "") {
+function notifyPending() {
   notify("pending");
   if (!queue.length) document.dispatchEvent(new CustomEvent("verdictssaved"));
   clearTimeout(pendingTimer);
-  const update = () => showPending(problem);
-  if (!queue.length || problem) update();
-  else pendingTimer = setTimeout(update, DELAY);
+  if (!queue.length || problem) showPending();
+  else pendingTimer = setTimeout(showPending, DELAY);
 }
 
-function showPending(problem) {
+function showPending() {
   let places = [...document.querySelectorAll("[data-pending]")];
   if (!places.length && queue.length) places = [pendingPlace()];
   for (const place of places) {
     place.hidden = !queue.length;
-    place.textContent = queue.length ? `${queue.length} not saved yet` : "";
-    place.title = problem;
+    place.textContent = queue.length ? `${queue.length} not saved yet. ${problem}`.trim() : "";
   }
 }
 
