@@ -313,9 +313,12 @@ def test_yaml_is_decoded_as_its_authors_expect() -> None:
     ("text", "message"),
     [
         ("a: *b", "line 1: undefined alias b"),
-        ("--- 1\n--- 2\n", "line 2: there is a second document"),
+        ("--- 1\n--- 2\n", "line 2: expected a single document in the stream, but found another"),
         ("a: !!set {b}", "line 1: tag tag:yaml.org,2002:set is not supported"),
-        ("a: {<<: 3}", "line 1: only mappings can be merged with <<"),
+        (
+            "a: {<<: 3}",
+            "line 1: while constructing a mapping, expected a mapping or list of mappings",
+        ),
     ],
 )
 def test_yaml_that_means_nothing_is_named(text: str, message: str) -> None:
