@@ -28,9 +28,10 @@ from sklearn.model_selection import GroupKFold
 
 from barograph.detection import Hunter
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import MARGIN, Marked, f1
+from barograph.evaluation.annotators import Marked, f1
 from barograph.features import feature_matrix, series_context
 from barograph.features.subseries import SubSeries
+from barograph.marks import MARGIN
 from barograph.series import Floats, Ints
 
 # The share of fewer people than this says little.

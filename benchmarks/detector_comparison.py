@@ -15,7 +15,6 @@ from histories import (
     SHARED,
     TABLES,
     covering,
-    majority_changes,
     person_agreement,
     read_crowded,
     table_series,
@@ -23,9 +22,10 @@ from histories import (
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
-from barograph.evaluation.annotators import Marks, f1
+from barograph.evaluation.annotators import f1
 from barograph.evaluation.metrics import Interval
 from barograph.evaluation.protocols import numbered
+from barograph.marks import Marks, majority_changes
 from barograph.pipeline.detectors import write
 from barograph.series import Floats
 from barograph.studies.detector_benchmark.cases import (

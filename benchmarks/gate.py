@@ -32,7 +32,7 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
-from barograph.evaluation.annotators import MARGIN
+from barograph.marks import MARGIN
 from barograph.models import OnlineModels
 from barograph.series import MIN_CHANGE, Flags
 from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure

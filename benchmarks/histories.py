@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph.errors import ConfigError, DataError
-from barograph.evaluation.annotators import MAJORITY, Marked, Marks, f1, mark_clusters
+from barograph.evaluation.annotators import Marked, f1
+from barograph.marks import Marks
 from barograph.series import Floats, Ints
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,11 +134,6 @@ def halves(marked: Marked) -> tuple[Marked, Marked]:
     """Split marked series by group: the half to choose on, and the half to report on."""
     reported = is_reported(marked.groups)
     return marked.part(np.flatnonzero(~reported)), marked.part(np.flatnonzero(reported))
-
-
-def majority_changes(marks: Marks) -> list[int]:
-    """Return the medians of the clusters of marks that more than half of the people share."""
-    return [median for median, share in mark_clusters(marks) if share > MAJORITY]
 
 
 def covering(reported: Iterable[int], marks: Marks, length: int) -> float:

@@ -7,18 +7,15 @@ can be correct.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from barograph.errors import ConfigError
 from barograph.evaluation.matching import pairs
+from barograph.marks import MARGIN, Marks
 from barograph.series import Floats, Ints
-
-MARGIN = 5
-MAJORITY = 0.5  # a majority is a larger share of the people than this
-Marks = Sequence[Iterable[int]]  # one entry per person; empty where a person marked nothing
 
 
 @dataclass(frozen=True)
@@ -43,27 +40,6 @@ class Marked:
             tuple(self.marks[k] for k in series),
             self.groups[series],
         )
-
-
-def mark_clusters(marks: Marks) -> list[tuple[int, float]]:
-    """Return the median of each cluster of marks and the share of the people who are in it.
-
-    A cluster ends where the next mark is more than `MARGIN` points after the last one.
-    """
-    everyone = sorted((int(mark), person) for person, places in enumerate(marks) for mark in places)
-    clusters: list[list[tuple[int, int]]] = []
-    for mark, person in everyone:
-        if clusters and mark - clusters[-1][-1][0] <= MARGIN:
-            clusters[-1].append((mark, person))
-        else:
-            clusters.append([(mark, person)])
-    return [
-        (
-            int(np.median([mark for mark, _ in cluster])),
-            len({person for _, person in cluster}) / len(marks),
-        )
-        for cluster in clusters
-    ]
 
 
 def f1(reported: Iterable[int], marks: Marks) -> float:

@@ -310,23 +310,6 @@ def test_a_folder_of_other_json_is_of_no_format(tmp_path: Path) -> None:
     assert not any(module.matches(sample) for module in (asv, perfherder, skia, tcpd))
 
 
-@pytest.mark.parametrize(
-    ("annotators", "agreed"),
-    [
-        ([[10], [12], []], [12]),
-        ([[10], [16], []], []),
-        ([[10, 100], [11, 101], [90]], [11, 101]),
-        ([[10, 11, 12], []], []),
-        ([], []),
-        ([[]], []),
-    ],
-)
-def test_a_change_is_real_where_more_than_half_mark_it(
-    annotators: list[list[int]], agreed: list[int]
-) -> None:
-    assert tcpd.agreed(annotators) == agreed
-
-
 def test_a_mark_outside_the_observations_is_no_verdict() -> None:
     data = {"name": "a", "series": [{"raw": [1, 2]}], "annotations": {"u": [0, 40]}}
     assert not [entry for entry in read("tcpd", data) if isinstance(entry, Judgement)]

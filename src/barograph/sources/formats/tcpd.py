@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from barograph.marks import majority_changes
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
@@ -25,7 +26,6 @@ from barograph.sources.report import Skip
 ANNOTATIONS = "annotations.json"
 ABOVE = 3  # folders above a data set where annotations may lie
 Annotations = dict[Path, object]
-MARGIN = 5  # points by which marks of one change may differ, as in the papers on the data set
 
 
 def matches(sample: Sample) -> bool:
@@ -125,7 +125,7 @@ def _marks(
         people = Node(people.value[name], people.where)
     elif not is_inside:
         return []
-    return agreed([_indices(marks) for _person, marks in people.items()])
+    return majority_changes([_indices(marks) for _person, marks in people.items()])
 
 
 def _above(folder: Path, annotated: Annotations, name: str) -> object:
@@ -150,34 +150,6 @@ def _indices(marks: Node) -> list[int]:
         if type(mark.value) is not int or not 0 <= mark.value < 2**53:
             raise FieldError(mark.where, mark.value, "is not an index")
     return marks.array()
-
-
-def agreed(annotators: list[list[int]]) -> list[int]:
-    """Return the indices that more than half of the annotators mark, give or take a margin.
-
-    Args:
-        annotators: The marks of each annotator; an empty list says that nothing changed.
-
-    Example:
-        >>> agreed([[50, 97], [51], [52, 130], []])
-        [51]
-    """
-    marks = sorted((mark, person) for person, all_ in enumerate(annotators) for mark in set(all_))
-    result = []
-    start = 0
-    while start < len(marks):
-        end = start
-        while end < len(marks) and marks[end][0] <= marks[start][0] + MARGIN:
-            end += 1
-        group = marks[start:end]
-        if 2 * len({person for _mark, person in group}) > len(annotators):
-            result.append(group[len(group) // 2][0])
-            start = end
-        else:  # on to the next index that is marked
-            first = marks[start][0]
-            while start < len(marks) and marks[start][0] == first:
-                start += 1
-    return result
 
 
 TITLE = "Turing Change Point Dataset (TCPD): a JSON data set or a folder, with annotations.json"

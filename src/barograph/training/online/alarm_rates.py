@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.evaluation.annotators import MARGIN
+from barograph.marks import MARGIN
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import Truth
 

@@ -13,7 +13,7 @@ from barograph.detection.batch import detect_many
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter import Hunter
 from barograph.detection.triaged import DetectorUnion, Triaged
-from barograph.evaluation.annotators import MARGIN
+from barograph.marks import MARGIN
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import Truth
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from barograph.evaluation.annotators import MAJORITY, MARGIN, Marked, mark_clusters
+from barograph.evaluation.annotators import Marked
+from barograph.marks import MAJORITY, MARGIN, mark_clusters
 from barograph.series import Flags, Floats, Ints
 
 FIRST = 5  # points of a series before the first that is judged
