@@ -12,6 +12,7 @@ import pytest
 from barograph import store, triage
 from barograph.cli import COMMANDS, group
 from barograph.service.app import ROUTERS
+from barograph.store.measurement import Limits
 from barograph.store.tokens import Scope
 from tools import reference
 
@@ -69,6 +70,18 @@ def test_routes_are_documented(route: str) -> None:
 def test_scopes_are_documented() -> None:
     text = (DOCS / "service.md").read_text(encoding="utf-8")
     assert all(f"`{scope.value}`" in text for scope in Scope)
+
+
+def test_limits_of_the_service_page_are_those_of_the_store() -> None:
+    text = (DOCS / "service.md").read_text(encoding="utf-8")
+    limits = Limits()
+    lengths = f"{limits.series_length:,} and {limits.runs:,}"
+    for row in (
+        f"results in one request | {limits.batch:,}",
+        f"commits of one series, and runs of one commit | {lengths}",
+        f"characters of a label or a unit, arguments of a series | {limits.label}, {limits.args}",
+    ):
+        assert f"| {row} |" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])

@@ -51,7 +51,9 @@ PRIOR = "prior"  # the profile of the simulated history
     help="Print the built-in parameters, to edit them for --params, and exit.",
 )
 @click.option("--profile", help="Profile of --params.", show_default="the one it names")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the training, in place of train.seed."
+)
 @click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
 @format_option("text", "json")
 def command(
