@@ -74,7 +74,7 @@ def test_audit_refuses_too_few_groups_or_classes() -> None:
         audit(matrix, truth * 0, groups)
     with pytest.raises(NotEnoughDataError, match="1000 verdicts of one class only"):
         suspects(truth * 0, np.full(ROWS, 0.5))
-    with pytest.raises(NotEnoughDataError, match="only one class is left"):
+    with pytest.raises(NotEnoughDataError, match="fewer than 3 verdicts of a class"):
         audit(matrix, (groups == 0).astype(np.int64), groups)
     with pytest.raises(DataError, match="they do not match"):
         suspects(truth, np.full(ROWS - 1, 0.5))

@@ -71,7 +71,7 @@ def test_search_refuses_what_cannot_be_tuned() -> None:
         search("svm", matrix, truth * 0, groups, *options)
     with pytest.raises(NotEnoughDataError, match="2 groups cannot be divided into 5 folds"):
         search("svm", matrix, truth, groups % 2, *options)
-    with pytest.raises(NotEnoughDataError, match="only one class is left"):
+    with pytest.raises(NotEnoughDataError, match="fewer than 3 verdicts of a class"):
         search("svm", matrix, (groups == 0).astype(np.int64), groups, *options)
     with pytest.raises(ConfigError, match="svm has no parameter 'model__luck'"):
         classifier("svm", seed=0, trees=1, settings={"model__luck": 7})

@@ -18,6 +18,7 @@ PROTOCOLS = ("random", "grouped", "forward")
 TEST_SHARE = 0.2
 VALIDATION_SHARE = 0.1
 CUTS = 10
+LEAST = 3  # verdicts of each class to learn from: an SVM is calibrated on three folds
 
 
 class Split(NamedTuple):
@@ -95,7 +96,7 @@ def folds_by_group(
     """Return the rows to learn from and the rows to judge of each fold; no group is divided.
 
     Raises:
-        NotEnoughDataError: There are too few groups, or rows of one class only to learn from.
+        NotEnoughDataError: There are too few groups, or too few rows of a class to learn from.
     """
     from sklearn.model_selection import StratifiedGroupKFold  # slow to import
 
@@ -108,15 +109,17 @@ def folds_by_group(
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     parts = list(splitter.split(truth, truth, names))
     for number, (train, _) in enumerate(parts):
-        if np.unique(truth[train]).size < 2:
-            raise NotEnoughDataError(f"without fold {number} of {folds}, only one class is left")
+        if min(np.bincount(truth[train], minlength=2)) < LEAST:
+            raise NotEnoughDataError(
+                f"without fold {number} of {folds}, fewer than {LEAST} verdicts of a class are left"
+            )
     return parts
 
 
 def is_usable(split: Split, truth: Ints) -> bool:
-    """Return whether train and test parts have both classes and validation is not empty."""
-    parts = (split.train, split.test)
-    return all(np.unique(truth[part]).size == 2 for part in parts) and split.validation.size > 0
+    """Return whether every classifier can learn from the split, and whether it can be judged."""
+    train, test = (np.bincount(truth[part], minlength=2) for part in (split.train, split.test))
+    return min(train) >= LEAST and min(test) > 0 and split.validation.size > 0
 
 
 def _generators(seed: int, count: int) -> Iterator[np.random.Generator]:
