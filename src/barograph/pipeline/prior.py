@@ -1,7 +1,5 @@
 """Stage `prior`: the feature tables of a simulated history, to mix with scarce verdicts."""
 
-from pathlib import Path
-
 from barograph.pipeline import characterise, load, simulate, subseries
 from barograph.pipeline.stage import in_folder, run
 from barograph.training.candidates import PRIOR
@@ -9,9 +7,9 @@ from barograph.training.candidates import PRIOR
 PROFILE = "prior"
 
 
-def main(folder: Path = PRIOR) -> None:
+def main() -> None:
     """Run the first four stages in a folder of their own, with the profile `prior`."""
-    with in_folder(folder, PROFILE):
+    with in_folder(PRIOR, PROFILE):
         for stage in (simulate, load, subseries, characterise):
             stage.main()
 

@@ -1,7 +1,5 @@
 """Stage `subseries`: the bounds of Pre and After of each candidate under every policy."""
 
-from pathlib import Path
-
 from barograph.features.subseries import ADAPTIVE, LABEL_FREE, WIDEST, Policy
 from barograph.history import History
 from barograph.pipeline import report
@@ -17,9 +15,9 @@ POLICIES: tuple[Policy, ...] = tuple(
 )
 
 
-def main(folder: Path = INTERIM) -> None:
+def main() -> None:
     """Run the stage."""
-    report.write_parquet(OUT, bounds_table(History.read(folder), POLICIES))
+    report.write_parquet(OUT, bounds_table(History.read(INTERIM), POLICIES))
 
 
 if __name__ == "__main__":
