@@ -8,6 +8,9 @@ from barograph.marks import majority_changes
 @pytest.mark.parametrize(
     ("people", "agreed"),
     [
+        ([[50], [52], [54]], [52]),
+        ([[50], [55], []], [52]),
+        ([[50], [50], [], []], []),  # half is not more than half
         ([[10], [12], []], [11]),
         ([[10], [16], []], []),
         ([[10, 100], [11, 101], [90]], [10, 100]),

@@ -1,7 +1,7 @@
 """The measures of the Turing Change Point Dataset, compared with hand calculations."""
 
 import pytest
-from histories import covering, majority_changes, person_agreement
+from histories import covering, person_agreement
 
 from barograph.errors import ConfigError
 from barograph.evaluation.annotators import f1
@@ -50,24 +50,6 @@ def test_covering_matches_hand_calculation(
     predicted: list[int], marks: list[list[int]], expected: float
 ) -> None:
     assert covering(predicted, marks, 10) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("marks", "changes"),
-    [
-        ([[50], [52], [54]], [52]),
-        ([[50], [56], []], []),  # six apart: two clusters of one person each
-        ([[50], [55], []], [52]),
-        ([[50, 52], [], []], []),  # two marks of one person are no majority
-        ([[50], [50], [], []], []),  # half is not more than half
-        ([[10, 90], [12, 91], [11]], [11, 90]),
-        ([[], [], []], []),
-    ],
-)
-def test_majority_changes_are_the_medians_of_clusters_that_most_people_share(
-    marks: list[list[int]], changes: list[int]
-) -> None:
-    assert majority_changes(marks) == changes
 
 
 def test_missing_annotators_and_points_outside_the_series_are_refused() -> None:
