@@ -89,3 +89,10 @@ def _placed(table: sa.FromClause, *names: str) -> sa.Select[tuple[object, ...]]:
         .select_from(table.join(series, series.c.id == table.c.series))
         .order_by(*keys, *last)
     )
+
+
+def table(store: Store, which: sa.FromClause, *names: str) -> list[tuple[object, ...]]:
+    keys = [which.c[name] for name in ("series", "order", "run", "value")]
+    with store.read() as connection:
+        query = sa.select(*(which.c[name] for name in names)).order_by(*keys)
+        return [tuple(row) for row in connection.execute(query)]

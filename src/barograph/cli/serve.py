@@ -171,7 +171,6 @@ def command(
     with needed("the service", "service"):
         from barograph.service import ModelWatch, RetrainingConfig, WorkerConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
-    from barograph.store import Store
 
     params = partial(read_params, None, None, None)  # called in the process that learns
     method, name = make_detector(detector), DETECTORS[detector]
@@ -182,11 +181,9 @@ def command(
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
         watch = ModelWatch(model, second_look())
-        make_folder(url)
-        store = stack.enter_context(Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)))
+        store = stack.enter_context(_opened(url, store_mode_))
         settings = access.settings(host)
         _check_tokens(store, host, local=settings.local)
-        _set_patterns(store)
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=configured_settings())
         if demo:
             fill(store, method, name)
@@ -254,13 +251,17 @@ def _refuse_with_demo(context: click.Context) -> None:
             raise ConfigError(f"--demo has a store and models of its own: leave out {option}")
 
 
-def _set_patterns(store: Store) -> None:
-    """Apply the patterns of `barograph.toml`; kinds that it does not name stay as they are."""
+def _opened(url: str, mode: str) -> Store:
+    """Open the store, and apply the patterns of `barograph.toml`; kinds it does not name stay."""
+    from barograph.store import Store
     from barograph.triage.patterns import set_patterns
 
+    make_folder(url)
+    store = Store(url, log=LOG_PAGES, mode=store_mode(mode))
     patterns = current_config().patterns
     if patterns:
         store.write(lambda connection: set_patterns(connection, patterns, NAME))
+    return store
 
 
 def _ip_address(text: str) -> str:

@@ -52,8 +52,7 @@ SmallestHazard = Annotated[
 ]
 SmallestProbability = Annotated[float, Query(ge=0, le=1, description="Minimum.", examples=[0.1])]
 Since = Annotated[
-    Text,
-    Query(max_length=20, description="Found since a day, or within days.", examples=["7d"]),
+    Text, Query(max_length=20, description="Found since a day, or within days.", examples=["7d"])
 ]
 Until = Annotated[
     Text, Query(max_length=20, description="Found up to a day.", examples=["2026-03-12"])
@@ -63,8 +62,7 @@ State = Annotated[
     Query(description="`withdrawn`: no longer found.", examples=["open"]),
 ]
 Shown = Annotated[
-    list[Kind] | None,
-    Query(description="Kinds that are hidden otherwise.", examples=[["canary"]]),
+    list[Kind] | None, Query(description="Kinds that are hidden otherwise.", examples=[["canary"]])
 ]
 Ids = Annotated[
     Text,

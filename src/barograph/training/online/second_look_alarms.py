@@ -88,8 +88,8 @@ def _run(
     same, _, _, before, withdraw_window, withdraw_below, surer, margin = rules
     count = 0
     for k in range(offsets.size - 1):
-        change, standing, direction = -1, 0.0, 0
-        for newest in range(offsets[k], offsets[k + 1]):
+        begin, change, standing, direction = offsets[k], -1, 0.0, 0
+        for newest in range(begin, offsets[k + 1]):
             window, score, surprise = _looks(surprises[:, newest], bonus, windows, newest - change)
             place = newest - window
             unlikely = (
@@ -99,7 +99,7 @@ def _run(
                 change = -1 if unlikely else change
                 continue
             rise = _direction(
-                values[max(place - before, offsets[k]) : place], values[place : newest + 1]
+                values[max(place - before, begin) : place], values[place : newest + 1]
             )
             opposite, distance = rise * direction < 0, place - change
             if change < 0 or unlikely:
@@ -109,7 +109,6 @@ def _run(
                 alarm, is_moved = _compare(distance, opposite, is_surer, is_certain, rules)
             if not is_moved:
                 continue
-            begin = offsets[k]
             place = begin + _place(values[begin : newest + 1], place - begin, before)
             if alarm:
                 alarms[count, 0], alarms[count, 1] = newest, place
