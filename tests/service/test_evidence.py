@@ -9,6 +9,8 @@ from barograph.service.routes import charts
 from tests.service.conftest import refresh_loop
 from tests.service.samples import POINTS, steps
 
+REAL = {"verdict": "true_positive", "change_points": [{"id": 2}]}
+
 
 @pytest.fixture
 def changed(client: TestClient) -> TestClient:
@@ -52,7 +54,7 @@ def test_the_evidence_about_a_change_point_agrees(changed: TestClient) -> None:
 
 def test_cases_alike_appear_after_a_verdict(changed: TestClient) -> None:
     assert answer(changed, "/change-points/1/alike") == {"cases": []}
-    changed.post("/api/v1/change-points/2/verdict", json={"verdict": "true_positive"})
+    changed.post("/api/v1/verdicts", json=REAL)
     [case] = answer(changed, "/change-points/1/alike")["cases"]
     assert (case["change_point"], case["verdict"]) == (2, "true_positive")
 
@@ -65,7 +67,7 @@ def test_a_case_has_the_labels_of_its_series_whatever_they_hold(client: TestClie
     ]
     assert client.post(POINTS, json=sent).status_code == 200
     refresh_loop(client).run_once(clusters=False)
-    client.post("/api/v1/change-points/2/verdict", json={"verdict": "true_positive"})
+    client.post("/api/v1/verdicts", json=REAL)
     [case] = answer(client, "/change-points/1/alike")["cases"]
     assert (case["variant"], case["test"]) == ("arm/64", "read/write")
     assert case["args"] == {"path": "a/b"}

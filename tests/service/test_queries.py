@@ -67,25 +67,25 @@ def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
     [change] = reply["change_points"]
     assert (change["series"], change["order"], change["detector"]) == (number, 25, "Hunter")
     path = f"/api/v1/change-points/{change['id']}"
-    verdict = {"verdict": "true_positive", "note": "fixed"}
-    answer = client.post(f"{path}/verdict", json=verdict, headers=triage)
+    verdict = {"verdict": "true_positive", "note": "fixed", "change_points": [{"id": change["id"]}]}
+    answer = client.post("/api/v1/verdicts", json=verdict, headers=triage)
     assert answer.status_code == 200, answer.text
-    detail = client.get(path, headers=read).json()
-    assert detail["verdict"] == "true_positive"
-    assert [(entry["who"], entry["note"]) for entry in detail["verdicts"]] == [("triage", "fixed")]
+    assert client.get(path, headers=read).json()["verdict"] == "true_positive"
+    events = client.get(f"{path}/history", headers=read).json()["events"]
+    assert [(event["who"], event["text"]) for event in events if event["who"]] == [
+        ("triage", "fixed")
+    ]
     reply = client.get("/api/v1/change-points", params=waiting, headers=read).json()
     assert reply["change_points"] == []
     mine = client.get(f"/api/v1/series/{number}/change-points", headers=read).json()
     assert [point["id"] for point in mine["change_points"]] == [change["id"]]
 
 
-def test_post_verdict_refuses_missing_change_points_and_unknown_verdicts(
-    client: TestClient,
-) -> None:
-    path = "/api/v1/change-points/1/verdict"
-    assert client.post(path, json={"verdict": "true_positive"}).status_code == 404
-    assert client.post(path, json={"verdict": "maybe"}).status_code == 422
-    assert client.post(path, json={"verdict": "true_positive", "by": "me"}).status_code == 422
+def test_unknown_verdicts_and_fields_are_refused(client: TestClient) -> None:
+    path, sent = "/api/v1/verdicts", {"verdict": "true_positive", "change_points": [{"id": 1}]}
+    assert client.post(path, json=sent | {"verdict": "maybe"}).status_code == 422
+    assert client.post(path, json=sent | {"change_points": []}).status_code == 422
+    assert client.post(path, json=sent | {"by": "me"}).status_code == 422
     assert client.post(path, content=b"[" * 9999).status_code == 415
 
 
@@ -102,11 +102,11 @@ def test_one_verdict_on_many_change_points_is_undone_in_one_step(client: TestCli
     assert answer["saved"] == [{"id": point["id"], "version": 1} for point in seen]
     assert [(item["id"], item["why"]) for item in answer["refused"]] == [(99, "gone")]
     assert client.post("/api/v1/verdicts", json=body, headers=keyed).json() == answer
-    stale = {"verdict": "true_positive", "version": 0}
-    path = f"/api/v1/change-points/{seen[0]['id']}/verdict"
-    refused = client.post(path, json=stale, headers=triage)
-    assert refused.status_code == 409
-    assert "decided meanwhile: unsure by triage-read" in refused.text
+    stale = {"verdict": "true_positive", "change_points": [{"id": seen[0]["id"], "version": 0}]}
+    [refused] = client.post("/api/v1/verdicts", json=stale, headers=triage).json()["refused"]
+    assert (refused["why"], refused["verdict"], refused["who"]) == (
+        *("decided", "unsure", "triage-read"),
+    )
     undo = f"/api/v1/verdicts/{answer['batch']}/undo"
     assert len(client.post(undo, headers=triage).json()["saved"]) == 2
     assert client.post("/api/v1/verdicts/99/undo", headers=triage).status_code == 404

@@ -63,7 +63,6 @@ ROUTERS = (  # requests are matched in this order
     series.routes,
     decisions.routes,
     change_points.routes,
-    change_points.verdicts,
     verdicts.routes,
     verdicts.giving,
     charts.routes,

@@ -1,24 +1,18 @@
-"""Change points and the verdicts that people give on them."""
+"""Change points, and what became of them."""
 
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import Field
 
 from barograph.series import Region, Verdict
-from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import ApiError, Schema, field, next_cursor, or_404
+from barograph.service.context import Context, guarded_router
+from barograph.service.responses import Schema, field, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, ProjectFilter, SeriesNumber
-from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
-from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
+from barograph.store.candidate_records import find_candidates, get_candidate
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
-from barograph.triage import verdicts as judgements
 from barograph.triage.record import Effectiveness, effectiveness
-from barograph.triage.verdict_batches import RefusedVerdict, Why
 
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
 CurrentVerdict = Annotated[
@@ -78,24 +72,6 @@ class ChangePointsPage(Schema):
     next: int | None = field(3)
 
 
-class MoveResponse(Schema):
-    """What happened to a change point after more data arrived."""
-
-    kind: Literal["moved", "withdrawn", "returned"] = field(
-        "moved", "Moved to another order, no longer found, or found again."
-    )
-    from_order: int = field(1020)
-    to_order: int = field(1024)
-    time: int = field(1706220999000)
-
-
-class ChangePointDetail(ChangePointResponse):
-    """A change point with its history."""
-
-    moves: list[MoveResponse]
-    verdicts: list[VerdictEntryResponse] = Field(description="The last one is current.")
-
-
 class EffectivenessResponse(Schema):
     """What became of the change points, as in section 5.2 of Daly et al. 2020."""
 
@@ -112,20 +88,7 @@ class EffectivenessResponse(Schema):
     noise_not_found: int = field(60, "No longer found.")
 
 
-class VerdictRequest(VerdictTexts):
-    """A verdict on a change point."""
-
-    version: int | None = Field(
-        default=None,
-        ge=0,
-        le=INTEGER,
-        description="Refused with 409 if there was a verdict since; null replaces any verdict.",
-        examples=[0],
-    )
-
-
 routes = guarded_router(Scope.READ, "change points")
-verdicts = guarded_router(Scope.TRIAGE, "change points")
 
 
 @routes.get(
@@ -191,53 +154,10 @@ def get_change_points_of_series(
 
 @routes.get(
     "/api/v1/change-points/{number}",
-    response_model=ChangePointDetail,
+    response_model=ChangePointResponse,
     summary="Get a change point",
 )
-def get_change_point(context: Context, number: Number) -> dict[str, Any]:
-    """Return one change point with its moves and its verdicts."""
-    with context.store.read() as connection:
-        return _detail(connection, number)
-
-
-@verdicts.post(
-    "/api/v1/change-points/{number}/verdict",
-    response_model=ChangePointDetail,
-    summary="Give a verdict",
-)
-def post_verdict(
-    context: Context,
-    number: Number,
-    caller: CallerName,
-    body: VerdictRequest,
-    key: RequestKey = None,
-) -> dict[str, Any]:
-    """Record a verdict on a change point; earlier verdicts are kept as its history."""
-    items = [(number, body.version)]
-
-    def work(connection: sa.Connection) -> dict[str, Any]:
-        _detail(connection, number)
-        result = judgements.record_batch(
-            connection, items, body.verdict, caller, body.note, body.reason, request=key
-        )
-        if result.refused:
-            raise ApiError(409, _refusal(result.refused[0]))
-        return _detail(connection, number)
-
-    return context.store.write(work)
-
-
-def _refusal(refused: RefusedVerdict) -> str:
-    if refused.why is Why.WITHDRAWN:
-        return f"the latest refresh did not find change point {refused.id}"
-    assert refused.verdict is not None  # noqa: S101 - it was just read
-    decision = f"{refused.verdict.word} by {refused.who}"
-    return f"change point {refused.id} was decided meanwhile: {decision}"
-
-
-def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
-    with or_404():
-        candidate = get_candidate(connection, number)
-    moves = [move._asdict() for move in moves_of(connection, number)]
-    entries = judgements.history(connection, candidate=number, limit=None)
-    return {**asdict(candidate), "moves": moves, "verdicts": entries[::-1]}
+def get_change_point(context: Context, number: Number) -> Any:
+    """Return one change point."""
+    with context.store.read() as connection, or_404():
+        return get_candidate(connection, number)

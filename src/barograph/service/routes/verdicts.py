@@ -41,22 +41,6 @@ OfVerdict = Annotated[
 ]
 
 
-class VerdictTexts(Schema):
-    """A verdict, and what a person has to say about it."""
-
-    verdict: Verdict = field(
-        "true_positive",
-        "`unsure` and `under_investigation` never train a model; `not_triaged` reopens.",
-    )
-    note: str = Field(default="", max_length=NOTE, examples=["fixed by SERVER-12345"])
-    reason: str = Field(
-        default="",
-        max_length=REASON,
-        description="In a word or two, such as `known host problem`.",
-        examples=["known host problem"],
-    )
-
-
 class SeenChangePoint(Schema):
     """A change point, and the version that the person saw."""
 
@@ -70,9 +54,20 @@ class SeenChangePoint(Schema):
     )
 
 
-class VerdictsRequest(VerdictTexts):
+class VerdictsRequest(Schema):
     """One verdict on some change points."""
 
+    verdict: Verdict = field(
+        "true_positive",
+        "`unsure` and `under_investigation` never train a model; `not_triaged` reopens.",
+    )
+    note: str = Field(default="", max_length=NOTE, examples=["fixed by SERVER-12345"])
+    reason: str = Field(
+        default="",
+        max_length=REASON,
+        description="In a word or two, such as `known host problem`.",
+        examples=["known host problem"],
+    )
     change_points: list[SeenChangePoint] = Field(min_length=1, max_length=ITEMS)
 
 
