@@ -84,6 +84,17 @@ def test_small_input_needs_no_compiler_and_gets_the_same_answer(
     assert flat(json.loads(done.stdout)) == close
 
 
+def test_memory_is_not_searched_for_garbage_when_a_command_ends() -> None:
+    code = (
+        "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"
+        "sys.argv[1:] = ['formats']\nfrom barograph.cli import main\nmain()\n"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def interpreted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command; the last line on stderr says whether Numba and its compiler were imported."""
     code = (

@@ -6,6 +6,7 @@ Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -23,7 +24,7 @@ from barograph.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 LONGEST = 300  # characters of a message
-GARBAGE = 20_000  # objects between collections; most of a command's are modules, which stay
+GARBAGE = 200_000  # objects between collections; most of a command's are modules, which stay
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
 # Commands and their help texts; each is in the module of the same name.
@@ -128,6 +129,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:
         begin_command()
         gc.set_threshold(GARBAGE)
+        atexit.register(
+            gc.freeze
+        )  # the process ends, so its memory need not be searched for garbage
     try:
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:

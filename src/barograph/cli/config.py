@@ -7,10 +7,8 @@ say how files are read, in every command. Options on the command line override b
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,6 +85,8 @@ def load_config(commands: Collection[str], path: Path | None = None) -> Config:
         path = next((folder / NAME for folder in folders if (folder / NAME).is_file()), None)
         if path is None:
             return Config()
+    import tomllib
+
     try:
         content = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
@@ -168,6 +168,8 @@ def _refuse_unknown(
 ) -> None:
     for key in keys:
         if key not in allowed:
+            from difflib import get_close_matches
+
             names = sorted(name for name in allowed if not name.startswith("-"))
             # The list may be too long for one line of an error.
             names = get_close_matches(key, names, n=3) + names

@@ -7,7 +7,6 @@ names. Series that the pattern `informational` of the configuration matches fail
 from __future__ import annotations
 
 import datetime as dt
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
@@ -107,6 +106,8 @@ def read_suppressions(config: Config, path: Path | None = None) -> list[Suppress
         (f"{config.path}: {SUPPRESS} {k}", table) for k, table in enumerate(config.suppress, 1)
     ]
     if path is not None:
+        import tomllib
+
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
