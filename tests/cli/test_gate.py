@@ -113,6 +113,28 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--model", "m.baro"),
+        ("--false-red", "5"),
+        ("--no-second-look",),
+        ("--rerun", "measure > {out}"),
+    ],
+)
+def test_options_of_the_online_judge_are_refused_with_a_detector(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.baro").touch()
+    assert code("gate", str(results(tmp_path, 20)), *option, "--detector", "hunter") == 1
+    expected = f"{option[0].replace('no-', '')}: --detector hunter replaces the online judge"
+    assert expected in capsys.readouterr().err
+
+
 def test_gate_exits_3_without_enough_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

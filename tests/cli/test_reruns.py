@@ -108,6 +108,32 @@ def test_command_that_does_not_measure_the_suspects_is_an_error(
     assert history.read_text() == before
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "message"),
+    [
+        ("history.tsv", "test,order,commit,run,direction,value", "must end with one of .csv"),
+        ("history.csv", "test,number,commit,run,direction,value", "misses the columns order"),
+        ("history.csv", "test,order,name,run,direction,value", "needs one commit with a name"),
+        ("*.csv", "test,order,commit,run,direction,value", "appends to a file; "),
+    ],
+)
+def test_nothing_is_measured_for_a_history_that_cannot_be_extended(
+    history: Path, capsys: pytest.CaptureFixture[str], name: str, header: str, message: str
+) -> None:
+    text = history.read_text().replace("test,order,commit,run,direction,value", header)
+    history.write_text(text)
+    path = history.with_name(name)
+    if "*" not in name:
+        history.rename(path)
+    more = ("--map", "number=order") if "number" in header else ()
+    assert gate(path, "141", *more) == 1
+    assert message in capsys.readouterr().err
+    assert not Path("log").exists()
+    assert sorted(entry.name for entry in Path().iterdir()) == sorted(
+        ["measure.py", path.name if "*" not in name else "history.csv"]
+    )
+
+
 def test_names_are_quoted_for_the_shell_and_listed_in_a_file(tmp_path: Path) -> None:
     command = 'for name in {suspects}; do echo "$name"; done | diff - {suspects_file} > {out}'
     out = RerunCommand(command).run(["a b", "$(touch x)", "{out}"], tmp_path)

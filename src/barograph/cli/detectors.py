@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import click
 
-from barograph.cli.options import F, grouped, model_option, pair_of
+from barograph.cli.options import F, grouped, model_option, pair_of, refuse_given
 from barograph.compiled import interpret_small
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ def _choice(
     min_magnitude: float | None,
     detector_option: Sequence[str],
 ) -> DetectorChoice:
+    if detector != DEFAULT_DETECTOR:
+        refuse_given(["model"], f"{detector} has no model; only {DEFAULT_DETECTOR} has")
     pairs = [pair_of(text, "--detector-option", "window=50") for text in detector_option]
     parameters: dict[str, Any] = {name.replace("-", "_"): value for name, value in pairs}
     shortcuts = zip(SHORTCUTS, (pvalue, window, min_magnitude), strict=True)

@@ -13,7 +13,7 @@ from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.detectors import DETECTORS, USE, DetectorChoice
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
-from barograph.cli.options import RELEASED, format_option
+from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, RerunCommand, settle
 from barograph.cli.search import searched
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from barograph.series import Floats, Series
     from barograph.sources.formats.read import FilesRead
 
+# Options about alarms and suspects, which a detection method does not raise.
+OF_JUDGE = (
+    *("model", "false_red", "second_look", "alarm_policy", "false_alarms_per_1000"),
+    *("suspect_fails_at", "rerun", "max_reruns"),
+)
+
 
 @click.command(epilog="Example: barograph gate results.csv --since 3f2a91c --min-change 2.5")
 @input_options
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     "--detector",
     type=click.Choice(list(DETECTORS)),
     help="Judge by this detection method instead of the online model: each series by itself, "
-    "without suspects, and without --model and the options of alarms.",
+    "without suspects, and without the options about alarms, suspects and the online model.",
 )
 @click.option(
     "--rerun",
@@ -73,6 +79,10 @@ def command(
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
     of the commit would settle, 3 that no series could be judged.
     """
+    if detector is not None:
+        refuse_given(
+            OF_JUDGE, f"--detector {detector} replaces the online judge, and raises no suspects"
+        )
     aggregate = inputs.options.aggregate
     judge = functools.partial(gated, aggregate=aggregate, judging=judging, detector=detector)
     again = None if rerun is None else RerunCommand(rerun, max_reruns)

@@ -134,6 +134,23 @@ def _require_named_model(context: click.Context, option: click.Parameter, path: 
     return path
 
 
+def refuse_given(names: Iterable[str], reason: str) -> None:
+    """Refuse options of the command line that would have no effect.
+
+    Args:
+        names: The names of their parameters.
+        reason: Why they have none, and what is allowed.
+
+    Raises:
+        click.BadParameter: The command line gives such an option.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if given and option.name in names:
+            raise click.BadParameter(reason, param_hint=option.opts[0])
+
+
 def second_look_options(*, on: bool) -> Callable[[F], F]:
     """Add --second-look, --alarm-policy and --false-alarms-per-1000 to a command.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -93,11 +94,13 @@ def settle(
         judge: Returns the answer on what was read from the file.
 
     Raises:
-        ConfigError: There is more than one file.
+        ConfigError: The results could not be appended.
         DataError: The command failed, or measured something else.
     """
     if len(inputs.locations) != 1:
         raise ConfigError(f"--rerun appends to one file; there are {len(inputs.locations)}")
+    if not Path(inputs.locations[0]).is_file():
+        raise ConfigError(f"--rerun appends to a file; {inputs.locations[0]} is none")
     files = inputs.load()
     job = judge(files)
     for number in range(1, rerun.limit + 1):
@@ -107,25 +110,43 @@ def settle(
         names = {str(entry.id): entry.id.test or str(entry.id) for entry in files.history}
         tests = [*dict.fromkeys(names[entry.series] for entry in suspects)]
         click.echo(f"rerun {number} of at most {rerun.limit}: {shlex.join(tests)}", err=True)
+        commit = _commit_to_measure(inputs, suspects)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             out = rerun.run(tests, Path(folder))
-            _append(inputs, out, suspects, RUN.format(number))
+            _append(inputs, out, suspects, commit, RUN.format(number))
         files = inputs.load()
         job = judge(files)
     return job
 
 
-def _append(inputs: Inputs, out: Path, suspects: Sequence[SeriesAnswer], run: str) -> None:
-    """Append results as a further run of the commit of the suspects."""
-    from barograph.sources.append import append
-    from barograph.sources.formats.base import ReadOptions
-    from barograph.sources.formats.read import read_files
+def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> str:
+    """Return the commit of the suspects, once results can be appended to the history.
+
+    Raises:
+        ConfigError: The suspects have no commit, or several, or the history cannot be extended.
+        DataError: The history is not a table that can be extended.
+    """
+    from barograph.sources.history_file import HistoryFile
 
     commits = {entry.commit for entry in suspects}
     if len(commits) > 1 or "" in commits:
         named = ", ".join(sorted(commits - {""})[:SHOWN]) or "none"
         raise ConfigError(f"--rerun needs one commit with a name; the suspects have {named}")
-    commit = commits.pop()
+    path = Path(inputs.locations[0])
+    HistoryFile.read(path, inputs.options)
+    if not os.access(path.resolve().parent, os.W_OK):
+        raise ConfigError(f"--rerun appends to {path}; its folder is not writable")
+    return commits.pop()
+
+
+def _append(
+    inputs: Inputs, out: Path, suspects: Sequence[SeriesAnswer], commit: str, run: str
+) -> None:
+    """Append results as a further run of the commit of the suspects."""
+    from barograph.sources.append import append
+    from barograph.sources.formats.base import ReadOptions
+    from barograph.sources.formats.read import read_files
+
     base = inputs.options  # its other options are about the columns of the history
     options = ReadOptions(
         commit=commit,
