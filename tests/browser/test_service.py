@@ -69,6 +69,20 @@ def test_page_of_an_empty_store_opens_the_queue_with_the_first_result(
     page.get_by_role("heading", name="Unprocessed").wait_for()
 
 
+@pytest.mark.parametrize(("width", "lines"), [(1440, 1), (360, 2)])
+def test_command_for_a_token_breaks_only_between_its_options(
+    empty: Board, page: "Page", width: int, lines: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{empty.url}/sign-in?another=true")
+    code = page.locator("pre code")
+    tops = code.evaluate("(code) => Array.from(code.getClientRects(), ({ top }) => top)")
+    assert len(set(tops)) <= lines
+    option = code.locator("span")
+    assert option.evaluate_all("(all) => all.every((part) => part.getClientRects().length === 1)")
+    assert code.inner_text() == "barograph token add NAME --scope read --scope triage"
+
+
 def test_chosen_theme_holds_for_the_next_page(page: "Page", board: Board) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(board.url)

@@ -70,6 +70,10 @@ export function connectFilters(root) {
     event.preventDefault(); // without a script the form asks with empty fields, too
     visit(query, "q", event.target.elements.q.value.trim());
   });
+  // On a phone, what is seldom needed has its place below a button.
+  const more = root.querySelector("[data-more-filters]");
+  more.addEventListener("click", () => { more.ariaExpanded = String(more.ariaExpanded !== "true"); });
+  root.querySelector("[data-sort]").addEventListener("change", ({ target }) => visit(query, "sort", target.value));
   const search = root.querySelector("[name=q]");
   search.addEventListener("search", () => {
     if (!search.value && query.has("q")) visit(query, "q", "");

@@ -26,10 +26,12 @@ export function reasonItem(words, weight) {
 
 // One commit of the range between the results before and after a change.
 export function commitItem(commit, words, { end = "", isLikely = false, isNext = false } = {}) {
+  const subject = middleCut(commit.subject ?? "", SUBJECT);
   const classes = [isLikely && "likely", isNext && "next"].filter(Boolean).join(" ");
   return element("li", { class: classes || null },
     element("code", { title: printable([commit.commit, commit.author].filter(Boolean).join(", ")) }, commitText(commit)),
-    element("span", { class: "muted" }, [middleCut(commit.subject ?? "", SUBJECT), words].filter(Boolean).join(" · ")), element("span", { class: "hint" }, end));
+    element("span", { class: "muted", title: printable(commit.subject ?? "") || null }, subject || words), element("span", { class: "hint" }, end),
+    subject && words && element("span", { class: "hint note" }, words));
 }
 
 // How many siblings of a commit had moved; "" if none has a result there.

@@ -43,6 +43,7 @@ function describeSelection() {
     ? `${groups || rows.length} selected`
     : grid.current?.dataset.name ?? "";
   $("picked-series").textContent = rows.length ? `${count.toLocaleString("en")} series` : "";
+  if (grid.current) $("open-series").href = seriesAddress(grid.current);
   const box = $("select-all");
   box.checked = rows.length > 0 && groups === grid.groups.length;
   box.indeterminate = rows.length > 0 && !box.checked;
@@ -110,9 +111,10 @@ $("grid").addEventListener("dblclick", (event) => {
   if (!event.target.closest("input, button, a")) openSeries();
 });
 
+const seriesAddress = ({ dataset: { series, candidate } }) => `/series/${series}?change_point=${candidate}`;
+
 function openSeries() {
-  const row = grid.current;
-  if (row) location.href = `/series/${row.dataset.series}?change_point=${row.dataset.candidate}`;
+  if (grid.current) location.href = seriesAddress(grid.current);
 }
 
 /* Verdicts */
@@ -180,6 +182,7 @@ function refreshCounts() {
   const isEmpty = !grid.groups.length && $("more").hidden;
   $("grid").hidden = isEmpty;
   $("clear").hidden = !isEmpty;
+  $("open-series").hidden = isEmpty;
   if (isEmpty) preview.clear();
   loadMore();
 }
