@@ -98,7 +98,7 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
     [
         (["--detector", "pelt", "--pvalue", "0.1"], "pelt has no parameter 'pvalue'; allowed are"),
         (["--detector", "pelt", "--min-probability", "0.5"], "pelt has no probability; only tri"),
-        (["--detector", "pelt", "--model", "m.baro"], "--model: pelt has no model; only triaged"),
+        (["--detector", "pelt", "--model", __file__], "--model: pelt has no model; only triaged"),
         (["--since", "deadbeef"], "--since 'deadbeef': neither a date nor a commit of these"),
         (["--since", ""], "--since '': neither a date nor a commit of these"),
         (["--plot", "x.gif"], "x.gif: expected a name that ends with .png, .svg, .pdf"),
@@ -107,7 +107,6 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
 def test_unusable_options_are_refused(
     table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("m.baro").touch()
     assert code("detect", str(table), *options) == 1
     assert message in capsys.readouterr().err
 
