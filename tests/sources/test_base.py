@@ -22,6 +22,10 @@ def test_open_source_refuses_an_unknown_kind() -> None:
 def test_open_source_refuses_an_unknown_option() -> None:
     with pytest.raises(ConfigError, match=r"mongodump: .*'colour'.*time_series"):
         open_source("mongodump", "x", colour="red")
+    with pytest.raises(ConfigError, match=r"files: .*'colour'.*delimiter"):
+        open_source("files", "x", colour="red")
+    with pytest.raises(ConfigError, match="delimiter: '::'; allowed: one ASCII character"):
+        open_source("files", "x", delimiter="::")
 
 
 def test_importing_sources_does_not_import_their_libraries() -> None:

@@ -345,14 +345,12 @@ def inputs_of(
     """Return the files and the reading options of a command, given their parameters.
 
     Raises:
-        DataError: The delimiter is not a character.
+        ConfigError: The delimiter is not a character.
     """
     from barograph.sources.formats.base import ReadOptions
 
     form = "" if kind in (AUTO, *DATABASES) else kind
     character = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if len(character) > 1 or not character.isascii():
-        raise DataError(f"--delimiter {delimiter!r}: expected one ASCII character, or tab")
     options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
     chosen = ReadOptions(kind=form, delimiter=character, **options)
     return Inputs(files, kind, chosen)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from barograph.errors import ConfigError
-from barograph.repeats import AGGREGATES
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
 from barograph.sources.report import KINDS, LoadReport
+
+OPTIONS = {field.name for field in fields(ReadOptions)} - {"kind", "max_skipped_share"}
 
 
 class Files:
@@ -21,49 +22,19 @@ class Files:
     Args:
         location: The path, the pattern or a URL.
         form: The name of the format; by default it is recognised by the content.
-        delimiter: Delimiter of tables; by default it is detected.
-        aggregate: How the runs of a commit become one value: `median` or `mean`.
-        mapping: The field of columns of tables, such as `{"name": "test"}`.
-        value_columns: The columns of tables that hold values.
-        order_by: The column of tables that orders their rows.
-        base_branch: The branch whose results are read.
-        project: The project of results that name none.
-        machine: The variant of results that name none.
-        metrics: Patterns of the measurements to read.
+        **options: Other options of reading, as in `ReadOptions`.
+
+    Raises:
+        ConfigError: There is no such option, or its value is not allowed.
     """
 
-    def __init__(
-        self,
-        location: str,
-        *,
-        form: str = "",
-        delimiter: str = "",
-        aggregate: str = "median",
-        mapping: Mapping[str, str] | None = None,
-        value_columns: Sequence[str] = (),
-        order_by: str = "",
-        base_branch: str = "",
-        project: str = "",
-        machine: str = "",
-        metrics: Sequence[str] = (),
-    ) -> None:
-        if len(delimiter) > 1 or not delimiter.isascii():
-            raise ConfigError(f"delimiter: {delimiter!r}; allowed: one ASCII character")
-        if aggregate not in AGGREGATES:
-            raise ConfigError(f"aggregate: {aggregate!r}; allowed: {', '.join(AGGREGATES)}")
+    def __init__(self, location: str, *, form: str = "", **options: Any) -> None:
+        if unknown := options.keys() - OPTIONS:
+            allowed = ", ".join(sorted({"form", *OPTIONS}))
+            raise ConfigError(f"source files: no option {min(unknown)!r}; options: {allowed}")
         self.name = location
-        self._options = ReadOptions(
-            kind=form,
-            mapping=dict(mapping or {}),
-            value_columns=tuple(value_columns),
-            order_by=order_by,
-            delimiter=delimiter,
-            aggregate=aggregate,
-            project=project,
-            machine=machine,
-            base_branch=base_branch,
-            metrics=tuple(metrics),
-        )
+        lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+        self._options = ReadOptions(kind=form, **options | lists)
 
     def read(self, max_skipped_share: float = 1.0) -> FilesRead:
         """Read the files into memory.

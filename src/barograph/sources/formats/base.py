@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
+from barograph.repeats import AGGREGATES
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
 from barograph.sources.formats.json_text import (
     MEBIBYTE,
@@ -57,6 +58,9 @@ class ReadOptions:
             A JSON document may be one line.
         max_keys: The maximum number of columns of a table.
         max_skipped_share: The maximum share of results that may be unusable.
+
+    Raises:
+        ConfigError: The delimiter is no ASCII character, or there is no such aggregate.
     """
 
     kind: str = ""
@@ -77,6 +81,14 @@ class ReadOptions:
     max_line: int = MAX_LINE
     max_keys: int = MAX_KEYS
     max_skipped_share: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Check the options that people type."""
+        if len(self.delimiter) > 1 or not self.delimiter.isascii():
+            raise ConfigError(f"delimiter: {self.delimiter!r}; allowed: one ASCII character")
+        if self.aggregate not in AGGREGATES:
+            names = ", ".join(AGGREGATES)
+            raise ConfigError(f"aggregate: {self.aggregate!r}; allowed: {names}")
 
 
 class Result(NamedTuple):

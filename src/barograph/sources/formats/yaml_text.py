@@ -81,9 +81,9 @@ def _check(text: str) -> None:
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = starts.pop().anchor, sizes.pop()
         elif isinstance(event, yaml.AliasEvent):
-            if anchor not in anchors:
-                raise _problem(f"undefined alias {anchor}", event)
-            anchor, size, aliases = None, anchors[anchor], aliases + 1
+            if event.anchor not in anchors:
+                raise _problem(f"undefined alias {event.anchor}", event)
+            anchor, size, aliases = None, anchors[event.anchor], aliases + 1
         elif isinstance(event, yaml.ScalarEvent) and len(event.value) > LONGEST:
             tag = event.tag or loader.resolve(yaml.ScalarNode, event.value, event.implicit)
             if tag in NUMBERS:
