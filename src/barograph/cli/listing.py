@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 import click
 
 from barograph.cli.rendering.markdown import SHOWN, escaped, more
-from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
+from barograph.plotting.changes import EFFECTS, Findings, ReportedChange
 from barograph.plotting.sparkline import MARK, sparkline
 from barograph.series import Series
 from barograph.wording import (
+    BETTER,
+    CHANGED,
+    WORSE,
     change_text,
     middle_cut,
     number,

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
-from barograph.wording import day, percent, place_text
+from barograph.wording import BETTER, CHANGED, WORSE, day, effect_word, percent, place_text
 
 if TYPE_CHECKING:
     from barograph.models.reasons import ReasonText
 
-WORSE, BETTER, CHANGED = "worse", "better", "changed"
 EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
 LOW_PRIORITY = "low_priority"
 MOST_HAZARD = 10.0  # from or to a level of 0, or through it
@@ -82,10 +81,7 @@ class ReportedChange:
     @property
     def effect(self) -> str:
         """WORSE or BETTER, or CHANGED if the direction is unknown."""
-        before, after = self.levels
-        if not self.direction or before == after:
-            return CHANGED
-        return BETTER if (after > before) == (self.direction > 0) else WORSE
+        return effect_word(*self.levels, self.direction)
 
     @property
     def hazard(self) -> float:

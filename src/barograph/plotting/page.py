@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from barograph import __version__
 from barograph.javascript import bundle
-from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
+from barograph.plotting.changes import EFFECTS, Findings, ReportedChange
 from barograph.plotting.packing import ChartData
 from barograph.series import UNKNOWN_TIME, Series
 from barograph.wording import (
+    BETTER,
+    CHANGED,
+    WORSE,
     change_text,
     middle_cut,
     number,

@@ -20,7 +20,7 @@ from barograph.store.arrivals import SUSPECT
 from barograph.store.candidate_records import CandidateRecord, find_candidates
 from barograph.store.reading import StoredSeries
 from barograph.store.schema import candidates, moves, points, ticketed, tickets
-from barograph.triage.effects import word_of
+from barograph.wording import effect_word
 
 
 class MarkState(StrEnum):
@@ -240,7 +240,7 @@ def _mark(
         hazard=change.hazard,
         before=before,
         after=after,
-        effect=word_of(before, after, Direction(series.direction)),
+        effect=effect_word(before, after, Direction(series.direction)),
         time=moved or change.triaged_on or change.calculated_on,
     )
 

@@ -7,8 +7,10 @@ from statistics import median
 
 from barograph.series import SeriesId
 from barograph.triage.commits import ChangedSeries, CommitChanges
-from barograph.triage.effects import BETTER, CHANGED, WORSE
 from barograph.wording import (
+    BETTER,
+    CHANGED,
+    WORSE,
     change_text,
     day,
     middle_cut,

@@ -23,9 +23,9 @@ from barograph.triage.effects import (
     SettledResults,
     effect_between,
     results_between,
-    word_of,
 )
 from barograph.triage.tickets import Ticket, about_candidates
+from barograph.wording import effect_word
 
 SPAN = 30  # commits on each side whose results are compared
 MOST = 2000  # series that are compared
@@ -270,7 +270,7 @@ def _changed(
     if effect.before is None and change.before is not None and change.after is not None:
         effect = Effect(change.before.median, change.after.median, 0, 0, is_clear=True)
     last = max((order for order, _ in values if order < change.order), default=None)
-    word = word_of(effect.before, effect.after, target.direction)
+    word = effect_word(effect.before, effect.after, target.direction)
     return ChangedSeries(target, change, effect, word, last, values)
 
 
@@ -286,7 +286,7 @@ def _unmoved(
         elif effect.before is None:
             too_few += 1
         else:
-            word = word_of(effect.before, effect.after, every[number].direction)
+            word = effect_word(effect.before, effect.after, every[number].direction)
             quiet.append(UnmovedSeries(number, effect, word))
     return tuple(quiet), too_few, _by_variant(silent)
 

@@ -9,7 +9,6 @@ from statistics import fmean, median
 
 import sqlalchemy as sa
 
-from barograph.series import Direction
 from barograph.store.database import rows_in
 from barograph.store.schema import points
 from barograph.wording import percent
@@ -19,7 +18,6 @@ LEAST = 3  # results before, below which a series has no level
 CLEAR = 4.0  # standard errors of the difference of two levels
 FLOOR = 0.002  # of the level: no series is taken to have less noise
 TO_SD = 1.2533  # from a mean absolute deviation
-WORSE, BETTER, CHANGED = "worse", "better", "changed"
 
 SettledResults = Sequence[tuple[int, float]]  # order and settled value, ascending by order
 
@@ -82,13 +80,6 @@ def _is_clear(old: list[float], new: list[float], before: float, after: float) -
         return before != after
     error = noise * math.sqrt(1.0 / len(old) + 1.0 / len(new))
     return abs(after - before) >= CLEAR * error
-
-
-def word_of(before: float | None, after: float | None, direction: Direction) -> str:
-    """Return whether a change of level is worse or better, or that its direction is unknown."""
-    if before is None or after is None or before == after or not direction:
-        return CHANGED
-    return BETTER if (after > before) == (direction > 0) else WORSE
 
 
 def results_between(

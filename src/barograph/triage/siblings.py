@@ -20,8 +20,8 @@ from barograph.triage.effects import (
     effect_between,
     results_between,
     window_around,
-    word_of,
 )
+from barograph.wording import effect_word
 
 MOST = 200  # siblings that are looked at
 PLOTTED = 30  # results on each side of a plot
@@ -61,7 +61,7 @@ class Sibling:
     @property
     def word(self) -> str:
         """Whether it got worse or better, or that its direction is unknown."""
-        return word_of(self.effect.before, self.effect.after, self.series.direction)
+        return effect_word(self.effect.before, self.effect.after, self.series.direction)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,8 @@ from barograph.triage.commits import (
     commit_changes,
     commits_with_changes,
 )
-from barograph.triage.effects import BETTER, CHANGED, WORSE
 from barograph.triage.traces import Levels, Trace
-from barograph.wording import short_commit, typeset
+from barograph.wording import BETTER, CHANGED, WORSE, short_commit, typeset
 
 PAGE = 50  # commits of a list
 SHOWN = 64  # results of a sparkline

@@ -14,9 +14,7 @@ from barograph.service.responses import Schema, field, or_404
 from barograph.service.routes.series import SeriesNumber, SeriesResponse
 from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
-from barograph.wording import short_commit
-
-EffectName = Literal["worse", "better", "changed"]
+from barograph.wording import EffectWord, short_commit
 
 
 class MarkResponse(Schema):
@@ -33,7 +31,7 @@ class MarkResponse(Schema):
     hazard: float | None = field(0.12)
     before: float | None = field(18230.0, "Median of the level before.")
     after: float | None = field(16100.0, "Median of the level after.")
-    effect: EffectName = field("worse")
+    effect: EffectWord = field("worse")
     time: int | None = field(1706220999000, "When it moved away, got its verdict, or was found.")
 
 

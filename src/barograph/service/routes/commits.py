@@ -1,6 +1,6 @@
 """Commits with changes, and everything that one commit changed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
@@ -19,6 +19,7 @@ from barograph.store.tokens import Scope
 from barograph.triage import commits
 from barograph.triage.commit_text import commit_text
 from barograph.triage.commits import CommitChanges
+from barograph.wording import EffectWord
 
 ProjectName = Annotated[Text, Query(max_length=2000, examples=[RESULT["project"]])]
 CommitOrder = Annotated[
@@ -29,7 +30,6 @@ BeforeOrder = Annotated[
     Query(ge=-INTEGER, le=INTEGER, description="Lower orders; from `next`.", examples=[1024]),
 ]
 PageLimit = Annotated[int, Query(ge=1, le=1000, description="Commits of the page.", examples=[50])]
-Word = Literal["worse", "better", "changed"]
 MOST_DESCRIBED = 1000  # commits in one request
 
 
@@ -97,7 +97,7 @@ class ChangedSeriesResponse(Schema):
 
     series: SeriesResponse
     change_point: ChangePointResponse = Field(validation_alias="change")
-    effect: Word = nested("word", "worse")
+    effect: EffectWord = nested("word", "worse")
     before: float | None = nested("effect.before", 18230.0, "Median before.")
     after: float | None = nested("effect.after", 16100.0, "Median after.")
     percent: float | None = nested("effect.percent", -11.7)

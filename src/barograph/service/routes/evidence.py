@@ -1,6 +1,6 @@
 """What helps to decide on a change point: suspects, siblings, reasons, decided cases, history."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import Field
@@ -15,6 +15,7 @@ from barograph.triage.explanations import explanation
 from barograph.triage.siblings import SiblingState, siblings
 from barograph.triage.suspects import suspects
 from barograph.triage.timeline import EventKind, timeline
+from barograph.wording import EffectWord
 
 EDGE = {"order": 1020, "commit": "a81b3f0", "time": 1706220908000, "value": 18234.5}
 
@@ -64,7 +65,7 @@ class SiblingResponse(Schema):
     before: float | None = nested("effect.before", 18230.0, "Median before the change.")
     after: float | None = nested("effect.after", 16100.0, "Median after the change.")
     percent: float | None = nested("effect.percent", -11.7)
-    effect: Literal["worse", "better", "changed"] = nested("word", "worse")
+    effect: EffectWord = nested("word", "worse")
     count_after: int = nested("effect.count_after", 5, "Results after the change, at most 12.")
     change_point: int | None = nested("candidate", 4, "Its own change point in the suspect range.")
     verdict: Verdict | None = field("not_triaged")
