@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.series import ChangePoint, Region, Series, Verdict
-from barograph.triage.identity import Level, StoredCandidate, identify, match
+from barograph.triage.identity import StoredCandidate, identify, match
 from tests.store.samples import series
 
 places = st.lists(st.integers(0, 60), max_size=8, unique=True).map(sorted)
@@ -33,7 +33,7 @@ def stored(
     levels: tuple[float, float] = (1.0, 2.0),
 ) -> StoredCandidate:
     around = results(among).orders_around(list(among).index(order), 6)
-    before, after = (Level(mean, 0.01) for mean in levels)
+    before, after = (Region(9, mean, mean, mean, mean, 0.01) for mean in levels)
     return StoredCandidate(number, order, verdict, present, nearby=around, levels=(before, after))
 
 

@@ -7,7 +7,6 @@ elsewhere, so any address is accepted, unless the service trusts all callers of 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import math
@@ -26,7 +25,7 @@ from barograph.errors import StoreError
 from barograph.service.responses import ApiError
 from barograph.service.settings import Settings
 from barograph.store import Store, sessions, tokens
-from barograph.store.tokens import Scope, Token
+from barograph.store.tokens import Scope, Token, secret_hash
 
 MAX_TOKEN = 200  # characters
 # Seconds until a revoked token is refused at the latest; where stale tokens are allowed, only while
@@ -173,7 +172,7 @@ class TokenCache:
 
     def cached(self, secret: str) -> Token | None:
         """Return the cached token of a secret."""
-        until, token = self._known.get(_digest(secret), (0.0, None))
+        until, token = self._known.get(secret_hash(secret), (0.0, None))
         return token if self._clock() < until else None
 
     def any(self, *, allow_stale: bool = False) -> bool:
@@ -190,7 +189,7 @@ class TokenCache:
 
     def find(self, secret: str, *, allow_stale: bool = False) -> Token | None:
         """Return the valid token of a secret."""
-        digest = _digest(secret)
+        digest = secret_hash(secret)
         try:
             with self._store.read() as connection:
                 token = self._lookup(connection, secret)
@@ -216,11 +215,6 @@ class TokenCache:
 def csrf_of(cookie: str) -> str:
     """Return what pages of a session send with each write: only they can know it."""
     return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", "sha256").hexdigest()
-
-
-def _digest(token: str) -> bytes:
-    """Return the cache key of a token; the time of a lookup reveals nothing about the token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 class RateLimiter:

@@ -36,8 +36,8 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     """
     names = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
     name = middle_cut(names, WIDEST)
-    lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
-    lines += [_line(" · ".join(filter(None, row[2:]))) for row in changes.details]
+    lines = [printable(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
+    lines += [printable(" · ".join(filter(None, row[2:]))) for row in changes.details]
     if changes.time is not None:
         lines.append(f"first measured {day(changes.time)}")
     for word, heading in HEADINGS.items():
@@ -65,7 +65,7 @@ def _section(heading: str, changed: list[ChangedSeries]) -> list[str]:
         "",
         f"{heading}: {len(changed):,} series{middle}",
     ]
-    lines += [_line(f"- {_described(moved)}") for moved in changed[:LISTED]]
+    lines += [printable(f"- {_described(moved)}") for moved in changed[:LISTED]]
     if len(changed) > LISTED:
         lines.append(f"- and {len(changed) - LISTED:,} more")
     return lines
@@ -87,7 +87,3 @@ def _described(moved: ChangedSeries) -> str:
 def _name(name: SeriesId) -> str:
     rest = [name.measurement, name.variant, *(f"{key}={value}" for key, value in name.args)]
     return " ".join(filter(None, [name.test, *rest]))
-
-
-def _line(text: str) -> str:
-    return printable(text)

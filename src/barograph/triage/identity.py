@@ -20,17 +20,10 @@ from typing import NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.series import UNKNOWN_TIME, ChangePoint, Series, Verdict
+from barograph.series import UNKNOWN_TIME, ChangePoint, Region, Series, Verdict
 from barograph.store.schema import NEARBY, candidates
 
 REACH = NEARBY - 1  # results that a change point may move, of those that the series had
-
-
-class Level(NamedTuple):
-    """The mean and the variance of a region."""
-
-    mean: float
-    variance: float
 
 
 class StoredCandidate(NamedTuple):
@@ -54,7 +47,7 @@ class StoredCandidate(NamedTuple):
     calculated_on: int = UNKNOWN_TIME
     triaged_on: int = UNKNOWN_TIME
     nearby: Sequence[int] | None = None
-    levels: tuple[Level, Level] | None = None
+    levels: tuple[Region, Region] | None = None
 
     @property
     def is_processed(self) -> bool:
@@ -103,7 +96,7 @@ def stored_candidates(
         nearby, before, after = (None if text is None else json.loads(text) for text in rest[2:])
         levels = None
         if before is not None and after is not None:
-            levels = _level(before), _level(after)
+            levels = Region(**before), Region(**after)
         result[number].append(
             StoredCandidate(
                 *(key, order, Verdict(verdict), present, calculated, triaged),
@@ -227,7 +220,3 @@ def _is_same(stored: StoredCandidate, order: int, steps: int, change: ChangePoin
         return False
     moved = abs(change.before.mean - before.mean), abs(change.after.mean - after.mean)
     return steps == 0 or max(moved) <= max(abs(step) / 2, noise)
-
-
-def _level(region: dict[str, float]) -> Level:
-    return Level(region["mean"], region["variance"])
