@@ -1,5 +1,6 @@
 """Pages: their policy, their static files, and errors as pages."""
 
+import asyncio
 import gzip
 import re
 
@@ -7,13 +8,16 @@ import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
 from starlette.responses import Response
+from starlette.types import Message
 
 from barograph.service.pages import assets, page_router, render, rendering
+from barograph.service.pages.rendering import stream
 from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import ApiError
 from barograph.store.tokens import Scope
 from barograph.triage.traces import Trace
 from tests.service.conftest import app_of, make_token
+from tests.service.samples import POINTS, result
 
 
 @pytest.fixture
@@ -74,6 +78,33 @@ def test_an_error_of_a_page_is_a_page_with_its_status(board: TestClient, status:
     page = board.get(f"/failing/{status}")
     assert page.status_code == status
     assert "&lt;script&gt;no such thing" in page.text
+
+
+def test_a_streamed_page_sends_its_headers_before_its_variables_are_computed() -> None:
+    steps: list[str] = []
+
+    def values() -> dict[str, str]:
+        steps.append("values")
+        return {"active": ""}
+
+    async def send(message: Message) -> None:
+        steps.append(message["type"])
+
+    async def receive() -> Message:
+        return await asyncio.Future()  # the client waits for the answer
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
+    response = stream(Request(scope), "base.html", (), values)
+    asyncio.run(response(scope, receive, send))
+    assert steps[:3] == ["http.response.start", "values", "http.response.body"]
+
+
+def test_the_headers_of_a_series_name_what_its_page_loads(client: TestClient) -> None:
+    client.post(POINTS, json=result())
+    page = client.get("/series/1")
+    loaded = re.findall(r'(?:href|src)="(/static/[^"]+\.(?:css|js))"', page.text)
+    assert sorted(re.findall("<([^>]+)>", page.headers["link"])) == sorted(loaded)
+    assert client.get("/series/2").status_code == 404
 
 
 def test_a_page_without_a_token_shows_nothing(board: TestClient) -> None:

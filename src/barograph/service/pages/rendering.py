@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from barograph import wording
 from barograph.errors import DataError
@@ -45,7 +45,8 @@ CHOICES = (
 )
 VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
 THEMES = ("light", "dark")  # without a choice, that of the system
-SMALL = 1000  # bytes that are not worth compressing
+HTML = "text/html; charset=utf-8"
+SHARED = ("tokens.css", "board.css")  # by all pages
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
 
@@ -62,21 +63,52 @@ def render(
         active: Name of the entry of the navigation that the page belongs to.
         values: Variables of the template.
     """
+    body = _body(request, template, {"active": active, **values})
+    return Response(body, status, _headers(request), HTML)
+
+
+def stream(
+    request: Request, template: str, assets: Sequence[str], values: Callable[[], Mapping[str, Any]]
+) -> Response:
+    """Return a page whose headers are sent before its variables are computed.
+
+    Meanwhile the browser starts a process for the page and loads what the headers name. The status
+    is sent, too: what may be missing or wrong must be checked before.
+
+    Args:
+        request: The request.
+        template: Name of the template.
+        assets: Names of the style sheets and scripts of the page beyond those of every page.
+        values: Called for the variables of the template.
+    """
+
+    def body() -> Iterator[bytes]:
+        yield _body(request, template, values())
+
+    links = ", ".join(
+        f"<{address(name)}>; rel={'modulepreload' if name.endswith('.js') else 'preload; as=style'}"
+        for name in (*SHARED, *assets)
+    )
+    return StreamingResponse(body(), 200, _headers(request) | {"Link": links}, HTML)
+
+
+def _headers(request: Request) -> dict[str, str]:
+    headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
+    return headers | ({"Content-Encoding": "gzip"} if accepts_gzip(request) else {})
+
+
+def _body(request: Request, template: str, values: Mapping[str, Any]) -> bytes:
+    """Return the HTML, compressed where the headers say so."""
     caller: Caller | None = getattr(request.state, "caller", None)
     common = {
-        "active": active,
         "caller": caller,
         "can": _permissions(caller),
         "here": here(request),
         "navigation": NAVIGATION,
         "theme": _theme(request),
     }
-    body = environment().get_template(template).render(common | values).encode()
-    headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
-    if len(body) > SMALL and accepts_gzip(request):
-        body = gzip.compress(body, 5, mtime=0)
-        headers["Content-Encoding"] = "gzip"
-    return Response(body, status, headers, "text/html; charset=utf-8")
+    body = environment().get_template(template).render({**common, **values}).encode()
+    return gzip.compress(body, 5, mtime=0) if accepts_gzip(request) else body
 
 
 def _theme(request: Request) -> str:

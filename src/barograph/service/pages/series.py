@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from barograph.series import Direction, SeriesId
 from barograph.service.context import Context
-from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, ProjectFilter, SeriesNumber, Text
@@ -85,26 +85,28 @@ def get_page(
 ) -> Response:
     """Answer the page of a series; the parameters are the view, which the script restores."""
     with context.store.read() as connection, or_404():
-        chart = series_chart(connection, number)
-    name, rest = names(chart.series.name)
-    return render(
-        request,
-        "series.html",
-        active="series",
-        chart=chart,
-        name=name,
-        rest=rest,
-        crumbs=_crumbs(chart.series.name),
-        direction=DIRECTIONS[chart.series.direction],
-        unit=unit_text(chart.series.unit),
-        data=for_script(chart_json(chart, brief=True)),
-        summary=summary(chart),
-        focus=focus(chart, change_point),
-        can_log=all(value > 0 for value in chart.values),
-        axis=axis,
-        scale=scale,
-        rows=_rows(chart),
-    )
+        reading.get_series(connection, number)
+
+    def values() -> dict[str, Any]:
+        with context.store.read() as connection:
+            chart = series_chart(connection, number)
+        return {
+            "active": "series",
+            "chart": chart,
+            "name": names(chart.series.name)[0],
+            "crumbs": _crumbs(chart.series.name),
+            "direction": DIRECTIONS[chart.series.direction],
+            "unit": unit_text(chart.series.unit),
+            "data": for_script(chart_json(chart, brief=True)),
+            "summary": summary(chart),
+            "focus": focus(chart, change_point),
+            "can_log": all(value > 0 for value in chart.values),
+            "axis": axis,
+            "scale": scale,
+            "rows": _rows(chart),
+        }
+
+    return stream(request, "series.html", ("series.css", "series.js"), values)
 
 
 def names(name: SeriesId) -> tuple[str, str]:
