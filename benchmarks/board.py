@@ -286,7 +286,7 @@ def _figures(
     }
     more = {
         "groups": open_queue["total"],
-        "page of the queue, compressed, kB": int(answer.headers["content-length"]) / 1000,
+        "page of the queue, compressed, kB": answer.num_bytes_downloaded / 1000,
         "fsync, median, ms": 1e3 * fsync(folder),
     }
     return times, more
