@@ -99,12 +99,19 @@ def test_a_streamed_page_sends_its_headers_before_its_variables_are_computed() -
     assert steps[:3] == ["http.response.start", "values", "http.response.body"]
 
 
-def test_the_headers_of_a_series_name_what_its_page_loads(client: TestClient) -> None:
+@pytest.mark.parametrize("path", ["/", "/series/1"])
+def test_the_headers_of_a_streamed_page_name_what_it_loads(client: TestClient, path: str) -> None:
     client.post(POINTS, json=result())
-    page = client.get("/series/1")
+    page = client.get(path)
     loaded = re.findall(r'(?:href|src)="(/static/[^"]+\.(?:css|js))"', page.text)
     assert sorted(re.findall("<([^>]+)>", page.headers["link"])) == sorted(loaded)
-    assert client.get("/series/2").status_code == 404
+
+
+@pytest.mark.parametrize(("path", "status"), [("/series/1", 404), ("/?since=soon", 422)])
+def test_a_streamed_page_has_the_status_of_an_error(
+    client: TestClient, path: str, status: int
+) -> None:
+    assert client.get(path).status_code == status
 
 
 def test_a_page_without_a_token_shows_nothing(board: TestClient) -> None:

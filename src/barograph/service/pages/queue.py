@@ -16,7 +16,7 @@ from barograph import wording
 from barograph.series import LABELS
 from barograph.service.context import CallerName, Context
 from barograph.service.pages.empty import empty_page, is_empty, store_of
-from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
 from barograph.service.routes.queue import FilterQuery, Offset
@@ -91,29 +91,33 @@ def get_queue(
     with context.store.read() as connection:
         if is_empty(connection):
             return empty_page(request, store_of(context))
+    assets = ("queue.css", "queue.js")
+    return stream(request, "queue.html", assets, lambda: _values(context, queue_filter, caller))
+
+
+def _values(context: Context, queue_filter: QueueFilter, caller: str) -> dict[str, Any]:
+    with context.store.read() as connection:
         page = open_groups(connection, queue_filter)
         views = _views(connection, page, queue_filter)
         filters = saved_filters.every_filter(connection)
         left = seconds_left(connection, caller, page.total)
     query = query_of(queue_filter)
-    return render(
-        request,
-        "queue.html",
-        active="queue",
-        page=page,
-        views=views,
-        queue_filter=queue_filter,
-        title=TITLES["any" if queue_filter.ids else queue_filter.state],
-        chips=_chips(queue_filter),
-        columns=COLUMNS,
-        hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
-        saved=filters,
-        current=next((saved.name for saved in filters if saved.query == query), ""),
-        link=lambda **changes: link(queue_filter, changes),
-        query=query,
-        minutes=None if left is None else math.ceil(left / 60),
-        flat=_is_flat(queue_filter),
-    )
+    return {
+        "active": "queue",
+        "page": page,
+        "views": views,
+        "queue_filter": queue_filter,
+        "title": TITLES["any" if queue_filter.ids else queue_filter.state],
+        "chips": _chips(queue_filter),
+        "columns": COLUMNS,
+        "hidden": ", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
+        "saved": filters,
+        "current": next((saved.name for saved in filters if saved.query == query), ""),
+        "link": lambda **changes: link(queue_filter, changes),
+        "query": query,
+        "minutes": None if left is None else math.ceil(left / 60),
+        "flat": _is_flat(queue_filter),
+    }
 
 
 @routes.get("/queue/rows")

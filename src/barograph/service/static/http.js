@@ -47,7 +47,14 @@ export function signIn() {
   location.assign(`/sign-in?next=${encodeURIComponent(here)}`);
 }
 
+// The first requests wait until the page is painted, which they would delay.
+const painted = new Promise((done) => {
+  if (document.hidden) done(); // a background tab is not painted
+  else requestAnimationFrame(() => setTimeout(done));
+});
+
 async function send(method, path, body, headers) {
+  await painted;
   const all = { Accept: "application/json", ...headers };
   if (body !== undefined) all["Content-Type"] = "application/json";
   if (method !== "GET" && csrf) all["X-Barograph-CSRF"] = csrf;
