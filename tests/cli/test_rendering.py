@@ -82,6 +82,22 @@ def test_text_lists_a_new_series_once_although_it_is_too_short() -> None:
     ]
 
 
+def test_a_series_without_earlier_results_is_new_in_every_format() -> None:
+    job = JobAnswer([], ["db/a", "db/b"], ["db/b"], ["db/c"])
+    assert [row[:2] for row in table.rows(job)] == [
+        ["too short", "db/a"],
+        ["new", "db/b"],
+        ["missing", "db/c"],
+    ]
+    cases = ET.fromstring(junit.report(job)).iter("testcase")  # noqa: S314 - our own document
+    skipped = {case.get("name"): case[0].get("message") for case in cases}
+    assert skipped == {
+        "db/a": "too short to judge",
+        "db/b": "new: no earlier results to judge by",
+        "db/c": "no result of the newest commit",
+    }
+
+
 def test_text_has_one_line_for_each_answer_whatever_its_name() -> None:
     assert len(lines_of(TRICKY)) == len(lines_of(JOB)) + 1  # the note
     assert all(line.isprintable() for line in lines_of(TRICKY))

@@ -14,6 +14,7 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import echo_csv, echo_json, format_option
 from barograph.cli.search import ChangeSearch, SearchResult, find, search_options
 from barograph.series import UNKNOWN_TIME
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
@@ -183,8 +184,8 @@ def draw(findings: Findings, path: Path) -> None:
 def _discoveries_text(control: Discoveries) -> str:
     return (
         f"false discoveries: at most {control.rate:g} expected, "
-        f"{control.removed} of {control.with_pvalue} change points left out, "
-        f"{control.tests} tests, largest p-value kept {control.limit:.3g}"
+        f"{control.removed} of {plural(control.with_pvalue, 'change point')} left out, "
+        f"{plural(control.tests, 'test')}, largest p-value kept {control.limit:.3g}"
     )
 
 

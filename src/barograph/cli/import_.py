@@ -115,7 +115,7 @@ def report_rejected(filled: ImportResult) -> None:
     if not count:
         return
     reasons = [f"{reason} ({plural(number, 'time')})" for reason, number in filled.reasons.items()]
-    rest = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
+    rest = "" if len(reasons) <= REASONS else f"; {plural(len(reasons) - REASONS, 'more reason')}"
     text = f"{plural(count, 'point')} rejected: {'; '.join(reasons[:REASONS])}{rest}"
     for line in filled.rejected:
         click.echo(f"rejected: {line}"[:LONGEST], err=True)

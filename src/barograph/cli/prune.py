@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from barograph.cli.options import echo_json, format_option, open_existing, store_option
+from barograph.wording import plural
 
 AGE = re.compile(r"(\d+(?:\.\d+)?)d")
 
@@ -47,7 +48,7 @@ def command(days: float, dry_run: bool, url: str, output: str) -> None:
         return
     verb = "would be deleted" if dry_run else "deleted"
     click.echo(
-        f"{result.points:,} results and {result.candidates:,} candidates "
+        f"{plural(result.points, 'result')} and {plural(result.candidates, 'candidate')} "
         f"of {result.series:,} series {verb}; "
-        f"{result.kept:,} series keep theirs for a verdict or a ticket"
+        f"{result.kept:,} series kept for a verdict or a ticket"
     )

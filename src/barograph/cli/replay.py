@@ -13,6 +13,7 @@ from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import SecondLookFactory, echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,18 +84,17 @@ def _summary(folder: str, points: pa.Table) -> dict[str, Any]:
 
 def _print(summary: dict[str, Any]) -> None:
     click.echo(
-        f"{summary['alarms']:,} alarms in {summary['points']:,} points: "
+        f"{plural(summary['alarms'], 'alarm')} in {plural(summary['points'], 'point')}: "
         f"{summary['alarms_per_thousand']:.2f} per thousand points, "
         f"{summary['alarms_per_series']:.2f} per series"
     )
     if "auc" not in summary:
-        click.echo(f"{summary['found']:,} change points found")
+        click.echo(f"{plural(summary['found'], 'change point')} found")
         return
     verdicts = ", ".join(f"{count:,} {name}" for name, count in summary["found_by_verdict"].items())
     others = summary["found_without_candidate"]
-    click.echo(
-        f"{summary['found']:,} change points found: {verdicts}, {others:,} without a candidate"
-    )
+    found = plural(summary["found"], "change point")
+    click.echo(f"{found} found: {verdicts}, {others:,} without a candidate")
     click.echo(
         f"AUC {summary['auc']:.3f}, accuracy {summary['accuracy']:.3f}, sensitivity "
         f"{summary['sensitivity']:.3f}, specificity {summary['specificity']:.3f}"

@@ -59,7 +59,8 @@ def _note(search: ChangeSearch) -> str:
     if search.since:
         parts.append(f"since {search.since}")
     if search.last:
-        parts.append(f"among the newest {search.last:,} results")
+        newest = "newest result" if search.last == 1 else f"newest {search.last:,} results"
+        parts.append(f"among the {newest}")
     if search.min_change:
         parts.append(f"of at least {search.min_change:g} %")
     if search.choice.min_probability is not None:

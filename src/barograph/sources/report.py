@@ -181,7 +181,7 @@ class LoadReport:
                 lines.append(f"    {entry.count:,} skipped: {reason}")
                 lines.extend(f"      {_describe(example)}" for example in entry.examples[:SHOWN])
         for title, counts in (("corrected", self.corrected), ("verdicts", self.verdicts)):
-            items = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+            items = ", ".join(f"{name}: {count:,}" for name, count in sorted(counts.items()))
             lines.append(f"  {title:<10} {items or 'nothing'}")
         return "\n".join(lines)
 

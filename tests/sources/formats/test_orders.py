@@ -169,9 +169,7 @@ def test_merged_commit_comes_between_the_first_parent_and_the_merge(tree: Tree) 
 def test_commits_that_a_rebase_removed_come_after_the_row_before_them(tree: Tree) -> None:
     rows, note = sorted_rows(tree.results("one", GONE, "two", "merge"), tree.repository)
     assert rows == [0, 1, 2, 3]
-    assert note == (
-        "ordered by the commits in git; 1 commits that git does not know placed as listed"
-    )
+    assert note == ("ordered by the commits in git; 1 commit unknown to git, placed as listed")
 
 
 def test_rows_decide_if_git_knows_fewer_than_half_of_the_commits(tree: Tree) -> None:

@@ -35,8 +35,8 @@ def test_rows_without_an_order_are_named_with_the_other_orders(tmp_path: Path) -
     with pytest.raises(DataError) as error:
         read(tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), max_skipped_share=0.05)
     assert str(error.value) == (
-        f"{tmp_path / 't.csv'}: 10 of 40 results have no order (lines 2, 6, 10, 14, 18, ...); fill "
-        "the column in, or ignore it with --map order=ignore to order by time, by commit or as "
+        f"{tmp_path / 't.csv'}: order is missing in 10 of 40 results (lines 2, 6, 10, 14, 18, "
+        "...); fill the column in, or ignore it with --map order=ignore to order by time, by commit or as "
         "listed"
     )
     loaded = read(
@@ -108,8 +108,7 @@ MESSAGES = {
     "test,order,value,value\np,1,1,1\n": "two columns are called 'value'",
     HEAD: "no results",
     HEAD + 'p,a,1,"c,,1\np,a,2,c,,2\n': "a quoted cell has no end",
-    HEAD
-    + "p,a,1,c,,bad\n": r"100\.0% of 1 results are unusable, 50\.0% allowed: value is not a number",
+    HEAD + "p,a,1,c,,bad\n": r"100\.0% of 1 result cannot be used, 50\.0% allowed: value is not a",
     '{"a": 1, "b": {}}': "JSON of no known format, with the keys a, b",
     '{"points": 7}': "with the keys points",
     "[" * 9999: "a JSON array of no known format",

@@ -7,9 +7,14 @@ from collections import defaultdict
 from xml.etree import ElementTree as ET
 
 from barograph.cli.answers import JobAnswer
-from barograph.cli.rendering.words import answers_by_kind, headline, sentence
+from barograph.cli.rendering.words import answers_by_kind, headline, sentence, unjudged
 
 SUITE = "barograph"
+SKIPPED = {
+    "too short": "too short to judge",
+    "new": "new: no earlier results to judge by",
+    "missing": "no result of the newest commit",
+}
 # XML 1.0 has no way to write these, not even as references.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -21,8 +26,7 @@ def report(job: JobAnswer) -> str:
     for kind, answer in answers_by_kind(job):
         text = f"{kind}: {sentence(answer)}"
         (failed if job.fails(answer) else lines)[answer.series].append(text)
-    skipped = dict.fromkeys(job.too_short, "too short to judge")
-    skipped |= dict.fromkeys(job.missing, "no result of the newest commit")
+    skipped = {name: SKIPPED[kind] for name, kind in unjudged(job).items()}
     names = [*dict.fromkeys([*(answer.series for answer in job.answers), *skipped])]
     suite = ET.Element(
         "testsuite",

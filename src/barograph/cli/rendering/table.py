@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.cli.rendering.words import KINDS
+from barograph.cli.rendering.words import KINDS, unjudged
 
 COLUMNS = (
     *("kind", "series", "fails", "way", "percent", "probability", "order", "commit", "begins"),
@@ -20,9 +20,8 @@ def rows(job: JobAnswer) -> Iterator[list[Any]]:
     kinds = {id(answer): kind for name, kind in KINDS.items() for answer in getattr(job, name)}
     for answer in job.answers:
         yield _row(answer, kinds.get(id(answer), "quiet"), fails=job.fails(answer))
-    for kind, names in (("too short", job.too_short), ("missing", job.missing)):
-        for name in names:
-            yield [kind, encodable(name), *[""] * (len(COLUMNS) - 2)]
+    for name, kind in unjudged(job).items():
+        yield [kind, encodable(name), *[""] * (len(COLUMNS) - 2)]
 
 
 def _row(answer: SeriesAnswer, kind: str, *, fails: bool) -> list[Any]:

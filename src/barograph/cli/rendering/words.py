@@ -104,6 +104,13 @@ def too_short(job: JobAnswer) -> list[str]:
     return [name for name in job.too_short if name not in new]
 
 
+def unjudged(job: JobAnswer) -> dict[str, str]:
+    """Return why each series that was not judged was not: it is too short, new, or missing."""
+    new = frozenset(job.new)
+    kinds = {name: "new" if name in new else "too short" for name in job.too_short}
+    return kinds | dict.fromkeys(job.missing, "missing")
+
+
 def coverage(job: JobAnswer) -> str:
     """Return how many series were judged, and how many could not be."""
     parts = [f"{job.judged:,} series judged"]

@@ -19,6 +19,7 @@ from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.collected import Collected, Mask, are_small, first_rows
 from barograph.sources.formats.locations import differ_in_numbers
+from barograph.wording import plural
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
 # Commits that are numbers: revisions, builds and versions, such as 1200, r1200, #12 and v1.10.2.
@@ -84,7 +85,8 @@ def _after_numbered(results: Collected, numbered: Mask, moments: _Moments, place
     lowest[rest] = int(results.orders[numbered].max()) + 1 + np.arange(rest.size)
     orders = np.where(numbered, results.orders, lowest[moments.of_result])
     count = int(np.isin(moments.of_result, rest).sum())
-    notes = [f"{count:,} results without an order: placed after all others"] if count else []
+    without = f"{plural(count, 'result')} without an order"
+    notes = [f"{without}: placed after all others"] if count else []
     return Ordered(orders, notes)
 
 
@@ -193,7 +195,7 @@ def _falls(commits: list[str]) -> bool:
 
 
 def _git_notes(lost: int) -> list[str]:
-    more = f"; {lost:,} commits that git does not know placed as listed" if lost else ""
+    more = f"; {plural(lost, 'commit')} unknown to git, placed as listed" if lost else ""
     return [f"ordered by the commits in git{more}"]
 
 

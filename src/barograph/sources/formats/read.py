@@ -149,12 +149,12 @@ def _require_usable(
     if of_tables and share > limit and report.skipped["points"]:
         _refuse_missing_orders(report)
         raise DataError(
-            f"{report.source}: {share:.1%} of {report.read['points']:,} results are unusable, "
-            f"{limit:.1%} allowed: {report.first_skip('points')}"
+            f"{report.source}: {share:.1%} of {plural(report.read['points'], 'result')} cannot be "
+            f"used, {limit:.1%} allowed: {report.first_skip('points')}"
         )
     if not len(results):
         reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
-        reason = f"; --metric leaves out all {left_out} series" if left_out else reason
+        reason = "; no measurement matches --metric" if left_out else reason
         raise DataError(f"{report.source}: no results{reason}")
 
 
@@ -174,8 +174,8 @@ def _refuse_missing_orders(report: LoadReport) -> None:
     ]
     more = ", ..." if entry.count > len(rows) else ""
     raise DataError(
-        f"{file}: {entry.count:,} of {report.read['points']:,} results have no {column} "
-        f"({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
+        f"{file}: {column} is missing in {entry.count:,} of "
+        f"{plural(report.read['points'], 'result')} ({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
         f"--map {column}=ignore to order by time, by commit or as listed"
     )
 
