@@ -1,8 +1,8 @@
 """The results of a data frame as columns: checked strictly, because nothing may be skipped.
 
 The columns are those of a results file: `order` and `value`; optionally `commit`, `time`, `run`,
-`direction`, and those that name a series. Rows may be in any order. A frame of pandas or Polars, or
-a table of Arrow: anything with named columns that NumPy can read.
+`direction`, `unit`, `branch`, and those that name a series. Rows may be in any order. A frame of
+pandas or Polars, or a table of Arrow: anything with named columns that NumPy can read.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from barograph.series import (
     require_finite,
 )
 from barograph.texts import Texts
+from barograph.units import direction_of_measurement
 
 REQUIRED = ("order", "value")
-OPTIONAL = ("commit", "time", "run", "direction", *LABELS, "args")
+OPTIONAL = ("commit", "time", "run", "direction", "unit", "branch", *LABELS, "args")
 ARGUMENT = "args."  # and the name of an argument
 DIRECTIONS = {direction.name.lower(): int(direction) for direction in Direction}
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
@@ -44,11 +45,13 @@ class FrameResults(NamedTuple):
     Attributes:
         ids: The identities, in the order of their first rows.
         directions: The direction of each series.
+        units: The unit of each series.
         results: One result for each row.
     """
 
     ids: list[SeriesId]
     directions: list[int]
+    units: list[str]
     results: Results
 
 
@@ -65,7 +68,8 @@ def read_frame(frame: Any, name: str) -> FrameResults:
     columns = _checked_columns(frame)
     size = len(frame)
     missing = Texts.unknown(size)
-    ids, directions, owners = _series(frame, columns, name)
+    _require_one_branch(frame, columns)
+    ids, directions, units, owners = _series(frame, columns, name)
     results = Results(
         owners=owners,
         orders=_whole(frame["order"], "order"),
@@ -74,7 +78,17 @@ def read_frame(frame: Any, name: str) -> FrameResults:
         commits=_texts(frame["commit"], "commit") if "commit" in columns else missing,
         runs=_texts(frame["run"], "run") if "run" in columns else missing,
     )
-    return FrameResults(ids, directions, results)
+    return FrameResults(ids, directions, units, results)
+
+
+def _require_one_branch(frame: Any, columns: list[str]) -> None:
+    """Refuse results of several branches: those of another branch are no history of the base."""
+    branches = list(dict.fromkeys(_cells(frame["branch"], "branch") if "branch" in columns else ()))
+    if len(branches) > 1:
+        raise DataError(
+            f"frame['branch'] holds {branches[0]!r} and {branches[1]!r:.60}; pass the rows of one "
+            "branch, or use barograph.read, which judges a branch after the history of its base"
+        )
 
 
 def _checked_columns(frame: Any) -> list[str]:
@@ -100,32 +114,48 @@ def _is_arg(column: object) -> bool:
     return isinstance(column, str) and column.startswith(ARGUMENT) and column != ARGUMENT
 
 
-def _series(frame: Any, columns: list[str], name: str) -> tuple[list[SeriesId], list[int], Ints]:
-    """Return the identity and direction of each series, and the number of the series of each row.
+def _series(
+    frame: Any, columns: list[str], name: str
+) -> tuple[list[SeriesId], list[int], list[str], Ints]:
+    """Return identities, directions and units of series, and the number of that of each row.
 
     Only distinct rows are read: there are few of them.
     """
     naming = [column for column in columns if column in (*LABELS, "args") or _is_arg(column)]
-    chosen = [*naming, "direction"] if "direction" in columns else naming
+    chosen = [*naming, *(name for name in ("direction", "unit") if name in columns)]
     kinds, codes = _distinct({name: _cells(frame[name], name) for name in chosen}, len(frame))
     numbers: dict[bytes, int] = {}
     ids: list[SeriesId] = []
     directions: list[int] = []
+    units: list[str] = []
     owners = np.empty(len(kinds), dtype=np.int64)
     for kind, (row, fields) in enumerate(kinds):
         identity = _identity(fields, row) if naming else SeriesId("", "", "", name, "")
         cell = fields.get("direction")
+        unit = fields.get("unit") or ""
         direction = _direction(cell, row)
         number = owners[kind] = numbers.setdefault(identity.digest, len(ids))
         if number == len(ids):
             ids.append(identity)
             directions.append(direction)
+            units.append(unit)
+        elif unit != units[number]:
+            raise DataError(
+                f"frame['unit'][{row}] is {unit!r:.40}; earlier rows of the series {identity} have "
+                f"{units[number]!r:.40}"
+            )
         elif cell is not None and direction != directions[number]:
             raise DataError(
                 f"frame['direction'][{row}] is {cell!r}; earlier rows of the series {identity} "
                 f"have {directions[number]}"
             )
-    return ids, directions, owners[codes]
+    if "direction" not in columns:
+        names = (identity.measurement for identity in ids)
+        directions = [
+            int(direction_of_measurement(name, unit))
+            for name, unit in zip(names, units, strict=True)
+        ]
+    return ids, directions, units, owners[codes]
 
 
 def _distinct(

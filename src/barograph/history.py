@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,7 @@ class History:
 
         Args:
             frame: The columns `order` and `value`; optionally `commit`, `time`, `run`, `direction`,
+                `unit` (it gives the direction if no column does), `branch` (of one branch only),
                 and the columns that name a series: `project`, `variant`, `task`, `test`,
                 `measurement`, `args` (a JSON object) and `args.NAME`.
             name: The name of the series if no column names it.
@@ -131,14 +132,15 @@ class History:
         """
         from barograph.frames import read_frame
 
-        ids, directions, results = read_frame(frame, name)
+        ids, directions, units, results = read_frame(frame, name)
         combined = combine(results, aggregate)
         if combined.conflicts.size:
             row = int(combined.conflicts[0])
             raise DataError(f"frame['commit'][{row}] is {results.commits[row]!r}; {OTHER_COMMIT}")
         for reason, count in combined.corrected.items():
-            warnings.warn(f"frame: {count:,} {reason}", stacklevel=2)
-        return cls.from_combined(ids, directions, combined)
+            warnings.warn(f"frame: {reason}: {count:,}", stacklevel=2)
+        history = cls.from_combined(ids, directions, combined)
+        return replace(history, units=units if any(units) else ())
 
     def __repr__(self) -> str:
         """Return the numbers of series, points and candidates."""

@@ -144,6 +144,17 @@ def test_gate_exits_3_without_enough_results(
     assert left == 0
 
 
+def test_minimum_of_earlier_results_counts_those_since_a_step_by_ten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "step.csv"
+    rows = [f"{order},{(100 if order < 60 else 2000) + order % 3}" for order in range(90)]
+    path.write_text("\n".join(["order,value", *rows, ""]))
+    assert gate_json(capsys, str(path), "--min-history", "29")[0] == 0
+    left, report = gate_json(capsys, str(path), "--min-history", "30")
+    assert (left, report["too_short"]) == (3, ["step"])
+
+
 def with_newest(folder: Path, *newest: float, direction: int = -1) -> str:
     """Write a quiet series of 60 commits, and one more with the given runs."""
     values = 100 + np.random.default_rng(3).standard_normal(60)

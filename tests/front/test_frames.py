@@ -102,6 +102,8 @@ def test_orders_are_whole_numbers_of_any_type(orders: Any) -> None:
             r"frame\['time'\]\[1\] is 'now'; it must be a",
         ),
         (changed(direction=[1, 1, -1]), r"frame\['direction'\]\[2\] is -1; earlier rows"),
+        (changed(unit=["ms", "ms", "s"]), r"frame\['unit'\]\[2\] is 's'; earlier rows of"),
+        (changed(branch=["main", "x", "x"]), r"holds 'main' and 'x'; pass the rows of one branch"),
         (changed(direction="up"), r"\[0\] is 'up': allowed are -1, 0, 1, lower_is_better"),
         (changed(test=["a", None, "a"]), r"row 1 of the frame names no series"),
         (changed(test="a", args="[1]"), r"frame\['args'\]\[0\] is '\[1\]'; it must be a JSON"),
@@ -114,6 +116,14 @@ def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, message
         bg.History.from_frame(frame)
 
 
+@pytest.mark.parametrize(("unit", "direction"), [("ms", -1), ("ops/s", 1), ("apples", 0)])
+def test_unit_is_kept_and_gives_the_direction(unit: str, direction: int) -> None:
+    [series] = bg.History.from_frame(changed(test="a", unit=unit, branch="main"))
+    assert (series.unit, int(series.direction)) == (unit, direction)
+    [stated] = bg.History.from_frame(changed(test="a", unit=unit, direction=-1))
+    assert (stated.unit, int(stated.direction)) == (unit, -1)
+
+
 def test_other_objects_are_refused() -> None:
     with pytest.raises(DataError, match="frame is dict; it must be a data frame"):
         bg.History.from_frame({"order": [1]})
@@ -122,7 +132,7 @@ def test_other_objects_are_refused() -> None:
 def test_replaced_results_are_counted_in_a_warning() -> None:
     frame = changed(order=[1, 1, 2], run="a")
     with pytest.warns(
-        UserWarning, match="frame: 1 results with a later value for the same run, replaced"
+        UserWarning, match="frame: results with a later value for the same run, replaced: 1"
     ):
         history = bg.History.from_frame(frame)
     assert history.values_of(0).tolist() == [5.0, 6.0]

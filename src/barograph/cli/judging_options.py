@@ -58,8 +58,9 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.IntRange(min=1),
         default=5,
         show_default=True,
-        help="Judge a series only if its newest result has at least this many earlier results. "
-        "The built-in model needs 5.",
+        help="Judge a series only if its newest result can be compared with at least this many "
+        "earlier results: those since a step by a factor of about 10, with which a history begins "
+        "again. The built-in model needs 5.",
     ),
     click.option(
         "--fail-on",

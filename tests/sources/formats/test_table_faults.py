@@ -36,8 +36,8 @@ def test_rows_without_an_order_are_named_with_the_other_orders(tmp_path: Path) -
         read(tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), max_skipped_share=0.05)
     assert str(error.value) == (
         f"{tmp_path / 't.csv'}: order is missing in 10 of 40 results (lines 2, 6, 10, 14, 18, "
-        "...); fill the column in, or ignore it with --map order=ignore to order by time, by commit or as "
-        "listed"
+        "...); fill the column in, or ignore it with --map order=ignore to order by time, by "
+        "commit or as listed"
     )
     loaded = read(
         tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), mapping={"order": "ignore"}

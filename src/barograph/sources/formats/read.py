@@ -173,9 +173,10 @@ def _refuse_missing_orders(report: LoadReport) -> None:
         :SHOWN_ROWS
     ]
     more = ", ..." if entry.count > len(rows) else ""
+    results = plural(report.read["points"], "result")
     raise DataError(
-        f"{file}: {column} is missing in {entry.count:,} of "
-        f"{plural(report.read['points'], 'result')} ({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
+        f"{file}: {column} is missing in {entry.count:,} of {results} "
+        f"({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
         f"--map {column}=ignore to order by time, by commit or as listed"
     )
 
