@@ -67,6 +67,9 @@ def test_page_of_an_empty_store_opens_the_queue_with_the_first_result(
     empty.store.ingest([point(0)], "ci")
     page.clock.fast_forward(PAUSE)
     page.get_by_role("heading", name="Unprocessed").wait_for()
+    # One result cannot tell whether anything changed.
+    assert page.get_by_role("heading", name="No change found yet").is_visible()
+    assert page.get_by_text("All clear").count() == 0
 
 
 @pytest.mark.parametrize(("width", "lines"), [(1440, 1), (360, 2)])

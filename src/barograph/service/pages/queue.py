@@ -25,6 +25,7 @@ from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
 from barograph.triage.overview import seconds_left
+from barograph.triage.processed import processed
 from barograph.triage.queue import QueuePage, get_group, open_groups
 from barograph.triage.traces import Trace, traces
 
@@ -101,6 +102,7 @@ def _values(context: Context, queue_filter: QueueFilter, caller: str) -> dict[st
         views = _views(connection, page, queue_filter)
         filters = saved_filters.every_filter(connection)
         left = seconds_left(connection, caller, page.total)
+        is_judged = page.total > 0 or any(processed(connection, limit=1).counts.values())
     query = query_of(queue_filter)
     return {
         "active": "queue",
@@ -117,6 +119,7 @@ def _values(context: Context, queue_filter: QueueFilter, caller: str) -> dict[st
         "query": query,
         "minutes": None if left is None else math.ceil(left / 60),
         "flat": _is_flat(queue_filter),
+        "is_judged": is_judged,
     }
 
 
