@@ -58,8 +58,11 @@ def plain(before: list[float], value: float) -> Departure:
     log_share = np.interp(here, z, logs) + slope * max(here - z[-1], 0.0)
     share = min(math.exp(log_share) * (COMPARED + 1) / (known + 1), 1.0)
     rate = (alike + newest.OTHERS * share) / (len(candidates) + newest.OTHERS) / newest.OVERCOUNT
-    level = median(before[-COMPARED:])
-    return Departure(beyond, level, known, len(candidates), as_far, max(-math.log(rate), 0.0))
+    last = before[-COMPARED:]
+    level, distance = median(last), max(value - max(last), min(last) - value)
+    part = min(max(distance / abs(level), newest.LEAST_SIZE), newest.MOST_SIZE)
+    surprise = newest.BY_SIZE * math.log(part / newest.USUAL_SIZE) - math.log(rate)
+    return Departure(beyond, level, known, len(candidates), as_far, max(surprise, 0.0))
 
 
 def spiky(size: int, seed: int, digits: int = 9) -> Floats:
@@ -110,6 +113,13 @@ def test_score_never_falls_as_the_jump_grows(
     assert scores == sorted(scores)
 
 
+def test_score_of_the_larger_part_of_the_level_is_higher() -> None:
+    before = noise(200, 3)
+    low, high = (departure(b, float(b.max()) + 12.0) for b in (before - 80.0, before - 40.0))
+    assert low.beyond == pytest.approx(high.beyond)
+    assert low.surprise == pytest.approx(high.surprise + newest.BY_SIZE * math.log(3.0), abs=0.01)
+
+
 def test_score_does_not_depend_on_the_unit() -> None:
     before = spiky(200, 3)
     value = float(before.max()) + 2.0
@@ -127,10 +137,10 @@ def test_score_is_finite_after_constant_values(level: float) -> None:
 def test_excursions_that_came_back_lower_the_score_and_steps_do_not() -> None:
     calm = noise(500, 5)
     spikes, step = calm.copy(), calm.copy()
-    spikes[[60, 150, 240, 330, 415]] += 60.0
+    spikes[[60, 150, 195, 240, 330, 415]] += 60.0
     step[100:300] += 30.0
     value = float(calm.max()) + 25.0
-    assert departure(spikes, value).as_far == 5
+    assert departure(spikes, value).as_far == 6
     assert departure(spikes, value).surprise < SUSPECT < departure(calm, value).surprise
     assert departure(step, value + 30.0).as_far == 0
 

@@ -29,7 +29,7 @@ CONFIRMED_SPIKES = 0.03
 # In some series the share of quiet points falls more slowly far out than the surprise of a suspect
 # says, by this factor of the nats above SUSPECT: `benchmarks/job_alarms.py`, on the half to choose
 # on.
-TAIL = 0.8
+TAIL = 0.7
 
 
 @dataclass(frozen=True)

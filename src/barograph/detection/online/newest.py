@@ -35,6 +35,11 @@ OTHERS = 400
 # The mean of both shares is that many times the share of quiet points that get as far, for scores
 # from 4 to 8: `benchmarks/newest_commit.py --rates` measures it.
 OVERCOUNT = 1.4
+# Of quiet points that go as many noise units, few go a large part of the level. So the score grows
+# by this much as that part grows e-fold, from the thousandth to the whole of the level.
+BY_SIZE = 0.15
+USUAL_SIZE = 0.05  # the part of the level at which nothing is added
+LEAST_SIZE, MOST_SIZE = 0.001, 1.0
 FOLLOWERS = 3  # points after an excursion that say whether the series came back
 FARTHEST = 1e6  # noise units; makes the score finite
 # A first run with at least this score is a suspect: nominally 3.3 quiet points in 1,000. It is the
@@ -65,7 +70,8 @@ class Departure(NamedTuple):
         earlier: The number of earlier results of which it is known how far they went.
         as_far: How many of those went at least as far and came back, each measured beyond the 40
             results before it.
-        surprise: -ln of how often a quiet point gets as far, in nats; 0 within the range.
+        surprise: -ln of how often a quiet point gets as far, in nats, and more the larger the part
+            of the level that it goes; 0 within the range.
     """
 
     beyond: float
@@ -211,11 +217,13 @@ def _describe(values: Floats, first: int, newest: int, row: Floats) -> None:
     last = values[newest - known : newest]
     if known < FEWEST or _is_within(last, values[newest]):
         return
-    row[_UNITS] = _distance(_ordered(last), values[newest])
+    ordered = _ordered(last)
+    row[_UNITS] = _distance(ordered, values[newest])
     alike = _count(values, first, newest, row)
     share = min(_share(row[_UNITS]) * (COMPARED + 1) / (known + 1), 1.0)
     rate = (alike + OTHERS * share) / (row[_EARLIER] + OTHERS) / OVERCOUNT
-    row[_SURPRISE] = max(-math.log(rate), 0.0)
+    size = _part_of_level(ordered, values[newest]) / USUAL_SIZE
+    row[_SURPRISE] = max(BY_SIZE * math.log(size) - math.log(rate), 0.0)
 
 
 @kernel
@@ -260,6 +268,16 @@ def _distance(last: Floats, value: float) -> float:
         noise = max(noise, 0.5 * _smallest_step(last))
     distance = max(value - last[-1], last[0] - value)
     return distance / noise if distance < FARTHEST * noise else FARTHEST
+
+
+@kernel
+def _part_of_level(last: Floats, value: float) -> float:
+    """Return how far a value lies beyond sorted ones, as a part of their level."""
+    distance, level = max(value - last[-1], last[0] - value), abs(_median(last))
+    if distance >= MOST_SIZE * level:
+        return MOST_SIZE
+    part: float = max(distance / level, LEAST_SIZE)
+    return part
 
 
 @kernel
