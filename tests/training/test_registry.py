@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 import time
@@ -355,6 +356,22 @@ def test_release_gives_up_while_another_process_holds_the_registry(
     folders = ReleaseFolders.beside(folder / "models")
     with registry.changing(folders), pytest.raises(DataError, match=r"pending\.json: another proc"):
         registry.roll_back("label_free", folders)
+
+
+def test_full_disk_is_reported_with_the_file_in_the_registry() -> None:
+    path = Path("new.baro")
+    save_models(path, [made(1)["label_free"]])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size - 1, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            releasing.register(Index.read("label_free", FOLDERS), path, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    written = Path(str(caught.value.filename))
+    assert written.is_relative_to(FOLDERS.registry / "label_free")
+    assert written.name == "judged.baro"
+    assert not list(FOLDERS.registry.rglob("*.*"))
 
 
 def test_damaged_list_of_pending_models_is_named() -> None:

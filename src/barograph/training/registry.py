@@ -12,7 +12,6 @@ back wait for each other.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -276,7 +275,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     with whole(target) as draft:
-        shutil.copyfile(source, draft)
+        draft.write_bytes(source.read_bytes())
 
 
 def card(model: TriageModel) -> str:
