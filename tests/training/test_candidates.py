@@ -89,5 +89,6 @@ def test_train_keeps_a_model_of_every_classifier(
     model = TriageModel.load(tmp_path / "model.baro", "label_free")
     assert model.flat.kind == kind
     assert model.card["classifier"] == name
+    assert model.card["calibration"] == ("none" if model.calibration is None else "sigmoid")
     right = model.predict(labelled.matrix) == labelled.truth
     assert right.mean() > 0.9

@@ -276,7 +276,7 @@ def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str)
         "classifier": params.classifier,
         "trees": params.trees,
         "goal": params.goal,
-        "calibration": params.calibration,
+        "calibration": "none" if params.classifier in RULES else params.calibration,
         "seed": params.seed,
         "rows": int(rows.truth.size),
         "enough": params.enough,
