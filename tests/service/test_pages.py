@@ -99,6 +99,21 @@ def test_a_streamed_page_sends_its_headers_before_its_variables_are_computed() -
     assert steps[:3] == ["http.response.start", "values", "http.response.body"]
 
 
+def test_a_streamed_page_says_what_failed_after_its_headers(client: TestClient) -> None:
+    def values() -> dict[str, str]:
+        raise ApiError(404, "no series has the number 7")
+
+    routes = page_router()
+
+    @routes.get("/late")
+    def get_late(request: Request) -> Response:
+        return stream(request, "series.html", (), values)
+
+    app_of(client).router.routes.extend(routes.routes)
+    page = client.get("/late")
+    assert "No series has the number 7" in page.text
+
+
 @pytest.mark.parametrize("path", ["/", "/series/1"])
 def test_the_headers_of_a_streamed_page_name_what_it_loads(client: TestClient, path: str) -> None:
     client.post(POINTS, json=result())

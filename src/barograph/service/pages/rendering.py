@@ -73,7 +73,8 @@ def stream(
     """Return a page whose headers are sent before its variables are computed.
 
     Meanwhile the browser starts a process for the page and loads what the headers name. The status
-    is sent, too: what may be missing or wrong must be checked before.
+    is sent, too: what may be missing or wrong must be checked before. If the variables fail after
+    that, for example because the series was just deleted, the page says so.
 
     Args:
         request: The request.
@@ -83,7 +84,12 @@ def stream(
     """
 
     def body() -> Iterator[bytes]:
-        yield _body(request, template, values())
+        try:
+            page = _body(request, template, values())
+        except (DataError, HTTPException) as error:
+            code, message = _problem(error)
+            page = _body(request, "error.html", {"active": "", "message": message, "code": code})
+        yield page
 
     links = ", ".join(
         f"<{address(name)}>; rel={'modulepreload' if name.endswith('.js') else 'preload; as=style'}"
@@ -140,18 +146,25 @@ class PageRoute(GuardedRoute):
                 is_visit = request.headers.get("sec-fetch-mode", "navigate") == "navigate"
                 if error.status_code == 401 and request.method in READING and is_visit:
                     return _signed_out(request)
-                status, message, headers = error.status_code, str(error.detail), error.headers
+                (status, message), headers = _problem(error), error.headers
             except RequestValidationError as error:
                 first = error.errors()[0]
                 field = ".".join(map(str, first["loc"][1:]))
                 status, message, headers = 422, f"{field}: {first['msg']}"[:300], None
             except DataError as error:
-                status, message, headers = 422, str(error), None
+                (status, message), headers = _problem(error), None
             page = render(request, "error.html", status=status, message=message, code=status)
             page.headers.update(headers or {})
             return page
 
         return answered
+
+
+def _problem(error: DataError | HTTPException) -> tuple[int, str]:
+    """Return the status and the message of an error."""
+    if isinstance(error, HTTPException):
+        return error.status_code, str(error.detail)
+    return 422, str(error)
 
 
 def _signed_out(request: Request) -> Response:
