@@ -52,14 +52,16 @@ def learning_curve(params: LearningParams) -> pd.DataFrame:
     """Return the mean AUC with its interval, one row per number of verdicts and way of training.
 
     Raises:
-        NotEnoughDataError: No grouped split of the verdicts holds both classes.
+        NotEnoughDataError: No grouped split has enough verdicts of both kinds.
     """
     rows = tables.labelled(tables.read_for(params.use), params.feature_set)
     prior = read_prior(params.use, params.feature_set)
     drawn = grouped_splits(rows.series, rows.commits, params.repetitions, params.seed)
     splits = [split for split in drawn if is_usable(split, rows.truth)]
     if not splits:
-        raise NotEnoughDataError(f"{rows.truth.size} verdicts: no grouped split holds both classes")
+        raise NotEnoughDataError(
+            f"no grouped split of {rows.truth.size} verdicts has enough of both kinds"
+        )
     calls = [(rows, prior, split, number, params) for number, split in enumerate(splits)]
     curves = map_parallel(_curve_of_split, calls, "learning")
     frame = pd.DataFrame([row for curve in curves for row in curve])

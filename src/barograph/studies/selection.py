@@ -176,7 +176,9 @@ def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> S
     truth = (rows["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
     splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
     if not splits:
-        raise NotEnoughDataError(f"no split of {truth.size} decided candidates holds both verdicts")
+        raise NotEnoughDataError(
+            f"no split of {truth.size} decided candidates has enough verdicts of both kinds"
+        )
     sides = (rows[name].to_numpy(dtype=np.int64) for name in ("start", "split", "end"))
     starts, middles, ends = sides
     further = _cached_further(history.values, starts, middles, ends)
