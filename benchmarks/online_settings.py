@@ -29,6 +29,7 @@ from barograph.training.online.alarm_rates import (
     found_within,
 )
 from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn
+from barograph.training.online.rows import Rows
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import Truth
 
@@ -38,6 +39,19 @@ ALONE = "window 0 alone"
 PARTS = (0.25, 0.5, 0.75)  # of the way from `even` to `steady`
 SAMPLES = 1000
 WIDEST, NARROWEST, STEPS = 30.0, 0.3, 300  # rates between which STEPS thresholds are tried
+
+
+@dataclass(frozen=True)
+class KeptPrior(Prior):
+    """Further histories whose rows are described once for all weights and repeats."""
+
+    known: dict[int, Rows]
+
+    def rows(self, window: int) -> Rows:
+        """Describe every point in a window."""
+        if window not in self.known:
+            self.known[window] = super().rows(window)
+        return self.known[window]
 
 
 @dataclass(frozen=True)
@@ -221,8 +235,9 @@ def main() -> None:
     truth = Truth.of(halves(read_crowded(options.train))[0])
     simulated = SIMULATED.histories().truth
     results: list[Recalls] = []
+    known: dict[int, Rows] = {}
     for weight in PRIOR_WEIGHTS:
-        prior = Prior(simulated, weight) if weight else None
+        prior = KeptPrior(simulated, weight, known) if weight else None
         seeds = range(1, options.repeats + 1)
         each = [tallies(truth, learn(truth, prior=prior, seed=k).surprises) for k in seeds]
         results += recalls(truth, weight, each)

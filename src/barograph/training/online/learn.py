@@ -70,12 +70,16 @@ class Prior:
     truth: Truth
     weight: float
 
+    def rows(self, window: int) -> Rows:
+        """Describe every point in a window."""
+        return rows_of(self.truth, window)
+
     def samples(self, seed: int) -> dict[str, WeightedRows]:
         """Return what to learn each use from."""
         everything = np.ones(self.truth.values.size, dtype=np.bool_)
         result = {}
         for use, windows in USES.items():
-            rows = [rows_of(self.truth, window) for window in windows]
+            rows = [self.rows(window) for window in windows]
             X, y, weights = sample(rows, everything, use, np.random.default_rng(seed))
             result[use] = X, y, self.weight * weights
         return result
