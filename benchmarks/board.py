@@ -72,7 +72,7 @@ POINT = Insertion(
     points,
     (
         *("series", "order", "run", "commit", "time", "value", "received", "settled", "answer"),
-        *("probability", "surprise", "baseline_size", "reruns", "known_since", "model", "decided"),
+        *("probability", "surprise", "baseline_size", "reruns", "known_since", "model"),
     ),
 )
 COMMIT = Insertion(commits, ("project", "commit", "order"))
@@ -156,7 +156,7 @@ def add_series(
     hour = 3_600_000
     for order, value in enumerate(values.tolist()):
         measured = end - (length - order) * 6 * hour
-        fixed = (value, 0, 0.01, 0.0, order, 0, None, 1, measured)
+        fixed = (value, 0, 0.01, 0.0, order, 0, None, 1)
         rows[1].append((number + 1, order, "", hashes[order], measured, value, measured, *fixed))
     if not cause:
         return

@@ -93,7 +93,7 @@ class Bench:
             ) -> None:
                 values = table.ravel().tolist()
                 new: list[Row] = [
-                    (n, o, "", f"c{o}", None, v, 0, v, 0, 0.0, 0.0, o + 1, 0, None, 1, None, 0)
+                    (n, o, "", f"c{o}", None, v, 0, v, 0, 0.0, 0.0, o + 1, 0, None, 1, None)
                     for (n, o), v in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)

@@ -1,6 +1,6 @@
 """What the store holds, as one number: equal contents give equal digests, on every database.
 
-Numbers that depend on arrival (row ids, and when something was received or decided) play no part.
+Numbers that depend on arrival (row ids, and when something was received) play no part.
 """
 
 import hashlib

@@ -65,7 +65,7 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
             },
         )
         connection.execute(sa.insert(models), {"id": 1, "version": "", "threshold": 0.5})
-        row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0, "decided": 0}
+        row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0}
         row |= {"answer": 0, "probability": 0.0, "surprise": 0.0, "reruns": 0}
         row |= {"baseline_size": 0, "model": 1}
         rows = [{**row, "run": name} for name in names]

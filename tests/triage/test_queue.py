@@ -236,7 +236,6 @@ def test_current_clusters_group_their_series(filled: Filled) -> None:
         "regression": 200.0,
         "status": "new",
         "current": True,
-        "detected_on": NOW,
     }
     filled.store.write(lambda connection: connection.execute(sa.insert(clusters), row))
     assert sorted(numbers(groups_of(filled, test="insert").groups)) == [

@@ -282,7 +282,7 @@ def _decide(
             if real:
                 arrival = min(index + int(generator.integers(5)), series.orders.size - 1)
                 place = (number, int(series.orders[arrival]), "called", candidate.order, None)
-                alarms.append((*place, 0.9, index, 1.0, True, 1, model, int(series.times[arrival])))
+                alarms.append((*place, 0.9, index, 1.0, True, 1, model))
             age = moment - time
             if age < OPEN or (age < BACKLOG and candidate.order % 3 == 0):
                 continue

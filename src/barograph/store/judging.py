@@ -42,7 +42,7 @@ UNDECIDED: StoredDecision = (0, 0.0, 0.0, 0, 0, None)
 PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
 DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
-DECIDED = ("settled", *DECISION, "model", "reasons", "decided")
+DECIDED = ("settled", *DECISION, "model", "reasons")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
 OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
 COMMIT = NEW_POINT.names.index("commit")
@@ -51,7 +51,7 @@ STEP = Insertion(
     steps,
     (
         *("series", "order", "kind", "change_order", "from_order", "probability"),
-        *("standing", "score", "confirmed", "direction", "model", "decided"),
+        *("standing", "score", "confirmed", "direction", "model"),
     ),
 )
 
@@ -80,7 +80,7 @@ class PointRows(NamedTuple):
 
     def decided(self, settled: float | None, decision: StoredDecision) -> Row:
         """Return the columns of a point that hold the decision; reasons are found on request."""
-        return (settled, *decision, self.model, None, self.received)
+        return (settled, *decision, self.model, None)
 
 
 class StoredRun(NamedTuple):
@@ -255,8 +255,7 @@ class _Rows:
             by_order[order] = replace(step, index=index, newest=order, moved_from=moved_from)
             change = (step.kind.value, index, moved_from, step.probability)
             standing = (state.change, state.score, state.confirmed, state.direction)
-            decided = (self._point_rows.model, self._point_rows.received)
-            self._steps.append((series, order, *change, *standing, *decided))
+            self._steps.append((series, order, *change, *standing, self._point_rows.model))
         return by_order
 
     def add(

@@ -140,7 +140,6 @@ points = sa.Table(
     sa.Column("known_since", sa.BigInteger, nullable=True),  # order of the standing change
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("reasons", sa.Text, nullable=True),  # JSON; null until they are requested
-    _time("decided"),
     sqlite_with_rowid=False,
 )
 
@@ -182,7 +181,6 @@ steps = sa.Table(
     sa.Column("confirmed", sa.Boolean, nullable=False),
     sa.Column("direction", sa.SmallInteger, nullable=False),  # 1 if the level rose, -1 if it fell
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
-    _time("decided"),
     sqlite_with_rowid=False,
 )
 
@@ -298,7 +296,6 @@ clusters = sa.Table(
     *(sa.Column(name, sa.Double, nullable=False) for name in ("step", "fit", "regression")),
     _text("status"),
     sa.Column("current", sa.Boolean, nullable=False),
-    _time("detected_on"),
     sa.Index(None, "project", "current"),
 )
 
@@ -380,7 +377,6 @@ sessions = sa.Table(
     _serial(),
     sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("token", sa.BigInteger, sa.ForeignKey("tokens.id"), nullable=False),
-    _time("created"),
     _time("expires"),
 )
 

@@ -35,7 +35,6 @@ def create(
     row = {
         "hash": secret_hash(secret),
         "token": token.id,
-        "created": timestamp,
         "expires": timestamp + lifetime,
     }
     connection.execute(sa.insert(sessions), row)

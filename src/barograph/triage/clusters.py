@@ -62,7 +62,6 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     with store.read() as connection:
         numbers, orders, values = traces_of(connection, project, settings.span)
     latest = cluster_steps(values, numbers, orders=orders, settings=settings)
-    timestamp = now()
 
     def work(connection: sa.Connection) -> None:
         # Meanwhile series may have been deleted, and another process may have stored clusters.
@@ -73,7 +72,7 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
         for cluster in coalesce(latest, known, orders):
             members = tuple(filter(left.__contains__, cluster.members))
             if cluster.current and members:
-                _write(connection, project, replace(cluster, members=members), timestamp)
+                _write(connection, project, replace(cluster, members=members))
 
     store.write(work)
     with store.read() as connection:
@@ -180,7 +179,7 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     return Cluster(row.id, row.project, row.order, shape)
 
 
-def _write(connection: sa.Connection, project: str, cluster: StepCluster, timestamp: int) -> None:
+def _write(connection: sa.Connection, project: str, cluster: StepCluster) -> None:
     row = {
         "project": project,
         "order": cluster.order,
@@ -190,7 +189,6 @@ def _write(connection: sa.Connection, project: str, cluster: StepCluster, timest
         "fit": cluster.fit,
         "regression": cluster.regression,
         "current": True,
-        "detected_on": timestamp,
     }
     if cluster.key is None:
         connection.execute(sa.insert(clusters), {**row, "status": cluster.status.value})
