@@ -118,6 +118,26 @@ def test_second_of_two_people_is_shown_the_verdict_of_the_first(board: Board, pa
     assert board.verdicts(number) == [("real", "ada")]
 
 
+def test_verdict_that_is_saved_after_a_sign_in_leaves_the_list(board: Board, page: "Page") -> None:
+    [number] = fill(board.store, ("insert",))
+    scopes = [Scope.READ, Scope.TRIAGE]
+    secret = board.store.write(lambda c: tokens.create(c, "ada", scopes, "test"))
+
+    def sign_in() -> None:
+        page.get_by_label("Token").fill(secret)
+        page.keyboard.press("Enter")
+
+    page.goto(board.url)
+    sign_in()
+    ready(page)
+    page.context.clear_cookies()
+    page.keyboard.press("a")
+    page.wait_for_url("**/sign-in?*")
+    sign_in()
+    page.get_by_role("heading", name="All clear").wait_for()
+    assert board.verdicts(number) == [("real", "ada")]
+
+
 def test_group_that_changed_under_the_selection_is_decided_in_part(
     board: Board, page: "Page"
 ) -> None:

@@ -131,6 +131,10 @@ def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
     shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
     for delay, old, new in shares:
         within = "at once" if not delay else f"within {delay} commits"
+        # The decision is on all delays together; a share that did not move that way is not certain.
+        agrees = new > old if result == BETTER else new < old
         yield ComparedMeasure(
-            f"Reported {within}", facts["changes"], old, new, None, None, result, is_share=True
+            *(f"Reported {within}", facts["changes"], old, new, None, None),
+            result if agrees else UNCERTAIN,
+            is_share=True,
         )
