@@ -94,6 +94,20 @@ def test_chart_is_part_of_the_first_paint(page: "Page", board: Board) -> None:
     assert page.wait_for_function(PAINTED).json_value() == []
 
 
+def test_a_panel_keeps_its_height_while_it_waits(page: "Page", board: Board) -> None:
+    page.route("**/api/v1/change-points/**", lambda _route: None)  # no answer
+    page.goto(f"{board.url}/series/1")
+    page.wait_for_selector("#reasons .bones")
+    waiting, empty = page.evaluate("""() => {
+      const panels = [...document.querySelectorAll("aside .panel")];
+      const heights = () => panels.map((panel) => panel.offsetHeight);
+      const waiting = heights();
+      for (const bones of document.querySelectorAll(".bones")) bones.remove();
+      return [waiting, heights()];
+    }""")
+    assert waiting == empty
+
+
 def test_keys_read_results_and_jump_between_changes(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     page.keyboard.press("Home")
