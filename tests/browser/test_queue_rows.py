@@ -1,5 +1,6 @@
 """The rows of the queue: the cursor and the way back to it, odd names, and what is counted."""
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from tests.browser.serving import Board
 from tests.shared import wait_for
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 # Whether all elements are as wide as their text.
 UNCUT = """(all) => all.every((cell) => {
@@ -34,6 +35,23 @@ HELD = """
   };
 """
 HOSTILE = ("<script>alert(1)</script>", "\u202egnp.exe\u202c", "x" * 500)
+
+
+def test_preview_is_part_of_the_first_paint(queue: "Page") -> None:
+    def late(route: "Route") -> None:
+        time.sleep(1.0)
+        route.continue_()
+
+    queue.route("**/queue.js", late)
+    queue.reload()
+    ready(queue)
+    paint, script = queue.wait_for_function("""() => {
+      const [paint] = performance.getEntriesByName("first-paint");
+      const loaded = performance.getEntriesByType("resource");
+      const script = loaded.find(({ name }) => name.endsWith("/queue.js"));
+      return paint && script && [paint.startTime, script.responseEnd];
+    }""").json_value()
+    assert paint > script
 
 
 def test_way_back_from_a_series_leads_to_the_row_that_was_left(queue: "Page") -> None:
