@@ -62,8 +62,8 @@ def test_replay_with_a_second_look_is_compared_with_verdicts(
     learned_pair()
     marked_tables()
     options = ("--model", "models/online.baro", "--workers", "1", "--out", "out")
-    _, alone = run_json(capsys, "replay", "tables", *options)
-    again = ("--second-look", "--alarm-policy", "sure", "--false-alarms-per-1000", "10")
+    _, alone = run_json(capsys, "replay", "tables", *options, "--no-second-look")
+    again = ("--alarm-policy", "sure", "--false-alarms-per-1000", "10")
     code, output = run_json(capsys, "replay", "tables", *options, *again)
     assert code == 0
     assert output["alarms_per_series"] == output["alarms"] / 6

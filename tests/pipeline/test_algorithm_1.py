@@ -76,13 +76,10 @@ def test_stage_reports_algorithm_1_beside_the_default_and_the_paper() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_replay_refuses_an_unknown_method_and_a_second_look_of_algorithm_1() -> None:
+def test_replay_refuses_an_unknown_method() -> None:
     choose("algorithm_2")
     with pytest.raises(ConfigError, match="'algorithm_2'; allowed are default, algorithm_1"):
         replay.main()
-    choose("algorithm_1")
-    with pytest.raises(ConfigError, match="no second look"):
-        replay.main(["--second-look"])
 
 
 def test_paper_row_agrees_with_its_printed_figures() -> None:

@@ -52,20 +52,26 @@ def test_stage_reports_rates_delays_and_accuracy() -> None:
 
 
 @pytest.mark.usefixtures("models")
-def test_second_look_has_its_own_report_and_finds_steps() -> None:
-    replay.main(["--second-look"])
-    assert not (REPORTS / "replay.json").exists()
-    table = pd.read_parquet(REPORTS / "replay_second_look/found.parquet")
+def test_second_look_finds_steps_at_later_results() -> None:
+    replay.main()
+    table = pd.read_parquet(REPORTS / "replay/found.parquet")
     steps = table[(table["series"] % 2 == 0) & (table["index"] == 15)]
     assert len(steps) > 30
-    report = metrics("replay_second_look")
-    assert report["delay"]["share_within_5"] > report["delay"]["share_within_0"]
+    delay = metrics("replay")["delay"]
+    assert delay["share_within_5"] > delay["share_within_0"]
 
 
-def test_second_look_needs_a_confirming_model(models: Path) -> None:
-    learned()[1].online.save(models / "online.baro")
+def test_models_without_a_confirming_one_judge_the_newest_point_alone(models: Path) -> None:
+    online = learned()[1].online
+    online.save(models / "online.baro")
+    replay.main()
+    alone = (REPORTS / "replay/found.csv").read_bytes()
+    task = replaying.ReplayTask(str(models / "online.baro"), second_look=True)
     with pytest.raises(ArtifactError, match="no confirming model"):
-        replay.main(["--second-look"])
+        task.signed()
+    OnlineModels(online, learned()[1].confirm).save(models / "online.baro")
+    replay.main()
+    assert (REPORTS / "replay/found.csv").read_bytes() != alone
 
 
 def test_interrupted_run_continues_where_it_stopped(

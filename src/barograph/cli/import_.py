@@ -34,7 +34,7 @@ REASONS = 3  # shown at most
 @input_options
 @store_option
 @model_option("online")
-@second_look_options(on=True)
+@second_look_options
 @format_option("text", "json")
 @click.option(
     "--restore",

@@ -99,7 +99,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "barograph.toml.",
     ),
     model_option("online"),
-    second_look_options(on=True),
+    second_look_options,
 )
 
 

@@ -151,54 +151,47 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
             raise click.BadParameter(reason, param_hint=option.opts[0])
 
 
-def second_look_options(*, on: bool) -> Callable[[F], F]:
-    """Add --second-look, --alarm-policy and --false-alarms-per-1000 to a command.
+def _second_look(
+    second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
+) -> SecondLookFactory:
+    def make() -> SecondLookConfig | None:
+        if second_look is False:
+            return None
+        from barograph.detection.online import SecondLookConfig
 
-    The command gets them as `second_look`, which returns a configuration or None: a command that
-    judges little data chooses the interpreter before it imports the judge.
+        needed = second_look is not None
+        return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
 
-    Args:
-        on: Whether there is a second look by default, if the models support it.
-    """
+    return make
 
-    def config(
-        second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
-    ) -> SecondLookFactory:
-        def make() -> SecondLookConfig | None:
-            if not (on if second_look is None else second_look):
-                return None
-            from barograph.detection.online import SecondLookConfig
 
-            needed = second_look is not None
-            return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
-
-        return make
-
-    return grouped(
-        "second_look",
-        config,
-        click.option(
-            "--second-look/--no-second-look",
-            default=None,
-            show_default="on if the models support it" if on else "off",
-            help="Judge recent points again as new results arrive.",
-        ),
-        click.option(
-            "--alarm-policy",
-            type=click.Choice(ALARM_POLICIES),
-            default="steady",
-            show_default=True,
-            help="Trade early alarms against certain ones.",
-        ),
-        click.option(
-            "--false-alarms-per-1000",
-            type=click.FloatRange(1.0, 10.0),
-            default=3.0,
-            show_default=True,
-            metavar="RATE",
-            help="False alarms allowed per 1,000 points, from 1 to 10.",
-        ),
-    )
+# A command gets the options of the second look as `second_look`, which returns a configuration or
+# None: a command that judges little data chooses the interpreter before it imports the judge.
+second_look_options = grouped(
+    "second_look",
+    _second_look,
+    click.option(
+        "--second-look/--no-second-look",
+        default=None,
+        show_default="on if the models support it",
+        help="Judge recent points again as new results arrive.",
+    ),
+    click.option(
+        "--alarm-policy",
+        type=click.Choice(ALARM_POLICIES),
+        default="steady",
+        show_default=True,
+        help="Trade early alarms against certain ones.",
+    ),
+    click.option(
+        "--false-alarms-per-1000",
+        type=click.FloatRange(1.0, 10.0),
+        default=3.0,
+        show_default=True,
+        metavar="RATE",
+        help="False alarms allowed per 1,000 points, from 1 to 10.",
+    ),
+)
 
 
 def pair_of(text: str, option: str, example: str) -> tuple[str, str]:

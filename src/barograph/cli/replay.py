@@ -25,7 +25,7 @@ PARTS = ".parts"  # finished parts of a running replay
 
 @click.command(epilog="Example: barograph replay data/interim --out replayed --format json")
 @bulk_options(USE, "scores new results")
-@second_look_options(on=False)
+@second_look_options
 def command(
     inputs: Inputs,
     model: Path,
@@ -44,11 +44,11 @@ def command(
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
-    task = ReplayTask(artifact_path(USE, model), min_points=1, cache=cache)
+    task = ReplayTask(artifact_path(USE, model), second_look=False, min_points=1, cache=cache)
     if (config := second_look()) is not None:
         task = replace(
             task,
-            second_look=True,
+            second_look=config.needed or None,
             alarm_policy=config.alarm_policy,
             false_alarms_per_1000=config.false_alarms_per_1000,
         )

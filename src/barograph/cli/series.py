@@ -95,7 +95,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @click.argument("into", metavar="INTO")
 @store_option
 @model_option("online")
-@second_look_options(on=True)
+@second_look_options
 def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookFactory) -> None:
     """Move the results, candidates and verdicts of SERIES to INTO, and delete SERIES.
 

@@ -134,7 +134,7 @@ access_options = grouped(
     help="Permissions of a new SQLite file, its log and its lock.",
 )
 @model_option("online")
-@second_look_options(on=True)
+@second_look_options
 @model_option("label_free", "--label-free", does="scores candidates")
 @detector_option("Detector that recomputes change points when a series gets new data.")
 @access_options

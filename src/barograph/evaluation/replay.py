@@ -40,7 +40,7 @@ class ReplayTask:
 
     Args:
         model: Path of the online models; the built-in ones if empty.
-        second_look: Whether points are scored again as others follow.
+        second_look: Whether points are scored again as others follow; None if the models can.
         alarm_policy: How the windows share the alarm budget.
         false_alarms_per_1000: Number of false alarms in 1,000 points.
         min_points: Series with fewer points are skipped.
@@ -49,7 +49,7 @@ class ReplayTask:
     """
 
     model: str
-    second_look: bool = False
+    second_look: bool | None = None
     alarm_policy: str = DEFAULT_POLICY
     false_alarms_per_1000: float = 3.0
     min_points: int = 2
@@ -67,7 +67,7 @@ class ReplayTask:
         options = self.min_points, self.alarm_policy, self.false_alarms_per_1000, HISTORY
         self.budget()
         signature = resume.key(__version__, FEATURES_VERSION, *options, *versions)
-        return replace(self, signature=signature)
+        return replace(self, second_look=self.confirm() is not None, signature=signature)
 
     def budget(self) -> Budget | None:
         """Return the alarm budget from the models' cards, or None without a second look."""
@@ -83,10 +83,10 @@ class ReplayTask:
         Raises:
             ArtifactError: The file holds no such model.
         """
-        if not self.second_look:
+        if self.second_look is False:
             return None
         models = _models(self)
-        if models.confirm is None:
+        if self.second_look and models.confirm is None:
             raise ArtifactError(f"{self.model}: holds no confirming model")
         return models.confirm
 

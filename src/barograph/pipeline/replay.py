@@ -1,15 +1,10 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-The detector has the trained model of the newest point alone, with `--second-look` both models, and
-with `replay.method: algorithm_1` the paper's forest. Series are replayed in chunks whose results
-are kept: an interrupted run continues where it stopped.
+The detector has the trained models, and with `replay.method: algorithm_1` the paper's forest.
+Series are replayed in chunks whose results are kept: an interrupted run continues where it stopped.
 """
 
-import argparse
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,24 +59,13 @@ class ReplayParams:
             raise ConfigError(f"replay.method is {self.method!r}; allowed are {allowed}")
 
 
-def main(options: Sequence[str] = ()) -> None:
+def main() -> None:
     """Run the stage."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--second-look", action="store_true", help="judge recent points again as others follow"
-    )
-    second_look = parser.parse_args(options).second_look
     params = parameters(ReplayParams, "replay")
-    name = "replay_second_look" if second_look else "replay"
-    folder = report.FOLDER / name
-    if params.method == ALGORITHM_1:
-        if second_look:
-            raise ConfigError("Algorithm 1 has no second look: set replay.method to default")
-        online = learn_algorithm_1(folder, params)
-    else:
-        online = ONLINE
-    metrics = write_replay(folder, online, params.min_points, second_look=second_look)
-    report.write_json(report.FOLDER / f"{name}.json", {"method": params.method, **metrics})
+    folder = report.FOLDER / "replay"
+    online = learn_algorithm_1(folder, params) if params.method == ALGORITHM_1 else ONLINE
+    metrics = write_replay(folder, online, params.min_points)
+    report.write_json(report.FOLDER / "replay.json", {"method": params.method, **metrics})
 
 
 def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
@@ -92,7 +76,7 @@ def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
 
 
 def write_replay(
-    folder: Path, online: Path, min_points: int, *, second_look: bool = False
+    folder: Path, online: Path, min_points: int, *, second_look: bool | None = None
 ) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
     task = ReplayTask(str(online), second_look, min_points=min_points, cache=str(CACHE)).signed()
@@ -111,4 +95,4 @@ def write_replay(
 
 
 if __name__ == "__main__":
-    run(partial(main, sys.argv[1:]))
+    run(main)
