@@ -46,6 +46,18 @@ def test_whole_respects_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
+def test_whole_keeps_the_permissions_of_a_file_and_follows_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "a", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    with whole(link) as path:
+        path.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
 def test_whole_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")

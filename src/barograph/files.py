@@ -4,6 +4,7 @@ import errno
 import glob
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -28,16 +29,19 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The content is flushed to disk before the rename, so readers see the old file or the new
     one, never a part of it, even after a power failure. A process that is killed leaves a file
-    `.NAME.*.tmp`, which the next call for the same path deletes.
+    `.NAME.*.tmp`, which the next call for the same path deletes. The permissions of an existing
+    file are kept, and the file that a symbolic link names is replaced, not the link.
     """
     target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     with _draft(target, is_folder=False) as draft:
         with named(target):
             yield draft
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
-        draft.chmod(0o666 & ~_umask())
+        draft.chmod(_mode(target))
         draft.replace(target)
 
 
@@ -84,10 +88,13 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _mode(path: Path) -> int:
+    """Return the permissions of a file, or of a new one."""
+    with suppress(FileNotFoundError):
+        return stat.S_IMODE(path.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 @contextmanager
