@@ -59,6 +59,27 @@ def test_undo_of_an_exception_that_fails_leaves_it_marked(queue: "Page") -> None
     assert groups(queue).first.locator("[data-count]").inner_text() == "2"
 
 
+def test_undo_of_an_exception_brings_back_a_group_that_another_verdict_took(queue: "Page") -> None:
+    press(queue, "o")
+    queue.locator("tr.member").nth(2).wait_for()
+    press(queue, "j", "j")
+    give(queue, "h")
+    press(queue, "k", "k", "k")
+    give(queue, "a")
+    refuse_undo(queue, times=1)
+    undo(queue)
+    queue.get_by_role("status").get_by_text("Not undone").wait_for()
+    assert groups(queue).count() == 1
+    undo(queue)
+    queue.locator("tr.group").nth(1).wait_for()
+    assert groups(queue).first.locator("[data-count]").inner_text() == "1"
+    assert queue.locator("tr.member.excepted").count() == 2
+    give(queue, "i")
+    assert groups(queue).count() == 1
+    verdicts = sorted(saved_verdicts(queue).values())
+    assert verdicts == ["not_triaged", "true_positive", "true_positive", "under_investigation"]
+
+
 def test_member_that_somebody_decided_stays_away_after_an_undo(queue: "Page", board: Board) -> None:
     points = groups(queue).first.get_attribute("data-points") or ""
     give(queue)

@@ -13,6 +13,7 @@ export class Departures {
   #onKept;
   #parts = new Map(); // by the number of the step: { group, points, restore }
   #lines = new WeakMap(); // the line below a group that says what was refused
+  #away = new Map(); // by the group that is off the list: what puts its rows back
 
   // `onKept` is called when a person accepts the verdict of another.
   constructor(grid, onKept) {
@@ -85,14 +86,18 @@ export class Departures {
   #remove(group, points, word) {
     const ids = new Set(points.map(({ id }) => id));
     const left = pointsOf(group).filter(({ id }) => !ids.has(id));
-    if (!left.length) return this.#grid.remove(group);
     const members = this.#grid.members(group).filter((row) => ids.has(Number(row.dataset.candidate)));
     for (const row of members) mark(row, word);
     setPoints(group, left);
+    if (!left.length) this.#away.set(group, this.#grid.remove(group));
     return () => {
+      // Another verdict may have taken the rest of the group since.
+      const putBack = this.#away.get(group);
+      this.#away.delete(group);
+      putBack?.();
       setPoints(group, [...points, ...pointsOf(group)]);
       for (const row of members) mark(row, "");
-      return members[0] ?? group;
+      return (putBack ? null : members[0]) ?? group;
     };
   }
 }
