@@ -24,7 +24,7 @@ from tests.service.models import small_model
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 DAY = 86_400_000
 LENGTH, STEP = 24, 15
@@ -149,7 +149,20 @@ def test_retraining_is_followed_released_and_rolled_back(
     assert page.get_by_role("button", name="Retrain now").is_hidden()
 
     retraining.succeed()
-    page.get_by_role("button", name="Release 1 file").click()  # the page shows the end by itself
+    held: list[Route] = []
+
+    def hold(route: "Route") -> None:
+        held.append(route)
+
+    page.route("**/retraining/release", hold)
+    release = page.get_by_role("button", name="Release 1 file")  # the page shows the end by itself
+    with page.expect_request("**/retraining/release"):
+        release.click()
+    page.get_by_role("button", name="Releasing…", disabled=True).wait_for()
+    held[0].fulfill(status=503, json={"error": {"message": "the disk is full"}})
+    page.get_by_role("alert").filter(has_text="The disk is full").wait_for()
+    page.unroute("**/retraining/release")
+    release.click()
     page.get_by_role("heading", name="Model 1 scores the queue").wait_for()
     page.locator("[aria-labelledby=compared]", has_text="Released by local").wait_for()
 

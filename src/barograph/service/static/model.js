@@ -13,18 +13,21 @@ function showError(text) {
   if (text) error.scrollIntoView({ block: "nearest" });
 }
 
-// Do something on click, once at a time; a failure shows above the page.
-function act(selector, question, work) {
+// Do something on click, once at a time; the button says what it does, and a failure shows above the page.
+function act(selector, question, doing, work) {
   for (const button of document.querySelectorAll(selector)) {
     button.addEventListener("click", async () => {
       if (question && !confirm(question)) return;
+      const label = button.textContent;
       button.disabled = true;
+      button.textContent = doing;
       showError("");
       try {
         await work(button);
       } catch (failure) {
         showError(failure.message);
         button.disabled = false;
+        button.textContent = label;
       }
     });
   }
@@ -69,15 +72,15 @@ async function follow() {
   location.reload();
 }
 
-act("[data-retrain]", "", async () => {
+act("[data-retrain]", "", "Starting…", async () => {
   const state = await request("POST", "/api/v1/retraining");
   draw(state.running);
   follow();
 });
-act("[data-cancel]", "Stop the retraining? What it has learned so far is lost.", async () => {
+act("[data-cancel]", "Stop the retraining? What it has learned so far is lost.", "Stopping…", async () => {
   await request("POST", "/api/v1/retraining/cancel");
 });
-act("[data-release]", "", async (button) => {
+act("[data-release]", "", "Releasing…", async (button) => {
   await request("POST", "/api/v1/retraining/release", {
     body: { id: Number(button.dataset.release) },
   });
@@ -86,6 +89,7 @@ act("[data-release]", "", async (button) => {
 act(
   "[data-roll-back]",
   "Roll back? The present model is withdrawn and never released again.",
+  "Rolling back…",
   async (button) => {
     await request("POST", "/api/v1/model/rollback", { body: { name: button.dataset.rollBack } });
     location.reload();
