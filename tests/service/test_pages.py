@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import Response
 from starlette.types import Message
 
+from barograph.errors import StoreError
 from barograph.service.pages import assets, page_router, render, rendering
 from barograph.service.pages.rendering import stream
 from barograph.service.pages.sparklines import sparkline
@@ -18,6 +19,8 @@ from barograph.store.tokens import Scope
 from barograph.triage.traces import Trace
 from tests.service.conftest import app_of, make_token
 from tests.service.samples import POINTS, result
+
+SECRET = "what only the log may hold"
 
 
 @pytest.fixture
@@ -29,6 +32,8 @@ def board(client: TestClient) -> TestClient:
     def get_failing(request: Request, status: int) -> Response:
         if status == 200:
             return render(request, "base.html")
+        if status == 500:
+            raise RuntimeError(SECRET)
         raise ApiError(status, "<script>no such thing</script>")
 
     app_of(client).router.routes.extend(routes.routes)
@@ -99,9 +104,31 @@ def test_a_streamed_page_sends_its_headers_before_its_variables_are_computed() -
     assert steps[:3] == ["http.response.start", "values", "http.response.body"]
 
 
-def test_a_streamed_page_says_what_failed_after_its_headers(client: TestClient) -> None:
+def test_an_unexpected_error_is_a_page_without_its_details(board: TestClient) -> None:
+    page = board.get("/failing/500")
+    assert (page.status_code, SECRET in page.text) == (500, False)
+    assert "The service failed" in page.text
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_scripts_that_ask_for_a_part_get_the_error_itself(board: TestClient, status: int) -> None:
+    answer = board.get(f"/failing/{status}", headers={"sec-fetch-mode": "cors"})
+    assert answer.status_code == answer.json()["error"]["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ApiError(404, "no series has the number 7"), "No series has the number 7"),
+        (StoreError("the database file was deleted"), "The database file was deleted"),
+        (RuntimeError(SECRET), "Internal error; see the log of the service"),
+    ],
+)
+def test_a_streamed_page_says_what_failed_after_its_headers(
+    client: TestClient, error: Exception, text: str
+) -> None:
     def values() -> dict[str, str]:
-        raise ApiError(404, "no series has the number 7")
+        raise error
 
     routes = page_router()
 
@@ -111,7 +138,8 @@ def test_a_streamed_page_says_what_failed_after_its_headers(client: TestClient) 
 
     app_of(client).router.routes.extend(routes.routes)
     page = client.get("/late")
-    assert "No series has the number 7" in page.text
+    assert text in page.text
+    assert SECRET not in page.text
 
 
 @pytest.mark.parametrize("path", ["/", "/series/1"])

@@ -187,6 +187,8 @@ def test_deleted_database_answers_503_until_it_is_back(client: TestClient, store
     for answer in (client.post(POINTS, json=steps("query")), client.get("/ready")):
         assert answer.status_code == 503
         assert "was deleted while it was open" in answer.json()["error"]["message"]
+    page = client.get("/")
+    assert (page.status_code, "<h1>Not available</h1>" in page.text) == (503, True)
     assert client.get("/health").status_code == 200
     path.with_suffix(".gone").rename(path)
     assert client.get("/ready").status_code == 200

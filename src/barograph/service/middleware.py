@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barograph.service.metrics import Metrics
-from barograph.service.responses import RETRY, error_response, internal_error
+from barograph.service.responses import RETRY, error_response, problem
 
 LOG = logging.getLogger(__name__)
 HEADERS = {
@@ -62,7 +62,8 @@ class ServiceMiddleware:
         except Exception as error:
             if status:  # the answer has begun: only closing the connection can signal the error
                 raise
-            await internal_error(error)(scope, receive, send_with_headers)
+            failed, message, _ = problem(error)
+            await error_response(failed, message)(scope, receive, send_with_headers)
         finally:
             method = method if method in METHODS else "other"
             # The path of the route, never what the sender typed: that could be anything.

@@ -84,35 +84,36 @@ def error_response(
     return Response(body, status, dict(headers or {}), "application/json")
 
 
-def internal_error(error: Exception) -> Response:
-    """Log an unexpected error and answer without its details."""
+def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
+    """Return the status, the message and the headers that answer an error.
+
+    Log what the service has to answer for; what is unexpected is answered without its details.
+    """
+    if isinstance(error, HTTPException):
+        message = str(error.detail)
+        is_phrase = message == HTTPStatus(error.status_code).phrase
+        return error.status_code, message.lower() if is_phrase else message, error.headers or {}
+    if isinstance(error, StoreError):
+        LOG.error("%s", error)
+        return 503, str(error), RETRY
+    if isinstance(error, NotReadyError):
+        return 503, str(error), RETRY_LATER
+    if isinstance(error, BarographError):
+        return 422, str(error), {}
     LOG.error("a request failed", exc_info=error)
-    return error_response(500, "internal error; see the log of the service")
+    return 500, "internal error; see the log of the service", {}
 
 
 def handle_errors(app: FastAPI) -> None:
     """Answer all errors of an app in one shape."""
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(BarographError, _barograph_error)
+    app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(BarographError, _answer)
     app.add_exception_handler(RequestValidationError, _validation_error)
 
 
-async def _http_error(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
-    status, message = error.status_code, str(error.detail)
-    if message == HTTPStatus(status).phrase:
-        message = message.lower()
-    details = getattr(error, "details", None)
-    return error_response(status, message, details=details, headers=error.headers)
-
-
-async def _barograph_error(_request: Request, error: Exception) -> Response:
-    if isinstance(error, StoreError):
-        LOG.error("%s", error)
-        return error_response(503, str(error), headers=RETRY)
-    if isinstance(error, NotReadyError):
-        return error_response(503, str(error), headers=RETRY_LATER)
-    return error_response(422, str(error))
+async def _answer(_request: Request, error: Exception) -> Response:
+    status, message, headers = problem(error)
+    return error_response(status, message, details=getattr(error, "details", None), headers=headers)
 
 
 async def _validation_error(_request: Request, error: Exception) -> Response:

@@ -13,14 +13,15 @@ from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from barograph import wording
-from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.assets import accepts_gzip, address, version
+from barograph.service.responses import problem
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -74,7 +75,7 @@ def stream(
 
     Meanwhile the browser starts a process for the page and loads what the headers name. The status
     is sent, too: what may be missing or wrong must be checked before. If the variables fail after
-    that, for example because the series was just deleted, the page says so.
+    that, for example because the store is gone, the page says so.
 
     Args:
         request: The request.
@@ -86,8 +87,8 @@ def stream(
     def body() -> Iterator[bytes]:
         try:
             page = _body(request, template, values())
-        except (DataError, HTTPException) as error:
-            code, message = _problem(error)
+        except Exception as error:
+            code, message, _ = problem(error)
             page = _body(request, "error.html", {"active": "", "message": message, "code": code})
         yield page
 
@@ -141,30 +142,24 @@ class PageRoute(GuardedRoute):
         async def answered(request: Request) -> Response:
             try:
                 return await handle(request)
-            except HTTPException as error:
-                # Scripts that ask for a part of a page get the error, not the page to sign in.
-                is_visit = request.headers.get("sec-fetch-mode", "navigate") == "navigate"
-                if error.status_code == 401 and request.method in READING and is_visit:
-                    return _signed_out(request)
-                (status, message), headers = _problem(error), error.headers
-            except RequestValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"][1:]))
-                status, message, headers = 422, f"{field}: {first['msg']}"[:300], None
-            except DataError as error:
-                (status, message), headers = _problem(error), None
+            except ClientDisconnect:
+                raise
+            except Exception as error:
+                # Scripts that ask for a part of a page get the error itself.
+                if request.headers.get("sec-fetch-mode", "navigate") != "navigate":
+                    raise
+                if isinstance(error, RequestValidationError):
+                    first = error.errors()[0]
+                    field = ".".join(map(str, first["loc"][1:]))
+                    error = HTTPException(422, f"{field}: {first['msg']}"[:300])
+                status, message, headers = problem(error)
+            if status == 401 and request.method in READING:
+                return _signed_out(request)
             page = render(request, "error.html", status=status, message=message, code=status)
-            page.headers.update(headers or {})
+            page.headers.update(headers)
             return page
 
         return answered
-
-
-def _problem(error: DataError | HTTPException) -> tuple[int, str]:
-    """Return the status and the message of an error."""
-    if isinstance(error, HTTPException):
-        return error.status_code, str(error.detail)
-    return 422, str(error)
 
 
 def _signed_out(request: Request) -> Response:
