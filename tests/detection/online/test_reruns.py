@@ -151,7 +151,7 @@ def in_chunks(
 
 
 @pytest.mark.parametrize(
-    ("seed", "history", "factor"), [(1, 64, 1.0), (2, 500, 1.0), (3, 128, 0.05), (2, 500, 30.0)]
+    ("seed", "history", "factor"), [(1, 64, 1.0), (2, 500, 1.0), (3, 128, 0.05), (2, 500, 3.0)]
 )
 @pytest.mark.parametrize("budget", [BUDGET, LATE], ids=["newest", "later"])
 def test_batches_with_runs_equal_repeat_to_the_bit(

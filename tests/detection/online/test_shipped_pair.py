@@ -74,9 +74,9 @@ def test_pulse_leaves_nothing_but_its_begin_and_end(points: int) -> None:
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 30), (75, 80)])
-@pytest.mark.parametrize("factor", [0.1, 10.0, 100.0])
+@pytest.mark.parametrize("factor", [0.1, 3.0, 100.0])
 @pytest.mark.parametrize("size", [3.0, 5.0])
-def test_level_ten_times_as_high_hides_no_later_step(
+def test_former_level_hides_no_later_step(
     first: int, last: int, factor: float, size: float
 ) -> None:
     plain, series = shifted(12, size), shifted(12, size)

@@ -1,4 +1,4 @@
-"""The history begins again at a step by a factor of ten that lasted."""
+"""The history begins again at a step by a factor of three that lasted."""
 
 from statistics import median
 
@@ -85,7 +85,9 @@ def test_batch_has_the_starts_of_each_series(history: int) -> None:
         ([5.0] * 30 + [150.0] * 5 + [5.0] * 21, 35),
         ([5.0] * 30 + [150.0] * 4 + [5.0] * 21, 0),  # a spike
         ([150.0] + [5.0] * 21, 1),  # the history begins with it
-        ([20.0] * 30 + [5.0] * 40, 0),  # a factor of four
+        ([15.0] * 30 + [5.0] * 21, 30),
+        ([5.0] * 30 + [15.0] * 21, 30),
+        ([12.0] * 30 + [5.0] * 40, 0),  # a factor of 2.4
         ([-50.0] * 30 + [5.0] * 21, 30),
         ([50.0] * 30 + [0.0] * 21, 30),
         ([0.0] * 60, 0),

@@ -1,6 +1,6 @@
 """Where the results begin that a new one is compared with.
 
-Beside a level ten times as high no other step can be seen: models and rules compare the newest
+Beside a level three times as high a small step cannot be seen: models and rules compare the newest
 result with the range of those before it. So a step by such a factor begins the history again, once
 enough results have followed. It is found from the values alone: a decision does not depend on
 earlier ones, and a wrong alarm cannot cut the history.
@@ -15,8 +15,8 @@ from barograph.repeats import MAD_TO_SD
 from barograph.series import Flags, Floats, Ints
 
 # Each result of the old level is at least that many times the new level, or as many times smaller:
-# so a step by a factor of ten counts, whatever the noise.
-FACTOR = 5.0
+# so a step by a factor of three counts, unless single results scatter by more than 5 %.
+FACTOR = 2.5
 LASTING = 5  # results of the old level right before the step; fewer are spikes
 SETTLED = 21  # results from the step on; odd, so that their median is one of them
 # The old level is that many noise units of the new one away: a level near zero has any factor.
