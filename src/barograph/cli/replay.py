@@ -53,6 +53,8 @@ def command(
             false_alarms_per_1000=config.false_alarms_per_1000,
         )
     task = task.signed()
+    if config is not None and not task.second_look:
+        click.echo("the models support no second look: newest points are judged alone", err=True)
     with inputs.tables() as folder:
         points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)
         if not points.num_rows:

@@ -23,7 +23,7 @@ from barograph.detection.bulk import HistoryPart
 from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.budget import DEFAULT_POLICY
 from barograph.detection.online.views import HISTORY
-from barograph.errors import ArtifactError, NotEnoughDataError
+from barograph.errors import ArtifactError, ConfigError, DataError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.features import FEATURES_VERSION
 from barograph.history import History
@@ -40,7 +40,8 @@ class ReplayTask:
 
     Args:
         model: Path of the online models; the built-in ones if empty.
-        second_look: Whether points are scored again as others follow; None if the models can.
+        second_look: Whether points are scored again as others follow; None if the models can,
+            which `signed` finds out.
         alarm_policy: How the windows share the alarm budget.
         false_alarms_per_1000: Number of false alarms in 1,000 points.
         min_points: Series with fewer points are skipped.
@@ -61,13 +62,20 @@ class ReplayTask:
 
         Raises:
             ArtifactError: The file holds no online models, or no confirming one.
+            DataError: The second look is needed, and the models have no tail rates or thresholds.
         """
         _models.cache_clear()  # the file may have changed
+        if self.second_look is None:
+            _models(self)
+            try:
+                return replace(self, second_look=True).signed()
+            except (ArtifactError, ConfigError, DataError):
+                return replace(self, second_look=False).signed()
         versions = [m.version for m in (_models(self).newest, self.confirm()) if m is not None]
         options = self.min_points, self.alarm_policy, self.false_alarms_per_1000, HISTORY
         self.budget()
         signature = resume.key(__version__, FEATURES_VERSION, *options, *versions)
-        return replace(self, second_look=self.confirm() is not None, signature=signature)
+        return replace(self, signature=signature)
 
     def budget(self) -> Budget | None:
         """Return the alarm budget from the models' cards, or None without a second look."""
@@ -83,10 +91,10 @@ class ReplayTask:
         Raises:
             ArtifactError: The file holds no such model.
         """
-        if self.second_look is False:
+        if not self.second_look:
             return None
         models = _models(self)
-        if self.second_look and models.confirm is None:
+        if models.confirm is None:
             raise ArtifactError(f"{self.model}: holds no confirming model")
         return models.confirm
 
