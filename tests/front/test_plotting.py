@@ -1,5 +1,6 @@
 """The picture shows results, levels, change points, and how likely they are."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from matplotlib.text import Text
 
 import barograph as bg
 from barograph.errors import ConfigError, DataError
+from barograph.plotting import drawing
 from barograph.plotting.panel import Panel
 from barograph.series import ChangePoint, Direction, Floats, Region, SeriesId
 from barograph.wording import change_text, number, percent, probability_text
@@ -186,3 +188,22 @@ def test_levels_are_medians_between_change_points() -> None:
     panel = Panel(np.array([1.0, 2.0, 90.0, 5.0, 7.0]), [change(3)])
     assert panel.levels == [(0, 3, 2.0), (3, 5, 6.0)]
     assert replace(panel, change_points=[]).levels == [(0, 5, 5.0)]
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("name", ["trace", "noise", "worse", "better", "changed", "edge"])
+@pytest.mark.parametrize("theme", [0, 1])
+def test_what_is_drawn_stands_out_from_its_background(name: str, theme: int) -> None:
+    tokens = Path(drawing.__file__).parent / "static" / "tokens.css"
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", tokens.read_text())
+    colours = {key: pair[theme] for key, *pair in pairs}
+    for background in ("paper", "sheet"):
+        low, high = sorted(luminance(colours[key]) for key in (name, background))
+        assert (high + 0.05) / (low + 0.05) >= 3.0  # WCAG 1.4.11
+    if not theme:
+        assert colours["trace"] == drawing.TRACE

@@ -28,7 +28,7 @@ from barograph.wording import number, typeset, unit_text
 WIDTH, HEIGHT = 10.0, 2.4  # inches of a figure, and of the axes of a panel
 BOTTOM, RIGHT = 0.45, 0.3  # inches beside the axes; the left side depends on the labels
 UNIT = 0.2  # inches that the unit takes beside the numbers of the vertical axis
-TRACE, LINE, GRID = "#a39e92", "#e5e2da", "#eeebe4"
+TRACE, LINE, GRID = "#8a857a", "#e5e2da", "#eeebe4"
 FONTS = ("Inter", "Segoe UI", "Helvetica Neue", "Helvetica", "Arial", "DejaVu Sans")
 MANY = 1000  # dots; more are pixels even in a vector file
 
@@ -123,7 +123,6 @@ def _draw_results(axes: Axes, panel: Panel) -> None:
         markersize=float(np.clip(40.0 / math.sqrt(size), 1.2, 3.4)),
         markeredgewidth=0,
         color=TRACE,
-        alpha=0.9 if size <= MANY else 0.6,
         rasterized=size > MANY,
     )
     for side, edge, marker in ((-1, 0.03, "v"), (1, 0.97, "^")):

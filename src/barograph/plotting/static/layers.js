@@ -96,7 +96,6 @@ export function errorBars(view, data) {
   const { context, colour, from, to, box } = view;
   const clamp = (y) => Math.min(Math.max(y, box.top), box.bottom);
   context.strokeStyle = colour.trace;
-  context.globalAlpha = 0.45;
   context.lineWidth = 1;
   context.beginPath();
   let column = null, low = 0, high = 0;
@@ -118,7 +117,6 @@ export function errorBars(view, data) {
   }
   flush();
   context.stroke();
-  context.globalAlpha = 1;
 }
 
 // Results as dots. Of more than two in a column of pixels, the lowest and the highest are drawn.
@@ -131,7 +129,6 @@ export function dots(view, data) {
   const [bottom, top] = view.limits;
   const beyond = [];
   context.fillStyle = context.strokeStyle = colour.trace;
-  context.globalAlpha = many > 300 ? 0.7 : 0.95;
   context.beginPath();
   const dot = (k) => {
     const value = data.values[k], x = view.x(view.positions[k]);
@@ -148,7 +145,6 @@ export function dots(view, data) {
     extremes(view, data, columns).forEach(dot);
   }
   context.fill();
-  context.globalAlpha = 1;
   context.lineWidth = 1;
   for (const [x, above] of beyond) {
     const tip = above ? box.top + 1 : box.bottom - 1, base = above ? 6 : -6;
