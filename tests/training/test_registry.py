@@ -26,13 +26,7 @@ from barograph.store import Store, audit, export, retrainings
 from barograph.training import registry, tables
 from barograph.training import release as releasing
 from barograph.training import retrain as retraining
-from barograph.training.registry import (
-    FOLDERS,
-    Index,
-    ReleaseFolders,
-    put_in_service,
-    resume,
-)
+from barograph.training.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
 from tests.service.models import small_model
 from tests.shared import wait_for
 

@@ -129,9 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:
         begin_command()
         gc.set_threshold(GARBAGE)
-        atexit.register(
-            gc.freeze
-        )  # the process ends, so its memory need not be searched for garbage
+        # The process ends, so its memory need not be searched for garbage.
+        atexit.register(gc.freeze)
     try:
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:

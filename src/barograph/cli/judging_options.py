@@ -59,8 +59,8 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=5,
         show_default=True,
         help="Judge a series only if its newest result can be compared with at least this many "
-        "earlier results: those since a step by a factor of about 10, with which a history begins "
-        "again. The built-in model needs 5.",
+        "earlier results: those since a lasting step by a factor of about 3, with which a history "
+        "begins again. The built-in model needs 5.",
     ),
     click.option(
         "--fail-on",

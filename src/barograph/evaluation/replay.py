@@ -20,10 +20,10 @@ from sklearn.metrics import roc_auc_score
 
 from barograph import __version__
 from barograph.detection.bulk import HistoryPart
-from barograph.detection.online import Budget, replay_many
+from barograph.detection.online import Budget, SecondLookConfig, make_judge, replay_many
 from barograph.detection.online.budget import DEFAULT_POLICY
 from barograph.detection.online.views import HISTORY
-from barograph.errors import ArtifactError, ConfigError, DataError, NotEnoughDataError
+from barograph.errors import ArtifactError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.features import FEATURES_VERSION
 from barograph.history import History
@@ -66,11 +66,9 @@ class ReplayTask:
         """
         _models.cache_clear()  # the file may have changed
         if self.second_look is None:
-            _models(self)
-            try:
-                return replace(self, second_look=True).signed()
-            except (ArtifactError, ConfigError, DataError):
-                return replace(self, second_look=False).signed()
+            config = SecondLookConfig(self.alarm_policy, self.false_alarms_per_1000, needed=False)
+            _, missing = make_judge(_models(self), config)
+            return replace(self, second_look=not missing).signed()
         versions = [m.version for m in (_models(self).newest, self.confirm()) if m is not None]
         options = self.min_points, self.alarm_policy, self.false_alarms_per_1000, HISTORY
         self.budget()

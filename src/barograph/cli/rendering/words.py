@@ -100,8 +100,7 @@ def headline(job: JobAnswer) -> str:
 
 def too_short(job: JobAnswer) -> list[str]:
     """Return the series that are too short to judge; a new one is named as new alone."""
-    new = frozenset(job.new)
-    return [name for name in job.too_short if name not in new]
+    return [name for name, kind in unjudged(job).items() if kind == "too short"]
 
 
 def unjudged(job: JobAnswer) -> dict[str, str]:
