@@ -74,7 +74,7 @@ def test_study_without_verdicts_writes_a_page_that_says_so(
 
 @pytest.mark.usefixtures("project_without_verdicts")
 def test_statistics_without_verdicts_write_a_page_that_says_so() -> None:
-    statistics.main([], standalone_mode=False)
+    statistics.main()
     assert (REPORTS / "statistics/statistics.md").read_text().startswith("No tables: ")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.features import leznik
 from barograph.history import History
 from barograph.series import FINAL, Floats, Verdict
@@ -22,7 +22,6 @@ from barograph.training import tables as feature_tables
 SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05
 RANGES = PUBLISHED, OWN = "published", "own"
-LABELS = ("verdict", "label")
 
 
 def candidate_rows(
@@ -73,37 +72,22 @@ def bounds_of(bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
 
 
 def triaged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the decided rows, with the columns `project` and `real` first.
-
-    The verdict is the column `verdict` or `label`; the project is the column `project`, or the
-    first part of the path in `file`. The features are the columns `delta_*` and `distance`.
+    """Return the features of the decided rows, with the columns `project` and `real` first.
 
     Raises:
-        DataError: A column is missing or has a value that is not a finite number.
         NotEnoughDataError: The decided rows are all of one kind.
     """
-    label = next((name for name in LABELS if name in rows.columns), None)
-    if label is None:
-        raise DataError(f"no column {' or '.join(LABELS)} among {list(rows.columns)}")
-    final = rows[label].isin(FINAL)
-    decided = rows[final].reset_index(drop=True)
-    table = pd.DataFrame(
-        {"project": _projects(decided), "real": decided[label] == Verdict.TRUE_POSITIVE.value}
-    )
-    for name in features_of(rows):
-        table[name] = _numbers(decided[name])
-    for verdict, mask in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
+    decided = rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
+    real = (decided["verdict"] == Verdict.TRUE_POSITIVE.value).rename("real")
+    for verdict, mask in (("true_positive", real), ("false_positive", ~real)):
         if not mask.any():
             raise NotEnoughDataError(f"no row is a {verdict}; both kinds are needed to compare")
-    return table
+    return pd.concat([decided["project"], real, decided[features_of(rows)]], axis=1)
 
 
 def features_of(rows: pd.DataFrame) -> list[str]:
-    """Return the names of the feature columns, the distance last."""
-    names = [str(name) for name in rows.columns if str(name).startswith("delta_")]
-    if not names:
-        raise DataError(f"no column delta_* among {list(rows.columns)}")
-    return [*names, "distance"] if "distance" in rows.columns else names
+    """Return the names of the feature columns."""
+    return [name for name in rows.columns if name in (*leznik.NAMES, "distance")]
 
 
 def normality(table: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -236,26 +220,6 @@ def yates(counts: list[list[int]]) -> float:
     if not table.sum(axis=0).all() or not table.sum(axis=1).all():
         return np.nan
     return float(stats.chi2_contingency(table, correction=True).pvalue)
-
-
-def _projects(rows: pd.DataFrame) -> pd.Series:
-    if "project" in rows.columns:
-        return rows["project"].astype(str)
-    if "file" in rows.columns:
-        return rows["file"].astype(str).str.split("/").str[0].astype(str)
-    raise DataError(f"no column project or file among {list(rows.columns)}")
-
-
-def _numbers(column: pd.Series) -> pd.Series:
-    numbers = pd.to_numeric(column, errors="coerce").astype(np.float64)
-    bad = ~np.isfinite(numbers.to_numpy())
-    if bad.any():
-        row = int(np.argmax(bad))
-        value = column.tolist()[row]
-        raise DataError(
-            f"column {column.name}, decided row {row}: {value!r} is not a finite number"
-        )
-    return numbers
 
 
 TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
