@@ -29,7 +29,7 @@ EXTRA_MODULES = {
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
     *("models.catalogue", "models.stacked"),
     *("models.voting", "sources.candidates", "sources.documents", "sources.loader"),
-    *("sources.mongodb", "sources.mongodump", "sources.points", "sources.tables"),
+    *("sources.mongodb", "sources.mongodump", "sources.points"),
     *("sources.zenodo", "store.archive", "store.export"),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -83,11 +82,9 @@ def read(
         collected = source.read(max_skipped_share)
         history, report = collected.history, collected.report
     else:
-        from barograph.sources import load
+        from barograph.sources import read_source
 
-        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-            report = load(source, folder, max_skipped_share=max_skipped_share)
-            history = History.read(folder)
+        history, report = read_source(source, max_skipped_share=max_skipped_share)
     for name in KINDS:
         if share := report.skipped_share(name):
             count = round(share * report.read[name])

@@ -11,8 +11,6 @@ from barograph.errors import ConfigError, DataError
 from barograph.history import History
 from barograph.series import Verdict
 from barograph.sources import Document, LoadReport, Place, Skip, load
-from barograph.sources import tables as tables_module
-from tests.same import assert_same
 from tests.sources.documents import START, Memory, change_point, identity, point, series, triaged
 
 
@@ -303,28 +301,15 @@ def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
     assert history.candidates.verdict.tolist() == ["true_positive"]
 
 
-def test_many_row_groups_give_the_same_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = [series(f"t{number}", count=3 + number % 5) for number in range(60)]
-    numbers = np.random.default_rng(1).permutation(60).tolist()
-    candidates = [change_point(f"t{n}", order=20) for n in numbers]
-    loaded(tmp_path / "one", documents, candidates)
-    monkeypatch.setattr(tables_module, "GROUP", 17)
-    history, _ = loaded(tmp_path / "many", documents, candidates)
-    assert_same(history, History.read(tmp_path / "one"))
-    assert history.candidates.series.tolist() == list(range(60))
-
-
 def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables_module, "GROUP", 30)
     monkeypatch.setattr("barograph.sources.loader.REPORTED", 2)
     calls: list[tuple[str, int]] = []
     documents = [series(f"t{number}") for number in range(6)]
     candidates = [change_point(f"t{number}") for number in range(5)]
     source = Memory(documents, candidates)
     load(source, tmp_path, progress=lambda kind, count: calls.append((kind, count)))
-    assert calls == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
+    points = [("points", count) for count in (5, 10, 15, 20, 25, 30)]
+    assert calls == [*points, ("candidates", 2), ("candidates", 4)]
 
 
 def test_load_refuses_too_many_unusable_points(tmp_path: Path) -> None:

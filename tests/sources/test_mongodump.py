@@ -69,11 +69,7 @@ class General(MongoDump):
         return itertools.chain.from_iterable(decode_each(frames, name) for frames in batches)
 
 
-@pytest.mark.parametrize("group", [1 << 18, 40, 1])
-def test_columns_and_single_documents_give_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
-) -> None:
-    monkeypatch.setattr("barograph.sources.tables.GROUP", group)
+def test_columns_and_single_documents_give_the_same_bytes(tmp_path: Path) -> None:
     documents = []
     for number in range(40):
         fields = series(f"t{number % 37}", count=3 + number % 5)

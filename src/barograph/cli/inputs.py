@@ -134,8 +134,7 @@ class Inputs:
     def _from_database(self) -> FilesRead:
         import numpy as np
 
-        from barograph.history import History
-        from barograph.sources import load, open_source
+        from barograph.sources import open_source, read_source
         from barograph.sources.formats.base import ReadOptions
         from barograph.sources.formats.read import FilesRead, directed
 
@@ -143,9 +142,8 @@ class Inputs:
             raise ConfigError(f"--kind {self.kind}: expected one location, got {self.name}")
         if self.options != ReadOptions():
             raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
-        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-            report = load(open_source(self.kind, self.locations[0]), folder)
-            history = directed(History.read(folder), _known_directions())
+        history, report = read_source(open_source(self.kind, self.locations[0]))
+        history = directed(history, _known_directions())
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)

@@ -15,7 +15,7 @@ from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
     from barograph.sources.files import Files
-    from barograph.sources.loader import load
+    from barograph.sources.loader import load, read_source
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
@@ -23,17 +23,24 @@ SOURCES = {
     "zenodo": ("barograph.sources.zenodo", "Zenodo"),
     "files": ("barograph.sources.files", "Files"),
 }
-__all__ = ["Document", "LoadReport", "Place", "Skip", "Source", "load", "open_source"]
+__all__ = [
+    "Document",
+    "LoadReport",
+    "Place",
+    "Skip",
+    "Source",
+    "load",
+    "open_source",
+    "read_source",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import the loader on first use, because only it needs pyarrow."""
-    if name != "load":
+    if name not in ("load", "read_source"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needed("loading into tables"):
-        from barograph.sources.loader import load
-
-    return load
+        return getattr(import_module("barograph.sources.loader"), name)
 
 
 def open_source(kind: str, location: str, **options: object) -> "Source | Files":

@@ -53,21 +53,6 @@ class SeriesColumns:
     values: Floats
     commits: Texts
 
-    def part(self, start: int, stop: int) -> SeriesColumns:
-        """Return the series from `start` to before `stop`, without a copy."""
-        first, last = int(self.counts[:start].sum()), int(self.counts[:stop].sum())
-        return SeriesColumns(
-            file=self.file,
-            first=self.first + start,
-            ids=self.ids[start:stop],
-            directions=self.directions[start:stop],
-            counts=self.counts[start:stop],
-            orders=self.orders[first:last],
-            times=self.times[first:last],
-            values=self.values[first:last],
-            commits=self.commits[first:last],
-        )
-
     def only(self, chosen: npt.NDArray[np.bool_]) -> SeriesColumns:
         """Return the series that a mask chooses; their numbers are no longer consecutive."""
         points = np.repeat(chosen, self.counts)

@@ -1,17 +1,14 @@
-"""Result files of any known format: read into memory, or written as the three tables."""
+"""Result files of any known format as a source."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from barograph.errors import ConfigError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
-from barograph.sources.report import KINDS, LoadReport
 
 OPTIONS = {field.name for field in fields(ReadOptions)} - {"kind", "max_skipped_share"}
 
@@ -44,22 +41,3 @@ class Files:
         """
         options = replace(self._options, max_skipped_share=max_skipped_share)
         return read_files([self.name], options, context=RunContext())
-
-    def write(self, folder: str | Path, max_skipped_share: float) -> LoadReport:
-        """Write the three tables, all or none; return what was read and skipped.
-
-        Args:
-            folder: The folder for the tables.
-            max_skipped_share: The maximum share of the series, of the points and of the candidates
-                that may be skipped.
-        """
-        files = self.read()
-        history, report = files.history, files.report
-        report.read["series"] += len(history)
-        sizes = len(history), history.values.size, len(history.candidates)
-        report.kept = Counter(dict(zip(KINDS, sizes, strict=True)))
-        report.labels = Counter(history.candidates.verdict.tolist())
-        report.verdicts = report.labels.copy()
-        report.check_shares(KINDS, max_skipped_share)
-        history.write(folder)
-        return report

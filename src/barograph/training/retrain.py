@@ -19,7 +19,7 @@ from barograph.history import History
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, USES, TriageModel, load_models, save_models
 from barograph.series import FINAL, Verdict
-from barograph.sources import load, open_source
+from barograph.sources import open_source, read_source
 from barograph.training import tables
 from barograph.training.candidates import KEPT, Trained, TrainParams, usable_verdicts
 from barograph.training.challengers import Material, train_all
@@ -192,8 +192,7 @@ def _prior(params: RetrainParams) -> Callable[[str, str], tables.Labelled]:
     def frames() -> tables.FrameReader:
         with TemporaryDirectory(prefix="barograph-") as folder:
             simulate(params.prior, Path(folder))
-            load(open_source("mongodump", str(Path(folder, "dump"))), Path(folder, "tables"))
-            simulated = History.read(Path(folder, "tables"))
+            simulated, _ = read_source(open_source("mongodump", str(Path(folder, "dump"))))
         sets = {use: (str(name),) for use, name in params.train.feature_sets.items()}
         return tables.frames_of(simulated, sets)
 

@@ -1,9 +1,11 @@
-"""Place the verdicts of files at the points of a history."""
+"""Place the verdicts of people at the points of a history."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +21,20 @@ NO_POINT = "no such point"
 FIRST_POINT = "the first point of a series cannot be a change"
 
 
+class Placed(NamedTuple):
+    """A history with its candidates.
+
+    Attributes:
+        history: The history.
+        unplaced: The verdicts that have no place in it: their numbers in the list, and why.
+        corrected: Counts what was corrected.
+    """
+
+    history: History
+    unplaced: list[tuple[int, str]]
+    corrected: Counter[str]
+
+
 def candidates_of(
     history: History,
     results: Collected,
@@ -26,8 +42,6 @@ def candidates_of(
     judgements: Sequence[tuple[int, Judgement]],
 ) -> tuple[History, list[Skip]]:
     """Return the history with its candidates, and the verdicts that have no place in it.
-
-    Of several verdicts on one point a final one is preferred, then the later one.
 
     Args:
         history: The history of the results.
@@ -38,20 +52,52 @@ def candidates_of(
     if not judgements:
         return history, []
     numbers = {name: number for number, name in enumerate(history.ids)}
-    best: dict[tuple[int, int], Judgement] = {}
-    skips: list[Skip] = []
+    ordered = []
     for source, judgement in judgements:
+        order, position = judgement.order, judgement.position
+        if order is None and position is not None:
+            owner = _number(numbers, judgement.series)
+            rows = np.flatnonzero((results.owners == owner) & (results.sources == source))
+            order = int(orders[rows[position]]) if 0 <= position < rows.size else None
+        ordered.append(judgement._replace(order=order))
+    placed = place_candidates(history, ordered)
+    skips = []
+    for number, reason in placed.unplaced:
+        source, judgement = judgements[number]
+        place = Place(results.files[source].name, 0)
+        skips.append(Skip(place, judgement.where, str(judgement.series), reason, "candidates"))
+    return placed.history, skips
+
+
+def place_candidates(history: History, judgements: Sequence[Judgement]) -> Placed:
+    """Place verdicts at the points of a history: by order, else by commit, else by time.
+
+    Of several verdicts on one point a final one is preferred, then the one triaged later,
+    calculated later, and listed later.
+
+    Args:
+        history: The history.
+        judgements: The verdicts, without positions.
+    """
+    numbers = {name: number for number, name in enumerate(history.ids)}
+    best: dict[tuple[int, int], Judgement] = {}
+    unplaced: list[tuple[int, str]] = []
+    corrected: Counter[str] = Counter()
+    for place, judgement in enumerate(judgements):
         number = _number(numbers, judgement.series)
-        index = -1 if number < 0 else _index(history, number, source, judgement, results, orders)
+        index, way = (-1, "") if number < 0 else _index(history, number, judgement)
+        corrected[f"candidates placed by their {way}"] += way == "commit"
         if index < 1:
-            reason = NO_POINT if index < 0 else FIRST_POINT
-            place = Place(results.files[source].name, 0)
-            skips.append(Skip(place, judgement.where, str(judgement.series), reason, "candidates"))
+            unplaced.append((place, NO_POINT if index < 0 else FIRST_POINT))
             continue
         before = best.get((number, index))
+        corrected["duplicate candidates, one kept"] += before is not None
         if before is None or _rank(judgement) >= _rank(before):
             best[number, index] = judgement
-    return replace(history, candidates=_columns(history, best)), skips
+    places = sorted(best)
+    candidates, differ = _columns(history, places, [best[place] for place in places])
+    corrected["candidates placed by order, whose commit is another"] += differ
+    return Placed(replace(history, candidates=candidates), unplaced, +corrected)
 
 
 def _number(numbers: dict[SeriesId, int], name: SeriesId) -> int:
@@ -66,53 +112,44 @@ def _number(numbers: dict[SeriesId, int], name: SeriesId) -> int:
     return matching[0] if len(matching) == 1 else -1
 
 
-def _index(
-    history: History,
-    number: int,
-    source: int,
-    judgement: Judgement,
-    results: Collected,
-    orders: Ints,
-) -> int:
-    """Return the index of a verdict in its series, -1 if there is none."""
+def _index(history: History, number: int, judgement: Judgement) -> tuple[int, str]:
+    """Return the index of a verdict in its series, -1 if there is none, and what it is known by."""
     low, high = int(history.offsets[number]), int(history.offsets[number + 1])
-    order = judgement.order
-    if order is None and judgement.position is not None:
-        rows = np.flatnonzero((results.owners == number) & (results.sources == source))
-        if not 0 <= judgement.position < rows.size:
-            return -1
-        order = int(orders[rows[judgement.position]])
-    if order is not None:
-        place = int(np.searchsorted(history.orders[low:high], order))
-        if place < high - low and history.orders[low + place] == order:
-            return place
+    if judgement.order is not None:
+        place = low + int(np.searchsorted(history.orders[low:high], judgement.order))
+        if place < high and history.orders[place] == judgement.order:
+            return place - low, "order"
     if judgement.commit:
         commits = list(history.commits[low:high])
         if judgement.commit in commits:
-            return commits.index(judgement.commit)
+            return commits.index(judgement.commit), "commit"
     if judgement.time != UNKNOWN_TIME:
         later = np.flatnonzero(history.times[low:high] >= judgement.time)
-        return int(later[0]) if later.size else -1
-    return -1
+        return (int(later[0]) if later.size else -1), "time"
+    return -1, ""
 
 
 def _rank(judgement: Judgement) -> tuple[bool, int, int]:
     return judgement.verdict.is_final, judgement.triaged_on, judgement.calculated_on
 
 
-def _columns(history: History, best: dict[tuple[int, int], Judgement]) -> Candidates:
-    places = sorted(best)
-    chosen = [best[place] for place in places]
-    series = np.array([number for number, _ in places], dtype=np.int64)
-    index = np.array([place for _, place in places], dtype=np.int64)
+def _columns(
+    history: History, places: Sequence[tuple[int, int]], chosen: Sequence[Judgement]
+) -> tuple[Candidates, int]:
+    """Return the candidates, and how many name another commit than their point."""
+    series, index = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
     rows = history.offsets[series] + index
-    return Candidates(
+    stated = [candidate.commit for candidate in chosen]
+    pairs = list(zip(history.commits.take(rows), stated, strict=True))
+    differ = sum(point != commit and "" not in (point, commit) for point, commit in pairs)
+    candidates = Candidates(
         series=series,
         index=index,
         verdict=np.array([candidate.verdict.value for candidate in chosen], dtype=np.str_),
         calculated_on=np.array([candidate.calculated_on for candidate in chosen], dtype=np.int64),
         triaged_on=np.array([candidate.triaged_on for candidate in chosen], dtype=np.int64),
         orders=history.orders[rows],
-        commits=history.commits.take(rows),
+        commits=Texts.from_strings(point or commit for point, commit in pairs),
         algorithms=Texts.from_strings([candidate.algorithm for candidate in chosen]),
     )
+    return candidates, differ
