@@ -6,46 +6,58 @@ import bson
 import pytest
 
 from barograph.errors import DataError
-from barograph.sources.documents import framed, opened
+from barograph.sources.documents import batches, opened, read_documents
 
 DOCUMENTS = [bson.encode({"a": "x" * size}) for size in (0, 5, 100, 3)]
 DATA = b"".join(DOCUMENTS)
 
 
-def test_framed_cuts_batches_of_whole_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_documents_yields_whole_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     for chunk in (1, 3, 20, 50, 1000):
         monkeypatch.setattr("barograph.sources.documents.CHUNK", chunk)
-        documents = {}
-        for data, starts, first in framed(io.BytesIO(DATA), "f"):
-            for place in range(len(starts) - 1):
-                documents[first + place] = data[starts[place] : starts[place + 1]]
-        assert documents == dict(enumerate(DOCUMENTS, 1))
+        assert list(read_documents(io.BytesIO(DATA), "f")) == DOCUMENTS
+
+
+def test_batches_hold_all_documents_with_the_number_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for chunk in (1, 20, 50, 1000):
+        monkeypatch.setattr("barograph.sources.documents.CHUNK", chunk)
+        found = {
+            first + place: each
+            for first, batch in batches(DOCUMENTS)
+            for place, each in enumerate(batch)
+        }
+        assert found == dict(enumerate(DOCUMENTS, 1))
+        assert all(sum(map(len, batch[:-1])) < chunk for _, batch in batches(DOCUMENTS))
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 30])
-def test_framed_refuses_a_truncated_document(cut: int) -> None:
+def test_read_documents_refuses_a_truncated_document(cut: int) -> None:
     data = DATA + DOCUMENTS[2][:cut]
-    with pytest.raises(DataError, match="f: document 5: truncated"):
-        list(framed(io.BytesIO(data), "f"))
+    with pytest.raises(DataError, match=r"f: document 5: byte \d+: truncated"):
+        list(read_documents(io.BytesIO(data), "f"))
 
 
-def test_framed_reports_bytes_from_the_start_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_documents_reports_bytes_from_the_start_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("barograph.sources.documents.CHUNK", 50)
     with pytest.raises(DataError, match=f"document 9: byte {2 * len(DATA)}: "):
-        list(framed(io.BytesIO(DATA + DATA + bytes(4)), "f"))
+        list(read_documents(io.BytesIO(DATA + DATA + bytes(4)), "f"))
 
 
 @pytest.mark.parametrize("length", [-1, 0, 4, 2**31 - 1, 20 << 20])
-def test_framed_refuses_an_impossible_length(length: int) -> None:
+def test_read_documents_refuses_an_impossible_length(length: int) -> None:
     data = DATA + length.to_bytes(4, "little", signed=True) + DOCUMENTS[0][4:]
     with pytest.raises(DataError, match=rf"f: document 5: byte {len(DATA)}: .* says {length};"):
-        list(framed(io.BytesIO(data), "f"))
+        list(read_documents(io.BytesIO(data), "f"))
 
 
-def test_framed_refuses_a_wrong_length() -> None:
+def test_read_documents_refuses_a_wrong_length() -> None:
     lying = (len(DOCUMENTS[2]) - 3).to_bytes(4, "little") + DOCUMENTS[2][4:]
     with pytest.raises(DataError, match=r"f: document 2: byte 13: .*no document ends there"):
-        list(framed(io.BytesIO(DOCUMENTS[0] + lying + DATA), "f"))
+        list(read_documents(io.BytesIO(DOCUMENTS[0] + lying + DATA), "f"))
 
 
 @pytest.mark.parametrize("packed", [False, True])

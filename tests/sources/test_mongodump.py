@@ -1,5 +1,4 @@
 import gzip
-import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,8 +64,8 @@ class General(MongoDump):
     """A dump whose documents are read one by one."""
 
     def time_series(self) -> Iterator[Document | Skip]:
-        name, batches = self._frames("time_series")
-        return itertools.chain.from_iterable(decode_each(frames, name) for frames in batches)
+        name, documents = self.documents("time_series")
+        return decode_each(documents, name)
 
 
 def test_columns_and_single_documents_give_the_same_bytes(tmp_path: Path) -> None:

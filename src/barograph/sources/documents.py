@@ -1,4 +1,4 @@
-"""Raw BSON: cut a stream into documents, and decode them.
+"""Raw BSON: read the documents of a stream, and decode them in batches.
 
 MongoDB's own decoder reads the documents. A scanner of our own in numba was 1.8 times as fast over
 a whole load and was removed; docs/research/load.md has the figures.
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
 
 from barograph.errors import DataError
-from barograph.sources.base import Document, SeriesColumns
+from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.points import columns_of
 from barograph.sources.report import Place, Skip
 
@@ -34,38 +34,32 @@ OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
 )
 
 
-class Frames(NamedTuple):
-    """Several whole documents.
+class DocumentSource(Source):
+    """Two collections of BSON documents.
 
-    Attributes:
-        data: The bytes of all documents, perhaps with more bytes after the last one.
-        starts: Where each document starts, and where the last one ends.
-        first: The number of the first document.
+    Args:
+        time_series: The name of the collection of series.
+        change_points: The name of the collection of change points, or None if there is none.
     """
 
-    data: bytes
-    starts: list[int]
-    first: int
+    def __init__(self, time_series: str, change_points: str | None) -> None:
+        self._time_series, self._change_points = time_series, change_points
 
+    @abstractmethod
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        """Return the name of a collection for messages, and its documents."""
 
-class Batch:
-    """Collects documents into frames."""
+    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
+        """Stream the collection of series, valid ones as columns."""
+        name, documents = self.documents(self._time_series)
+        for first, batch in batches(documents):
+            yield from columns(batch, name, first)
 
-    def __init__(self) -> None:
-        self._documents: list[bytes] = []
-        self._starts = [0]
-
-    def add(self, document: bytes) -> bool:
-        """Add a document; return whether the batch is full."""
-        self._documents.append(document)
-        self._starts.append(self._starts[-1] + len(document))
-        return self._starts[-1] >= CHUNK
-
-    def flush(self, number: int) -> Frames:
-        """Return all documents and start again; `number` is the number of the first."""
-        frames = Frames(b"".join(self._documents), self._starts, number)
-        self._documents, self._starts = [], [0]
-        return frames
+    def change_points(self) -> Iterator[Document | Skip]:
+        """Stream the collection of change points."""
+        if self._change_points is not None:
+            name, documents = self.documents(self._change_points)
+            yield from decode_each(documents, name)
 
 
 @contextmanager
@@ -87,78 +81,104 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def framed(file: BinaryIO, name: str) -> Iterator[Frames]:
-    """Cut a file of BSON documents into batches of whole ones.
+class DocumentReader:
+    """Reads the documents of a file one by one.
+
+    Args:
+        file: The file.
+        name: What messages call it.
+    """
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.name, self._file = name, file
+        self._data, self._position, self._offset = b"", 0, 0
+
+    @property
+    def where(self) -> str:
+        """The current position, for messages."""
+        return f"{self.name}: byte {self._offset + self._position}"
+
+    def peek(self, count: int) -> bytes:
+        """Return the next bytes; fewer at the end of the file."""
+        if len(self._data) - self._position < count:
+            pieces = [self._data[self._position :]]
+            self._offset += self._position
+            self._position, size = 0, len(pieces[0])
+            while size < count and (piece := self._file.read(max(CHUNK, count - size))):
+                pieces.append(piece)
+                size += len(piece)
+            self._data = b"".join(pieces)
+        return self._data[self._position : self._position + count]
+
+    def skip(self, count: int) -> None:
+        """Move on over bytes that `peek` returned."""
+        self._position += count
+
+    def document(self) -> bytes:
+        """Return the next document.
+
+        Nothing is allocated for a length before it is known to be one that MongoDB allows.
+
+        Raises:
+            DataError: Its length field is wrong, or it is truncated.
+        """
+        prefix = self.peek(4)
+        length = int.from_bytes(prefix, "little", signed=True)
+        if len(prefix) < 4:
+            raise DataError(f"{self.where}: truncated: {len(prefix)} bytes of a length field")
+        if not SMALLEST <= length <= LARGEST:
+            allowed = f"{SMALLEST} to {LARGEST}"
+            raise DataError(f"{self.where}: length field says {length}; allowed: {allowed}")
+        document = self.peek(length)
+        if len(document) < length:
+            raise DataError(f"{self.where}: truncated: {len(document)} bytes of {length}")
+        if document[-1] != 0:
+            raise DataError(f"{self.where}: length field says {length}, but no document ends there")
+        self.skip(length)
+        return document
+
+
+def read_documents(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the documents of a file that holds nothing else.
 
     Raises:
         DataError: A length field is wrong, or the last document is truncated.
     """
-    rest, number, offset = b"", 1, 0
-    while chunk := file.read(CHUNK):
-        data = rest + chunk
-        starts = cut(data, name, number, offset)
-        yield Frames(data, starts, number)
-        number += len(starts) - 1
-        offset += starts[-1]
-        rest = data[starts[-1] :]
-    if rest:
-        raise DataError(f"{name}: document {number}: truncated: {_describe(rest)}")
+    reader, number = DocumentReader(file, name), 0
+    while reader.peek(1):
+        number += 1
+        reader.name = f"{name}: document {number}"
+        yield reader.document()
 
 
-def cut(data: bytes, name: str, number: int, offset: int) -> list[int]:
-    """Return where the whole documents in `data` start, and where the last one ends.
-
-    Nothing is allocated for a length before it is known to be one that MongoDB allows.
-    """
-    starts, start = [0], 0
-    while start + 4 <= len(data):
-        length = int.from_bytes(data[start : start + 4], "little", signed=True)
-        if not SMALLEST <= length <= LARGEST:
-            checked_length(data[start : start + 4], _place(name, number, starts, offset))
-        if start + length > len(data):
-            break
-        if data[start + length - 1] != 0:
-            place = _place(name, number, starts, offset)
-            raise DataError(f"{place}: length field says {length}, but no document ends there")
-        start += length
-        starts.append(start)
-    return starts
+def batches(documents: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield documents in batches of about `CHUNK` bytes, with the number of the first."""
+    first, batch, size = 1, list[bytes](), 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= CHUNK:
+            yield first, batch
+            first, batch, size = first + len(batch), [], 0
+    yield first, batch
 
 
-def checked_length(prefix: bytes, place: str) -> int:
-    """Return the length that a document claims, if MongoDB allows it."""
-    length = int.from_bytes(prefix, "little", signed=True)
-    if not SMALLEST <= length <= LARGEST:
-        raise DataError(f"{place}: length field says {length}; allowed: {SMALLEST} to {LARGEST}")
-    return length
-
-
-def _place(name: str, number: int, starts: list[int], offset: int) -> str:
-    return f"{name}: document {number + len(starts) - 1}: byte {offset + starts[-1]}"
-
-
-def _describe(rest: bytes) -> str:
-    if len(rest) < 4:
-        return f"{len(rest)} bytes of a length field"
-    return f"{len(rest)} bytes of {int.from_bytes(rest[:4], 'little', signed=True)}"
-
-
-def decode_each(frames: Frames, name: str) -> Iterator[Document | Skip]:
-    """Decode a batch document by document; damaged ones are skipped."""
-    for number, (start, stop) in enumerate(pairwise(frames.starts), frames.first):
+def decode_each(documents: Iterable[bytes], name: str, first: int = 1) -> Iterator[Document | Skip]:
+    """Decode document by document; damaged ones are skipped."""
+    for number, document in enumerate(documents, first):
         place = Place(name, number)
         try:
-            yield Document(place, bson.decode(frames.data[start:stop], OPTIONS))
+            yield Document(place, bson.decode(document, OPTIONS))
         except DAMAGE as error:
             yield Skip(place, "(document)", str(error), "damaged BSON")
 
 
-def columns(frames: Frames, name: str) -> Iterator[SeriesColumns | Document | Skip]:
+def columns(batch: list[bytes], name: str, first: int) -> Iterator[SeriesColumns | Document | Skip]:
     """Stream a batch of time series: valid ones as columns, others one by one."""
     try:
-        fields = bson.decode_all(frames.data[: frames.starts[-1]], OPTIONS)
+        fields = bson.decode_all(b"".join(batch), OPTIONS)
     except DAMAGE:
-        yield from decode_each(frames, name)
+        yield from decode_each(batch, name, first)
         return
-    documents = [Document(Place(name, n), f) for n, f in enumerate(fields, frames.first)]
+    documents = [Document(Place(name, number), each) for number, each in enumerate(fields, first)]
     yield from columns_of(documents)

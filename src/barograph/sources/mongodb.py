@@ -20,9 +20,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
 from barograph.series import LABELS
-from barograph.sources.base import Document, SeriesColumns, Source
-from barograph.sources.documents import OPTIONS, Batch, Frames, columns, decode_each
-from barograph.sources.report import Skip
+from barograph.sources.documents import OPTIONS, DocumentSource
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -55,7 +53,7 @@ def connect_client(uri: str) -> MongoClient[RawBSONDocument]:
     return MongoClient(uri, appname="barograph", document_class=RawBSONDocument)
 
 
-class MongoDB(Source):
+class MongoDB(DocumentSource):
     """The collections of series and of change points in a live database.
 
     Args:
@@ -94,7 +92,7 @@ class MongoDB(Source):
         for option, number in (("batch_size", batch_size), ("attempts", attempts)):
             if number < 1:
                 raise ConfigError(f"{option}: {number}; allowed: at least 1")
-        self._time_series, self._change_points = time_series, change_points
+        super().__init__(time_series, change_points)
         self._batch_size, self._attempts, self._pause = batch_size, attempts, pause
         self._connect = connect
 
@@ -103,47 +101,34 @@ class MongoDB(Source):
         """The hosts and the database."""
         return f"{self._address.name}/{self._database}"
 
-    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the collection of series, valid ones as columns."""
-        for frames in self._frames(self._time_series, SERIES_FIELDS):
-            yield from columns(frames, self._called(self._time_series))
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        """Return the name of a collection for messages, and its documents."""
+        name = f"{self.name}.{collection}"
+        fields = SERIES_FIELDS if collection == self._time_series else CANDIDATE_FIELDS
+        return name, self._stream(collection, name, fields)
 
-    def change_points(self) -> Iterator[Document | Skip]:
-        """Stream the collection of change points."""
-        if self._change_points is None:
-            return
-        for frames in self._frames(self._change_points, CANDIDATE_FIELDS):
-            yield from decode_each(frames, self._called(self._change_points))
-
-    def _called(self, collection: str) -> str:
-        return f"{self.name}.{collection}"
-
-    def _frames(self, collection: str, fields: tuple[str, ...]) -> Iterator[Frames]:
+    def _stream(self, collection: str, name: str, fields: tuple[str, ...]) -> Iterator[bytes]:
         """Stream every document once, even if the connection drops and is opened again."""
         with closing(self._client()) as client:
             reader = _Reader(client[self._database].get_collection(collection, RAW), fields)
-            batch, first, number, attempt = Batch(), 1, 0, 0
+            number, attempt = 0, 0
             while True:
                 before = number
                 try:
                     for raw in reader.after_last(self._batch_size):
                         number += 1
-                        if batch.add(raw):
-                            yield batch.flush(first)
-                            first = number + 1
-                    break
+                        yield raw
+                    return
                 except (PyMongoError, BSONError) as error:
                     passing = isinstance(error, (AutoReconnect, CursorNotFound))
                     reason = self._address.redact(f"{type(error).__name__}: {error}")
                 # Outside of the except block, so that the client's error is not chained to ours.
                 attempt = 1 if number > before else attempt + 1
                 if not passing or attempt >= self._attempts:
-                    name = self._called(collection)
                     raise SourceError(
                         f"{name}: the connection broke off after document {number}: {reason}"
                     )
                 time.sleep(self._pause * 2.0 ** (attempt - 1))
-            yield batch.flush(first)
 
     def _client(self) -> MongoClient[RawBSONDocument]:
         with warnings.catch_warnings(record=True) as caught:

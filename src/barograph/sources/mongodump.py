@@ -10,36 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import bson
 import numpy as np
 import numpy.typing as npt
-from bson.errors import BSONError
 
 from barograph.compiled import kernel
 from barograph.errors import DataError
-from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.documents import (
-    CHUNK,
-    Batch,
-    Frames,
-    checked_length,
-    columns,
-    decode_each,
-    framed,
+    DAMAGE,
+    DocumentReader,
+    DocumentSource,
     opened,
+    read_documents,
 )
-from barograph.sources.report import Skip
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
 TERMINATOR = b"\xff\xff\xff\xff"
 Words = npt.NDArray[np.uint64]
 POLYNOMIAL = 0xC96C5795D7870F42
-STRIDE = 8
 
 
-class MongoDump(Source):
+class MongoDump(DocumentSource):
     """A directory with `time_series.bson` and `change_points.bson`, or an archive with both.
 
     Args:
@@ -55,42 +48,28 @@ class MongoDump(Source):
         time_series: str = "time_series",
         change_points: str | None = "change_points",
     ) -> None:
+        super().__init__(time_series, change_points)
         self._path = Path(location)
-        self._time_series, self._change_points = time_series, change_points
 
     @property
     def name(self) -> str:
         """The path, as given."""
         return str(self._path)
 
-    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the collection of series, valid ones as columns."""
-        name, batches = self._frames(self._time_series)
-        for frames in batches:
-            yield from columns(frames, name)
-
-    def change_points(self) -> Iterator[Document | Skip]:
-        """Stream the collection of change points."""
-        if self._change_points is None:
-            return
-        name, batches = self._frames(self._change_points)
-        for frames in batches:
-            yield from decode_each(frames, name)
-
-    def _frames(self, collection: str) -> tuple[str, Iterator[Frames]]:
-        """Return the name of the collection for messages, and its documents."""
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        """Return the name of a collection for messages, and its documents."""
         if self._path.is_file():
             if not is_archive(self._path):
                 raise DataError(f"{self._path}: neither a dump directory nor a mongodump archive")
             name = f"{self._path}:{collection}"
             return name, read_archive(self._path, collection, name)
         path = find_file(self._path, collection)
-        return str(path), _framed_file(path)
+        return str(path), _of_file(path)
 
 
-def _framed_file(path: Path) -> Iterator[Frames]:
+def _of_file(path: Path) -> Iterator[bytes]:
     with opened(path) as file:
-        yield from framed(file, str(path))
+        yield from read_documents(file, str(path))
 
 
 def find_file(folder: Path, collection: str) -> Path:
@@ -107,109 +86,65 @@ def find_file(folder: Path, collection: str) -> Path:
     return paths[0]
 
 
-class BlockReader:
-    """Reads the documents and terminators of an archive one by one."""
-
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file, self._name = file, name
-        self._data, self._position, self._offset = b"", 0, 0
-
-    @property
-    def where(self) -> str:
-        """The current position, for messages."""
-        return f"{self._name}: byte {self._offset + self._position}"
-
-    def skip_magic(self) -> None:
-        """Skip the magic number."""
-        if not self._has(4) or self._data[:4] != MAGIC:
-            raise DataError(
-                f"{self._name}: not a mongodump archive: starts with {self._data[:4]!r}"
-            )
-        self._position += 4
-
-    def is_at_end(self) -> bool:
-        """Return whether the file ends here."""
-        return not self._has(1)
-
-    def document(self) -> bytes | None:
-        """Return the next document, or None for a terminator."""
-        if not self._has(4):
-            raise DataError(f"{self.where}: truncated: the archive ends within a block")
-        prefix = self._data[self._position : self._position + 4]
-        if prefix == TERMINATOR:
-            self._position += 4
-            return None
-        length = checked_length(prefix, self.where)
-        if not self._has(length):
-            raise DataError(f"{self.where}: truncated: a document of {length} bytes is cut off")
-        document = self._data[self._position : self._position + length]
-        if document[-1] != 0:
-            raise DataError(f"{self.where}: length field says {length}, but no document ends there")
-        self._position += length
-        return document
-
-    def fields(self) -> Mapping[str, Any] | None:
-        """Return the next document, decoded; it must be one of the archive's own headers."""
-        where, document = self.where, self.document()
-        try:
-            return None if document is None else bson.decode(document)
-        except (BSONError, ValueError, OverflowError, RecursionError) as error:
-            raise DataError(f"{where}: damaged archive header: {error}") from error
-
-    def _has(self, count: int) -> bool:
-        """Fill the buffer with at least `count` bytes; return False if the file has fewer."""
-        if len(self._data) - self._position >= count:
-            return True
-        pieces = [self._data[self._position :]]
-        self._offset += self._position
-        self._position, size = 0, len(pieces[0])
-        while size < count and (piece := self._file.read(max(CHUNK, count - size))):
-            pieces.append(piece)
-            size += len(piece)
-        self._data = b"".join(pieces)
-        return size >= count
-
-
 def is_archive(path: Path) -> bool:
     """Return whether a file starts like a mongodump archive."""
     with opened(path) as file:
         return file.read(4) == MAGIC
 
 
-def read_archive(path: Path, collection: str, name: str) -> Iterator[Frames]:
+def read_archive(path: Path, collection: str, name: str) -> Iterator[bytes]:
     """Stream the documents of one collection; verify its CRC at the end."""
     with opened(path) as file:
-        reader = BlockReader(file, str(path))
-        reader.skip_magic()
+        reader = DocumentReader(file, str(path))
+        magic = reader.peek(4)
+        if magic != MAGIC:
+            raise DataError(f"{path}: not a mongodump archive: starts with {magic!r}")
+        reader.skip(4)
         name_of_stream = _database(reader, collection, str(path)), collection
-        batch, number, crc = Batch(), 1, 0
-        while not reader.is_at_end():
-            where, header = reader.where, reader.fields()
+        crc = 0
+        while reader.peek(1):
+            where, header = reader.where, _header(reader)
             if header is None:
                 raise DataError(f"{where}: a block without a header")
             ours = (header.get("db"), header.get("collection")) == name_of_stream
             if ours and header.get("EOF") is True:
-                frames = batch.flush(number)
-                crc = crc64(frames.data, crc)
                 _check(crc, header, name)
-                yield frames
                 return
-            while (document := reader.document()) is not None:
-                if ours and batch.add(document):
-                    frames = batch.flush(number)
-                    crc = crc64(frames.data, crc)
-                    number += len(frames.starts) - 1
-                    yield frames
+            while not _ends_block(reader):
+                document = reader.document()
+                if ours:
+                    crc = crc64(document, crc)
+                    yield document
         raise DataError(f"{path}: truncated: the archive ends before the collection {collection}")
 
 
-def _database(reader: BlockReader, collection: str, name: str) -> str:
+def _ends_block(reader: DocumentReader) -> bool:
+    """Return whether a terminator comes next, and skip it."""
+    mark = reader.peek(4)
+    if len(mark) < 4:
+        raise DataError(f"{reader.where}: truncated: the archive ends within a block")
+    is_end = mark == TERMINATOR
+    reader.skip(4 * is_end)
+    return is_end
+
+
+def _header(reader: DocumentReader) -> Mapping[str, Any] | None:
+    """Return the next of the archive's own headers, or None for a terminator."""
+    where = reader.where
+    document = None if _ends_block(reader) else reader.document()
+    try:
+        return None if document is None else bson.decode(document)
+    except DAMAGE as error:
+        raise DataError(f"{where}: damaged archive header: {error}") from error
+
+
+def _database(reader: DocumentReader, collection: str, name: str) -> str:
     """Read the prelude; return the only database that has the collection."""
-    header = reader.fields()
+    header = _header(reader)
     if header is None:
         raise DataError(f"{name}: the archive has no header")
     collections = []
-    while (metadata := reader.fields()) is not None:
+    while (metadata := _header(reader)) is not None:
         collections.append((str(metadata.get("db")), str(metadata.get("collection"))))
     databases = [database for database, known in collections if known == collection]
     if len(databases) != 1:
@@ -227,21 +162,15 @@ def _check(crc: int, header: Mapping[str, Any], name: str) -> None:
         raise DataError(f"{name}: checksum is {crc:016x}, but the archive says {stated!r}")
 
 
-def _tables() -> Words:
-    """Return in row k what a byte contributes if k more bytes follow it in the stride."""
-    rows = np.zeros((STRIDE, 256), dtype=np.uint64)
-    for byte in range(256):
-        word = byte
-        for _ in range(8):
-            word = (word >> 1) ^ (POLYNOMIAL if word & 1 else 0)
-        rows[0, byte] = word
-    for row in range(1, STRIDE):
-        before = rows[row - 1]
-        rows[row] = rows[0, before & np.uint64(255)] ^ (before >> np.uint64(8))
-    return rows
+def _table() -> Words:
+    """Return what each byte contributes to the state."""
+    words = np.arange(256, dtype=np.uint64)
+    for _ in range(8):
+        words = (words >> np.uint64(1)) ^ (words & np.uint64(1)) * np.uint64(POLYNOMIAL)
+    return words
 
 
-TABLES = _tables()
+TABLE = _table()
 
 
 def crc64(data: bytes, before: int = 0) -> int:
@@ -258,16 +187,7 @@ def crc64(data: bytes, before: int = 0) -> int:
 
 @kernel
 def updated(data: npt.NDArray[np.uint8], state: np.uint64) -> np.uint64:
-    """Return the state after all bytes: eight at a time, then the rest one by one."""
-    byte, bits = np.uint64(255), np.uint64(8)
-    whole = data.size - data.size % STRIDE
-    for start in range(0, whole, STRIDE):
-        next_state = np.uint64(0)
-        for place in range(STRIDE):
-            index = np.uint64(data[start + place]) ^ (state & byte)
-            state >>= bits
-            next_state ^= TABLES[STRIDE - 1 - place, index]
-        state = next_state
-    for place in range(whole, data.size):
-        state = TABLES[0, (state ^ np.uint64(data[place])) & byte] ^ (state >> bits)
+    """Return the state after all bytes."""
+    for byte in data:
+        state = TABLE[(state ^ np.uint64(byte)) & np.uint64(255)] ^ (state >> np.uint64(8))
     return state

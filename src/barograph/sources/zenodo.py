@@ -25,9 +25,8 @@ import requests
 from barograph import __version__
 from barograph.errors import ConfigError, DataError, SourceError
 from barograph.files import whole
-from barograph.sources.base import Document, SeriesColumns, Source
+from barograph.sources.documents import DocumentSource
 from barograph.sources.mongodump import MongoDump, is_archive
-from barograph.sources.report import Skip
 
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 MAX_BYTES = 64 << 30
@@ -35,7 +34,7 @@ TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
 HEADERS = {"User-Agent": f"barograph/{__version__}", "Accept-Encoding": "identity"}
 
 
-class Zenodo(Source):
+class Zenodo(DocumentSource):
     """Downloads a record when its first document is requested, then reads the mongodump in it.
 
     Args:
@@ -66,27 +65,21 @@ class Zenodo(Source):
         self._folder = Path(location) / f"zenodo-{record}"
         self._record, self._inside, self._max_bytes = record, inside, max_bytes
         self._url = f"{base.rstrip('/')}/api/records/{record}"
-        self._time_series, self._change_points = time_series, change_points
+        super().__init__(time_series, change_points)
 
     @property
     def name(self) -> str:
         """The record, wherever its files are kept."""
         return f"zenodo:{self._record}"
 
-    def time_series(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the collection of series."""
-        yield from self._dump.time_series()
-
-    def change_points(self) -> Iterator[Document | Skip]:
-        """Stream the collection of change points."""
-        yield from self._dump.change_points()
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        """Return the name of a collection for messages, and its documents."""
+        return self._dump.documents(collection)
 
     @cached_property
     def _dump(self) -> MongoDump:
         path = self._find_dump([self._fetch(file) for file in self._files()])
-        return MongoDump(
-            str(path), time_series=self._time_series, change_points=self._change_points
-        )
+        return MongoDump(str(path))
 
     def _files(self) -> list[RemoteFile]:
         """Return the files of the record; a published record never changes its list."""
