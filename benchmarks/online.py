@@ -19,7 +19,6 @@ from side_by_side import Row, arguments, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import OnlineDetector, replay_many
-from barograph.detection.online.views import SeriesView, views_for
 from barograph.evaluation.annotators import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.flat import flatten
@@ -90,30 +89,19 @@ def measured(
     }
 
 
-def newest_row(sight: SeriesView, value: float) -> None:
-    """Add a value and describe it against all values before."""
-    sight.append(value)
-    sight.row(0, AT, AT + 1)
-
-
 def decisions(name: str, model: TriageModel, confirm: TriageModel | None = None) -> Row:
-    """Time the next decision of many detectors, and its features alone."""
+    """Time the next decision of many detectors."""
     histories = np.random.default_rng(5).normal(100.0, 1.0, (DECISIONS, AT + 1))
-    took, described = [], []
+    took = []
     for values in histories.tolist():
         detector = OnlineDetector(model, confirm)
-        for value in values[:AT]:
-            detector.update(value)
+        detector.update_many(values[:AT])
         took.append(seconds(partial(detector.update, values[AT])))
-        sight = views_for([model.feature_set])[model.feature_set]
-        sight.reset(values[:AT])
-        described.append(seconds(partial(newest_row, sight, values[AT])))
     return {
         "decision": name,
         "history": AT,
         "median, us": 1e6 * statistics.median(took),
         "p99, us": 1e6 * float(np.quantile(took, 0.99)),
-        "features alone, us": 1e6 * statistics.median(described),
     }
 
 

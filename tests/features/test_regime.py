@@ -1,11 +1,11 @@
-"""The regime features: causality, scale, and equality of batch and incremental rows."""
+"""The regime features: causality, scale, and independence of rows."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
+from barograph.features import FEATURE_SETS, feature_matrix, regime_length
 from barograph.features.contrast.robust import quantile
 from barograph.features.regime import past, tracker
 from barograph.series import Floats
@@ -34,17 +34,6 @@ def rows(values: Floats, window: int = 0) -> Floats:
 def column(values: Floats, name: str, window: int = 0) -> Floats:
     """Return one column by its name, with NaN for the first point."""
     return np.concatenate([[np.nan], rows(values, window)[:, NAMES.index(name)]])
-
-
-@pytest.mark.parametrize("window", [0, 1, 2, 5, 10])
-def test_growing_history_equals_the_batch_to_the_bit(window: int) -> None:
-    values = history(1)
-    batch = rows(values, window)
-    growing = GrowingHistory()
-    for i, value in enumerate(values):
-        growing.append(value)
-        if i > window:
-            assert growing.describe(window).tolist() == batch[i - window - 1].tolist()
 
 
 def test_rows_do_not_depend_on_their_order() -> None:
@@ -100,6 +89,8 @@ def test_tracker_starts_a_regime_at_the_first_of_five_points_away() -> None:
     )
     length = np.exp(column(values, "regime_length"))
     assert length[44] == pytest.approx(44)  # four points are not yet a regime
+    known = [regime_length(values[:split]) for split in range(1, values.size)]
+    assert length[1:] == pytest.approx(known)
     assert length[45] == pytest.approx(5)
     assert length[59] == pytest.approx(19)
 
@@ -138,15 +129,3 @@ def test_extent_is_the_distance_of_two_quantiles(size: int, digits: int) -> None
     values = np.random.default_rng(size).normal(size=size).round(digits)
     ordered = np.sort(values)
     assert past.extent(values) == quantile(ordered, 0.995) - quantile(ordered, 0.005)
-
-
-def test_history_refuses_bad_values_and_windows() -> None:
-    growing = GrowingHistory()
-    with pytest.raises(ValueError, match="finite"):
-        growing.append(float("nan"))
-    growing.append(1.0)
-    with pytest.raises(ValueError, match="window 0 of 1 values"):
-        growing.describe()
-    growing.append(2.0)
-    with pytest.raises(ValueError, match="window 1 of 2 values"):
-        growing.describe(1)

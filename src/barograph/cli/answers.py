@@ -223,12 +223,11 @@ def change_percent(before: Sequence[float], after: Sequence[float], feature_set:
         feature_set: The feature set of the online model. Some find the current level themselves;
             then the level before the change is the last regime of `before`, else all of it.
     """
+    import numpy as np
+
     from barograph.detection.online.views import REGIME_SETS
-    from barograph.features import GrowingHistory
+    from barograph.features import regime_length
 
     if feature_set in REGIME_SETS:
-        history = GrowingHistory()
-        for value in before:
-            history.append(value)
-        before = before[-history.regime :]
+        before = before[-regime_length(np.array(before)) :]
     return percent(sum(before) / len(before), sum(after) / len(after))

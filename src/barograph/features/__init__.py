@@ -9,7 +9,7 @@ from barograph.features.matrix import (
     feature_matrix,
     series_context,
 )
-from barograph.features.regime import GrowingHistory
+from barograph.features.regime import regime_length
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
@@ -25,7 +25,6 @@ __all__ = [
     "FEATURE_SETS",
     "LABEL_FREE",
     "PUBLISHED_RANGES",
-    "GrowingHistory",
     "Policy",
     "SubSeries",
     "characteristics",
@@ -34,6 +33,7 @@ __all__ = [
     "deltas",
     "distance",
     "feature_matrix",
+    "regime_length",
     "series_context",
     "subseries",
 ]

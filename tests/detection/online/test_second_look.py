@@ -1,6 +1,7 @@
 """The second look: a change is called early and confirmed later; a spike is withdrawn."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,7 +21,7 @@ from barograph.detection.online import (
 )
 from barograph.detection.online.rule import Decided, NewestResult, Sides, WindowScore
 from barograph.detection.online.second_look import SecondLook
-from barograph.detection.online.views import BEFORE
+from barograph.detection.online.views import BEFORE, sides_of
 from barograph.errors import ConfigError
 from barograph.series import Floats
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
@@ -201,18 +202,16 @@ def test_return_that_reruns_confirm_is_a_change_at_once() -> None:
     assert steps == [AlarmStep(StepKind.CALLED, 53, 53, 0.7)]
 
 
-@pytest.mark.parametrize(("way", "answer"), [(1.0, Answer.QUIET), (3.0, Answer.SUSPECT)])
+@pytest.mark.parametrize(("last", "answer"), [(0.9, Answer.QUIET), (3.0, Answer.SUSPECT)])
 def test_result_at_which_a_known_change_moves_is_a_suspect_only_if_it_goes_farther(
-    way: float, answer: Answer
+    last: float, answer: Answer
 ) -> None:
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
     rule.decide(50, [WindowScore(0, 50, 0.5, 6.0)], towards(1, 50))
-    newest = NewestResult(
-        9.0, has_reruns=False, is_step=False, is_clear=True, way=lambda change: way * (change < 51)
-    )
-    score = WindowScore(0, 51, 0.7, 9.0)
-    done = rule.advance(51, 0, lambda _: [score], towards(1, 51), newest)
-    assert [(step.kind, step.index) for step in done.steps] == [(StepKind.MOVED, 51)]
+    newest = NewestResult(9.0, has_reruns=False, is_step=False, is_clear=True)
+    score, sides = WindowScore(0, 52, 0.7, 9.0), partial(sides_of, [0.0] * 50 + [1.0, 0.0, last])
+    done = rule.advance(52, 0, lambda _: [score], sides, newest)
+    assert [(step.kind, step.index) for step in done.steps] == [(StepKind.MOVED, 52)]
     assert done.answer is answer
 
 

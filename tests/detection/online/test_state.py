@@ -159,7 +159,7 @@ def test_regions_of_change_points_cover_the_kept_values() -> None:
     detector = OnlineDetector(FIRST, SECOND, budget=BUDGET, history=64)
     detector.update_many(values)
     [point] = [point for point in detector.change_points if point.index == 180]
-    assert point.before.count == 180 - detector._window.base
+    assert point.before.count == 180 - detector._base
     assert point.after.count == 20
 
 

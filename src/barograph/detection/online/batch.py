@@ -29,7 +29,12 @@ from barograph.detection.online.rule import (
 )
 from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
 from barograph.detection.online.stretch import compared_from
-from barograph.detection.online.views import BEFORE, part_of_step, sides_of, views_for
+from barograph.detection.online.views import (
+    BEFORE,
+    REGIME_SETS,
+    first_scored,
+    sides_of,
+)
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
@@ -128,7 +133,7 @@ def advance_all(
         threads: Number of threads. Defaults to one per usable core if None. The result does not
             depend on it.
     """
-    by_change_points = views_for([model.feature_set])[model.feature_set].by_change_points
+    by_change_points = model.feature_set not in REGIME_SETS
     parts = [
         _Run(batch, model, confirm, budget, threads).decide()
         for batch in batches_of(pending, history, by_change_points=by_change_points)
@@ -149,8 +154,8 @@ class _Run:
     ) -> None:
         self._batch, self._budget, self._threads = batch, budget, threads
         self._model, self._confirm = model, confirm
-        view = views_for([model.feature_set])[model.feature_set]
-        self._first, self._by_change_points = view.first, view.by_change_points
+        self._first = first_scored(model)
+        self._by_change_points = model.feature_set not in REGIME_SETS
         if self._by_change_points:
             changes = np.repeat(batch.changes, np.diff(batch.bounds))
             self._starts = np.maximum(batch.kept, changes)
@@ -218,7 +223,7 @@ class _Run:
         while (row := self._next_event(rule, row, end)) < end:
             look, sides = partial(self._look, row), partial(self._sides, row)
             place, newest = int(places[row]), self._newest_result(row)
-            answer, alarm, steps, _ = rule.advance(place, self._first, look, sides, newest)
+            answer, alarm, steps = rule.advance(place, self._first, look, sides, newest)
             self._answer[row] = ANSWERS.index(answer)
             log.steps += steps
             if steps and rule.state is not None:
@@ -255,23 +260,17 @@ class _Run:
         ]
 
     def _sides(self, row: int, split: int) -> tuple[list[float], list[float]]:
-        """Return the values on both sides of a split, as `HistoryWindow.sides` does."""
+        """Return the last values before a split, and all values since."""
         newest = int(self._batch.newest[row])
         place = newest - int(self._batch.places[row]) + split
         begin = max(place - BEFORE, int(self._batch.kept[row]))
         return sides_of(self._batch.values[begin : newest + 1].tolist(), place - begin)
 
     def _newest_result(self, row: int) -> NewestResult:
-        """Return what is known of a row besides the scores, as the detector does."""
+        """Return what is known of a row besides the scores."""
         rerun = self._batch.reruns.get(row)
-        way = partial(self._way, row)
         step, clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
-        return NewestResult(float(self._departure[row]), rerun is not None, step, clear, way)
-
-    def _way(self, row: int, split: int) -> float:
-        """Return which part of a step the value has gone, as `HistoryWindow.way` does."""
-        before, since = self._sides(row, split)
-        return part_of_step(before, since[:-1], since[-1])
+        return NewestResult(float(self._departure[row]), rerun is not None, step, clear)
 
     def _note(self, rule: AlarmRule, row: int, end: int) -> None:
         """Note the standing change for the rows from which it is known."""

@@ -3,39 +3,43 @@
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import regions
+from barograph.detection.online.batch import BatchDecisions, advance_all
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import (
+    ANSWERS,
     AlarmStep,
     Answer,
     Decision,
     Reason,
     reasons,
+    reasons_for_newest,
 )
-from barograph.detection.online.newest import (
-    COMPARED,
-    Departure,
-    Settled,
-    departure,
-    settle,
-)
-from barograph.detection.online.rule import NewestResult, WindowScore, WindowSplit
+from barograph.detection.online.newest import departure
+from barograph.detection.online.pending import PendingSeries
+from barograph.detection.online.rule import AlarmState
 from barograph.detection.online.second_look import rule_for
 from barograph.detection.online.state import Memory, SavedState, budget_version
-from barograph.detection.online.views import HISTORY, REGIME_SETS, HistoryWindow, check_pair
+from barograph.detection.online.views import (
+    HISTORY,
+    REGIME_SETS,
+    check_pair,
+    first_scored,
+    kept_from,
+)
 from barograph.errors import ConfigError, DataError
+from barograph.features import feature_matrix
 from barograph.logistic import logit
 from barograph.models import OnlineModels, TriageModel
 from barograph.series import ChangePoint, Floats, as_float, as_floats, require_finite
 
 SHORTEST_HISTORY = 64
-RowsByWindow = dict[WindowSplit, Floats]
 
 
 class OnlineDetector:
@@ -84,15 +88,10 @@ class OnlineDetector:
             raise ConfigError("a budget is shared between windows: it needs a confirming model")
         if confirm is not None:
             check_pair(model, confirm)
-        self._model, self._confirm = model, confirm
-        sets = (model.feature_set,) if confirm is None else (model.feature_set, confirm.feature_set)
-        self._window = HistoryWindow(history, sets)
-        self._first = self._window.view(model.feature_set).first
-        self._history = history
+        self._model, self._confirm, self._history = model, confirm, history
         self._budget = budget if confirm is None else budget or Budget.released(model, confirm)
-        self._rule = rule_for(model, self._budget)
-        self._memory = Memory(deque(maxlen=history), self._rule.state)
-        self._before = self._memory  # the newest commit
+        self._base, self._values = 0, np.empty(0)  # the kept values
+        self._memory = self._before = Memory(deque(maxlen=history))  # before the newest commit
         self._runs: list[float] = []  # of the newest commit
 
     @classmethod
@@ -135,7 +134,7 @@ class OnlineDetector:
         `before` and `after` describe the kept values; `statistic` is the log odds of the
         probability at the last step.
         """
-        base, values = self._window.base, self._window.kept
+        base, values = self._base, self._values
         places = {index: real for index, real in self._memory.change_points.items() if index > base}
         around = regions(values, [index - base for index in places]) if places else []
         return [
@@ -157,7 +156,7 @@ class OnlineDetector:
 
     def __len__(self) -> int:
         """Return how many values have arrived."""
-        return self._window.count
+        return self._base + self._values.size
 
     def update(self, value: float) -> Decision:
         """Add the result of a new commit; decide whether a new level begins here or just before.
@@ -165,11 +164,7 @@ class OnlineDetector:
         Raises:
             DataError: The value is not a finite number. The detector is unchanged.
         """
-        number = as_float(value, self._window.count)
-        self._before = self._memory
-        self._runs = [number]
-        self._window.append(number)
-        return self._decide(Settled(number, is_step=False, is_clear=True, advised=1))
+        return self.update_many([as_float(value, len(self))])[0]
 
     def update_many(self, values: npt.ArrayLike) -> list[Decision]:
         """Add the results of several new commits, oldest first.
@@ -185,7 +180,8 @@ class OnlineDetector:
         """
         numbers = as_floats(values)
         require_finite(numbers)
-        return [self.update(number) for number in numbers.tolist()]
+        self._runs = numbers[-1:].tolist() or self._runs
+        return self._decide(numbers, {}) if numbers.size else []
 
     def repeat(self, value: float) -> Decision:
         """Add a further run of the newest commit, and decide on the commit again.
@@ -199,13 +195,10 @@ class OnlineDetector:
         """
         if not self._runs:
             raise DataError("there is no commit to repeat: the first result is an update")
-        number = as_float(value, self._window.count - 1)
-        self._memory = self._before
-        self._rule = rule_for(self._model, self._budget, self._memory.alarm)
-        self._runs.append(number)
-        settled = settle(self._window.before_newest(), np.array(self._runs))
-        self._window.replace_newest(settled.value)
-        return self._decide(settled)
+        self._runs.append(as_float(value, len(self) - 1))
+        self._memory, self._values = self._before, self._values[:-1]
+        runs = np.array(self._runs)
+        return self._decide(runs[:1], {self._values.size: runs})[0]
 
     def state(self) -> dict[str, Any]:
         """Return everything the detector knows, for `json.dumps` and `from_state`.
@@ -219,13 +212,12 @@ class OnlineDetector:
             >>> restored.update(12.0) == detector.update(12.0)
             True
         """
-        repeated = bool(self._runs)
         saved = SavedState(
             models=self._versions,
             budget=budget_version(self._budget),
             history=self._history,
-            count=self._window.count - repeated,
-            values=self._window.before_newest(),
+            count=len(self) - bool(self._runs),
+            values=self._values[:-1],
             runs=np.array(self._runs),
             memory=self._before,
         )
@@ -263,8 +255,7 @@ class OnlineDetector:
                     f"the state was saved with {name} {known}; this detector has {present}"
                 )
         detector._memory = saved.memory
-        detector._rule = rule_for(detector._model, detector._budget, saved.memory.alarm)
-        detector._window.restore(saved.count, saved.values.tolist())
+        detector._base, detector._values = saved.count - saved.values.size, saved.values
         for number, run in enumerate(saved.runs.tolist()):
             detector.repeat(run) if number else detector.update(run)
         return detector
@@ -274,81 +265,86 @@ class OnlineDetector:
         models = [self._model] if self._confirm is None else [self._model, self._confirm]
         return [model.version for model in models]
 
-    def _decide(self, settled: Settled) -> Decision:
-        """Decide on the newest value, given what the runs of its commit amount to."""
-        place = self._window.count - 1
-        rows: RowsByWindow = {}
-        departed = self._departure()
-        surprise = 0.0 if departed is None else departed.surprise
-        has_reruns, way = len(self._runs) > 1, self._window.way
-        newest = NewestResult(surprise, has_reruns, settled.is_step, settled.is_clear, way)
-        score, sides = partial(self._score, rows), self._window.sides
-        answer, alarm, steps, scores = self._rule.advance(place, self._first, score, sides, newest)
-        known = self._rule.state_at(place)
-        since: int | None = None
-        if steps:
-            reason = self._memory.reason
-            if rows and known is not None and known.change is not None:
-                change = known.change
-                nearest = min(rows, key=lambda request: abs(request[1] - change))
-                reason = nearest[0], rows[nearest]
-            self._memory = self._memory.after(steps, self._rule.state, reason)
-        if known is not None and known.change is not None and answer is not Answer.SUSPECT:
-            index, probability = known.change, known.probability
-            explain = self._explain(self._memory.reason)
-            since = known.change if alarm is None else None
-        elif scores:
-            window, index, probability, *_ = alarm or scores[0]
-            explain = self._explain((window, rows[window, index]))
-        else:
-            index, probability, explain = place, 0.0, list
+    def _decide(self, new: Floats, runs: Mapping[int, Floats]) -> list[Decision]:
+        """Decide on new commits; keep their values, and what happened.
+
+        Args:
+            new: The first run of each commit, at least one.
+            runs: The results of all runs of a commit, by its position after the kept values.
+        """
+        known, count, memory = self._values.size, len(self), self._memory
+        start = max(next(reversed(memory.change_points), 0) - self._base, 0)
+        values = np.append(self._values, new)
+        pending = PendingSeries(values, known, start, self._base, memory.alarm, runs)
+        models = self._model, self._confirm, self._budget
+        batch = advance_all([pending], *models, history=self._history)
+        values[known:] = batch.settled
+        [log] = batch.logs
+        happened = {
+            step.newest: (step, state)
+            for step, state in zip_longest(log.steps, log.states)  # no states without a budget
+        }
+        decisions = []
+        for row, place in enumerate(range(count, count + new.size)):
+            base = kept_from(place, self._history)
+            kept = values[base - self._base : known + row + 1]
+            self._before = self._memory
+            step, state = happened.get(place, (None, None))
+            if step is not None:
+                self._remember(step, state, kept[-1 - int(batch.baseline_size[row]) :])
+            decisions.append(self._decision(place, batch, row, step, kept))
+        self._base, self._values = base, kept
+        return decisions
+
+    def _remember(self, step: AlarmStep, state: AlarmState | None, compared: Floats) -> None:
+        """Note a step, the state after it, and the row of features that the change rests on."""
+        reason = self._memory.reason
+        if state is not None and (change := state.change) is not None:
+            rule = rule_for(self._model, self._budget, self._memory.alarm)
+            requests = rule.requests(step.newest, first_scored(self._model))
+            window, _ = min(requests, key=lambda request: abs(request[1] - change))
+            split = compared.size - 1 - window
+            features = self._model_of(window).feature_set
+            [row] = feature_matrix(compared, [0], [split], [compared.size], features, threads=1)
+            reason = window, row
+        self._memory = self._memory.after(step, state, reason)
+
+    def _decision(
+        self, place: int, batch: BatchDecisions, row: int, step: AlarmStep | None, kept: Floats
+    ) -> Decision:
+        """Return the decision on a row of a batch.
+
+        Args:
+            place: The position of the new point.
+            batch: The decisions.
+            row: The row of the point.
+            step: What happened to a change point as it arrived.
+            kept: The values that are kept as it arrives, with its own.
+        """
+        answer, since = ANSWERS[batch.answer[row]], int(batch.known_since[row])
+        explain: Callable[[], list[Reason]] = list
+        reason = self._memory.reason
+        if since >= 0 or (answer is Answer.CHANGE and self._budget is not None):
+            if reason is not None:
+                explain = partial(reasons, self._model_of(reason[0]), reason[1])
+        elif size := int(batch.baseline_size[row]):
+            explain = partial(reasons_for_newest, self._model, kept[-1 - size :])
+        departs = batch.surprise[row] > 0.0
+        index = place if step is None or answer is not Answer.CHANGE else step.index
         return Decision(
-            *(index, place, probability, answer, since, departed),
-            reruns=settled.advised if has_reruns or answer is Answer.SUSPECT else 0,
-            steps=tuple(steps),
+            index=index if since < 0 else since,
+            newest=place,
+            probability=float(batch.probability[row]),
+            answer=answer,
+            known_since=None if since < 0 else since,
+            departure=departure(kept[:-1], float(kept[-1])) if departs else None,
+            reruns=int(batch.reruns[row]),
+            steps=() if step is None else (step,),
             explain=explain,
         )
 
-    def _departure(self) -> Departure | None:
-        """Return how far the newest value departs, None if it does not."""
-        if self._budget is None or self._window.is_newest_within(COMPARED):
-            return None
-        departed = departure(self._window.before_newest(), self._window.newest)
-        return departed if departed.surprise > 0.0 else None
-
-    def _score(self, rows: RowsByWindow, requests: list[WindowSplit]) -> list[WindowScore]:
-        """Score windows and splits with one call of each model; note the rows."""
-        scores: list[WindowScore] = []
-        if requests and requests[0][0] == 0:  # the only request if nothing else can happen
-            newest, *requests = requests
-            row = rows[newest] = self._row(self._model, *newest)
-            real = float(self._model.predict_proba(row[None, :])[0, 1])
-            scores.append(self._with_surprise(newest, real))
-        if requests:
-            model = self._model_of(requests[0][0])
-            matrix = np.empty((len(requests), len(model.columns)))
-            for k, request in enumerate(requests):
-                matrix[k] = rows[request] = self._row(model, *request)
-            real_by_row = model.predict_proba(matrix)[:, 1].tolist()
-            scores += map(self._with_surprise, requests, real_by_row)
-        return scores
-
-    def _with_surprise(self, request: WindowSplit, real: float) -> WindowScore:
-        budget = self._budget
-        surprise = 0.0 if budget is None else budget.surprise(request[0], real)
-        return WindowScore(*request, real, surprise)
-
     def _model_of(self, window: int) -> TriageModel:
         return self._model if window == 0 or self._confirm is None else self._confirm
-
-    def _row(self, model: TriageModel, window: int, split: int) -> Floats:
-        """Describe a point, with Pre from the last change point before it."""
-        start = next((c for c in reversed(self._memory.change_points) if c < split), 0)
-        return self._window.row(model.feature_set, start, split, split + window + 1)
-
-    def _explain(self, reason: tuple[int, Floats] | None) -> Callable[[], list[Reason]]:
-        """Return what computes the reasons for the score of a window."""
-        return list if reason is None else partial(reasons, self._model_of(reason[0]), reason[1])
 
 
 @lru_cache(maxsize=1)

@@ -1,12 +1,11 @@
 """Rules for alarms: what they are given and return, and the rule of the newest point alone.
 
 A rule follows one series. As a point arrives it requests scores, then decides: `AlarmRule.advance`
-is the only loop body, and `OnlineDetector`, `replay_many` and the store's judge all run it.
+is the only loop body: `OnlineDetector`, `replay_many` and the store's judge all run it.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -44,17 +43,15 @@ class NewestResult(NamedTuple):
         has_reruns: Whether its value was settled by several runs.
         is_step: Whether those runs confirm a step.
         is_clear: Whether they agree more than they differ from the level before.
-        way: Returns which part of the step at a change point its value has gone.
     """
 
     surprise: float
     has_reruns: bool
     is_step: bool
     is_clear: bool
-    way: Callable[[int], float]
 
 
-USUAL = NewestResult(0.0, has_reruns=False, is_step=False, is_clear=True, way=lambda _: math.inf)
+USUAL = NewestResult(0.0, has_reruns=False, is_step=False, is_clear=True)
 
 
 class AlarmState(NamedTuple):
@@ -85,13 +82,11 @@ class Advance(NamedTuple):
         answer: The answer on the newest point.
         alarm: The alarm that was raised, if any.
         steps: What happened to change points, in order.
-        scores: All scores that were requested.
     """
 
     answer: Answer
     alarm: WindowScore | None
     steps: list[AlarmStep]
-    scores: list[WindowScore]
 
 
 Decided = tuple[WindowScore | None, list[AlarmStep]]  # the alarm, and what else happened
@@ -122,15 +117,15 @@ class AlarmRule(ABC):
         is_unusual = self.is_unusual(scores, newest)
         if is_unusual and newest.has_reruns:
             scores = [confirmed(scores[0], newest), *scores[1:]]
-        was_known = self.knows(point, newest)
+        was_known = self.knows(point, sides)
         alarm, steps = self.decide(point, scores, sides)
         answer = Answer.QUIET if alarm is None else Answer.CHANGE
         # The newest value also belongs to a change that this very point moves to itself.
         moves = any(step.kind is StepKind.MOVED for step in steps)
-        is_known = self.knows(point, newest) or (was_known and moves)
+        is_known = self.knows(point, sides) or (was_known and moves)
         if is_unusual and alarm is None and not newest.has_reruns and not is_known:
             answer = Answer.SUSPECT
-        return Advance(answer, alarm, steps, scores)
+        return Advance(answer, alarm, steps)
 
     def is_unusual(
         self,
@@ -140,7 +135,7 @@ class AlarmRule(ABC):
         """Whether the newest point is a suspect, or a change if reruns settled its value."""
         return False
 
-    def knows(self, point: int, newest: NewestResult) -> bool:  # noqa: ARG002 - as above
+    def knows(self, point: int, sides: Sides) -> bool:  # noqa: ARG002 - as above
         """Whether the newest value belongs to a change that is known."""
         return False
 

@@ -25,7 +25,7 @@ from barograph.detection.online.rule import (
     WindowScore,
     WindowSplit,
 )
-from barograph.detection.online.views import direction_of
+from barograph.detection.online.views import direction_of, part_of_step
 from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
@@ -83,15 +83,13 @@ class SecondLook(AlarmRule):
         score = suspect_score(newest.surprise, scores[0].surprise)
         return newest.is_step or (newest.is_clear and score >= SUSPECT)
 
-    def knows(self, point: int, newest: NewestResult) -> bool:
+    def knows(self, point: int, sides: Sides) -> bool:
         """Whether the newest value goes as far as the standing change, or not much farther."""
         state = self.state_at(point)
-        return (
-            state is not None
-            and state.change is not None
-            and point > state.change
-            and (0.0 < newest.way(state.change) < KNOWN_WAY)
-        )
+        if state is None or state.change is None or point <= state.change:
+            return False
+        before, since = sides(state.change)
+        return 0.0 < part_of_step(before, since[:-1], since[-1]) < KNOWN_WAY
 
     def requests(self, point: int, first: int) -> list[WindowSplit]:
         """Request the newest point, the windows that raise alarms, and the standing change."""

@@ -42,18 +42,14 @@ class Memory:
     reason: tuple[int, Floats] | None = None
 
     def after(
-        self,
-        steps: Sequence[AlarmStep],
-        alarm: AlarmState | None,
-        reason: tuple[int, Floats] | None,
+        self, step: AlarmStep, alarm: AlarmState | None, reason: tuple[int, Floats] | None
     ) -> Self:
-        """Return the memory after further steps."""
+        """Return the memory after a further step."""
         change_points = self.change_points.copy()
-        for step in steps:
-            step.apply(change_points)
+        step.apply(change_points)
         # A change point dropped here is older than all kept values: no Pre starts there.
         change_points = dict(sorted(change_points.items())[-(self.steps.maxlen or 0) :])
-        return type(self)(self.steps + deque(steps), alarm, change_points, reason)
+        return type(self)(self.steps + deque([step]), alarm, change_points, reason)
 
     def to_json(self) -> dict[str, Any]:
         """Return the memory as JSON has it."""
