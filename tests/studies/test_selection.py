@@ -12,18 +12,17 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import ConfigError
 from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
 from barograph.studies import selection
-from barograph.studies.genetic import SearchParameters, evolve, members, to_subset
+from barograph.studies.genetic import evolve, members, to_subset
 from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
-from barograph.studies.selection import Forest, Pool, Study, study
+from barograph.studies.selection import Pool, SelectionParams, Study, study
 from tests.shared import ROOT, wait_for
 
 NAMES = ("noise", "level", "spread", "other")
-SMALL = SearchParameters(population=8, generations=3)
-FOREST = Forest(trees=5, seed=1)
+SMALL = SelectionParams(population=8, generations=3, trees=5, seed=1)
 
 
 def bits(subsets: Sequence[int]) -> list[float]:
@@ -32,7 +31,7 @@ def bits(subsets: Sequence[int]) -> list[float]:
 
 
 def test_search_finds_the_best_of_four_thousand_subsets() -> None:
-    *_, last = evolve(12, bits, SearchParameters(population=60, generations=40), seed=3)
+    *_, last = evolve(12, bits, count=60, generations=40, seed=3)
     assert last.number == 39
     assert last.subsets[0] == 0b111111
     assert last.fitness[0] == 1.0
@@ -40,7 +39,7 @@ def test_search_finds_the_best_of_four_thousand_subsets() -> None:
 
 def test_generations_are_ranked_non_empty_and_keep_the_best() -> None:
     best = -np.inf
-    for generation in evolve(9, bits, SearchParameters(population=30, generations=15), seed=0):
+    for generation in evolve(9, bits, count=30, generations=15, seed=0):
         assert len(generation.subsets) == 30
         assert all(0 < subset < 1 << 9 for subset in generation.subsets)
         assert list(generation.fitness) == sorted(bits(generation.subsets), reverse=True)
@@ -49,15 +48,13 @@ def test_generations_are_ranked_non_empty_and_keep_the_best() -> None:
 
 
 def test_evolve_depends_on_the_seed() -> None:
-    first, same, other = (list(evolve(9, bits, SMALL, seed)) for seed in (1, 1, 2))
+    first, same, other = (list(evolve(9, bits, 8, 3, seed)) for seed in (1, 1, 2))
     assert first == same
     assert first != other
 
 
 def test_equally_fit_subsets_rank_by_size() -> None:
-    generation = next(
-        evolve(6, lambda subsets: [0.5] * len(subsets), SearchParameters(20, 1), seed=0)
-    )
+    generation = next(evolve(6, lambda subsets: [0.5] * len(subsets), 20, 1, seed=0))
     sizes = [subset.bit_count() for subset in generation.subsets]
     assert sizes == sorted(sizes)
 
@@ -72,14 +69,11 @@ def test_to_subset_and_members_are_inverse() -> None:
     [
         ({"population": 1}, "population is 1; it must be at least 2"),
         ({"generations": 0}, "generations is 0; it must be at least 1"),
-        ({"mutation": 1.5}, "mutation is 1.5; it must be from 0 to 1"),
     ],
 )
 def test_bad_search_parameters_are_refused(life: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        SearchParameters(**life)
-    with pytest.raises(ConfigError, match="pool of 0 members"):
-        next(evolve(0, bits, SMALL, 0))
+        SelectionParams(**life)
 
 
 def made_pool() -> Pool:
@@ -96,7 +90,7 @@ def made_splits() -> list[Split]:
 
 
 def run_study(folder: Path) -> Study:
-    return study(made_pool(), made_splits(), parameters=SMALL, forest=FOREST, folder=folder)
+    return study(made_pool(), made_splits(), SMALL, folder)
 
 
 @pytest.fixture
@@ -155,10 +149,8 @@ def test_cache_depends_on_the_forest(whole_study: tuple[Study, int, Path], tmp_p
     _, _, folder = whole_study
     names = {path.name for path in folder.iterdir()}
     other = tmp_path / "other"
-    forest = Forest(trees=5, seed=2)
-    study(
-        made_pool(), made_splits(), parameters=SearchParameters(4, 1), forest=forest, folder=other
-    )
+    params = SelectionParams(population=4, generations=1, trees=5, seed=2)
+    study(made_pool(), made_splits(), params, other)
     assert names.isdisjoint(path.name for path in other.iterdir())
 
 
@@ -193,11 +185,6 @@ def test_interrupted_study_ends_with_the_same_result(
 
 def has_saved(folder: Path) -> bool:
     return len(list(folder.glob("*.npz"))) == 2
-
-
-def test_pool_of_another_shape_is_refused() -> None:
-    with pytest.raises(DataError, match=r"the matrix has the shape \(5, 3\); 2 names and 5"):
-        Pool(("a", "b"), np.zeros((5, 3)), np.zeros(5, dtype=np.int64))
 
 
 def test_pool_has_the_nine_and_at_least_twenty_characteristics() -> None:

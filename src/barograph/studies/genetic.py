@@ -7,37 +7,17 @@ for member i.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from barograph.errors import ConfigError
 from barograph.series import Flags
 
 Bits = Flags
 Fitness = Callable[[Sequence[int]], Sequence[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchParameters:
-    """The parameters of the search."""
-
-    population: int = 200
-    generations: int = 71
-    crossover: float = 0.8  # the share of children with two parents
-    mutation: float = 0.1  # the share of children with one flipped bit
-    elite: float = 0.05  # the share that survives unchanged
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        for name, minimum in (("population", 2), ("generations", 1)):
-            value = getattr(self, name)
-            if value < minimum:
-                raise ConfigError(f"{name} is {value}; it must be at least {minimum}")
-        for name in ("crossover", "mutation", "elite"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+CROSSOVER = 0.8  # the share of children with two parents
+MUTATION = 0.1  # the share of children with one flipped bit
+ELITE = 0.05  # the share that survives unchanged
 
 
 class Generation(NamedTuple):
@@ -49,17 +29,22 @@ class Generation(NamedTuple):
 
 
 def evolve(
-    size: int, fitness: Fitness, parameters: SearchParameters, seed: int
+    size: int, fitness: Fitness, count: int, generations: int, seed: int
 ) -> Iterator[Generation]:
     """Yield each generation of a search among the non-empty subsets of `size` members.
 
     The generations depend only on the seed and on the results of `fitness`.
+
+    Args:
+        size: The number of members.
+        fitness: Returns how good each subset is.
+        count: The number of subsets in a generation.
+        generations: The number of generations.
+        seed: Seed of the search.
     """
-    if size < 1:
-        raise ConfigError(f"a pool of {size} members has no subset to select")
     generator = np.random.default_rng(seed)
-    population = _without_empty(generator.random((parameters.population, size)) < 0.5, generator)
-    for number in range(parameters.generations):
+    population = _without_empty(generator.random((count, size)) < 0.5, generator)
+    for number in range(generations):
         subsets = [to_subset(bits) for bits in population]
         values = fitness(subsets)
         order = sorted(
@@ -68,7 +53,7 @@ def evolve(
         yield Generation(
             number, tuple(subsets[k] for k in order), tuple(float(values[k]) for k in order)
         )
-        population = _next(population[order], parameters, generator)
+        population = _next(population[order], generator)
 
 
 def to_subset(bits: Bits) -> int:
@@ -81,18 +66,18 @@ def members(subset: int) -> list[int]:
     return [k for k in range(subset.bit_length()) if subset >> k & 1]
 
 
-def _next(ranked: Bits, parameters: SearchParameters, generator: np.random.Generator) -> Bits:
+def _next(ranked: Bits, generator: np.random.Generator) -> Bits:
     """Return the next generation of a ranked population, the fittest first."""
     count, size = ranked.shape
-    survivors = round(count * parameters.elite)
+    survivors = round(count * ELITE)
     children_count = count - survivors
     # The winner of two has the lower rank.
     first = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
     second = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
     cut = generator.integers(1, size + 1, size=(children_count, 1))
-    crossed = generator.random((children_count, 1)) < parameters.crossover
+    crossed = generator.random((children_count, 1)) < CROSSOVER
     children = np.where(crossed & (np.arange(size) >= cut), second, first)
-    flipped = np.flatnonzero(generator.random(children_count) < parameters.mutation)
+    flipped = np.flatnonzero(generator.random(children_count) < MUTATION)
     children[flipped, generator.integers(size, size=flipped.size)] ^= True
     return np.concatenate((ranked[:survivors], _without_empty(children, generator)))
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
 from barograph.history import History
 from barograph.parallel import map_parallel, worker_count
 from barograph.series import FINAL, Floats, Ints, Verdict
-from barograph.studies.genetic import Generation, SearchParameters, evolve, members
+from barograph.studies.genetic import Generation, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.statistics import bounds_of
 from barograph.training.tables import keys_of
@@ -51,6 +51,13 @@ class SelectionParams:
     trees: int = 50
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        """Check the search."""
+        for name, minimum in (("population", 2), ("generations", 1)):
+            value = getattr(self, name)
+            if value < minimum:
+                raise ConfigError(f"selection.{name} is {value}; it must be at least {minimum}")
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -60,26 +67,10 @@ class Pool:
     matrix: Floats
     truth: Ints  # 1 for true positives, 0 for false positives
 
-    def __post_init__(self) -> None:
-        """Check that there are two columns per name."""
-        if self.matrix.shape != (self.truth.size, 2 * len(self.names)):
-            raise DataError(
-                f"the matrix has the shape {self.matrix.shape}; {len(self.names)} names and "
-                f"{self.truth.size} verdicts need {(self.truth.size, 2 * len(self.names))}"
-            )
-
     def columns(self, subset: int) -> Floats:
         """Return the columns of both sides of a subset."""
         chosen = np.array(members(subset), dtype=np.int64)
         return self.matrix[:, np.concatenate((chosen, chosen + len(self.names)))]
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """The classifier of the fitness, with the same seed for all subsets."""
-
-    trees: int
-    seed: int
 
 
 class Study(NamedTuple):
@@ -90,12 +81,12 @@ class Study(NamedTuple):
     generations: pd.DataFrame
 
 
-def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, forest: Forest) -> float:
+def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int) -> float:
     """Return the accuracy on the rows `test` of a forest trained on the rows `train`."""
     from sklearn.ensemble import RandomForestClassifier
 
     # One thread, because the order in which several threads add up their trees would decide ties.
-    model = RandomForestClassifier(forest.trees, random_state=forest.seed, n_jobs=1)
+    model = RandomForestClassifier(trees, random_state=seed, n_jobs=1)
     model.fit(matrix[train], truth[train])
     return float(np.mean(model.predict(matrix[test]) == truth[test]))
 
@@ -103,15 +94,15 @@ def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, forest: Fores
 class SubsetScorer:
     """Accuracies of subsets on one split; each is computed once, also across interrupted runs."""
 
-    def __init__(self, pool: Pool, split: Split, forest: Forest, folder: Path) -> None:
+    def __init__(self, pool: Pool, split: Split, params: SelectionParams, folder: Path) -> None:
         import sklearn
 
         self.pool = pool
         self.split = split
-        self.forest = forest
+        self.forest = params.trees, params.seed  # the same for all subsets
         self._folder = folder
         self._known: dict[str, float] = {}
-        facts = pool.names, forest, sklearn.__version__
+        facts = pool.names, self.forest, sklearn.__version__
         self._facts = resume.key(*facts, pool.matrix, pool.truth, *split)
 
     def __call__(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
@@ -130,34 +121,28 @@ class SubsetScorer:
     def _accuracies(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
         rows = getattr(self.split, part)
         calls = [
-            (self.pool.columns(s), self.pool.truth, self.split.train, rows, self.forest)
+            (self.pool.columns(s), self.pool.truth, self.split.train, rows, *self.forest)
             for s in subsets
         ]
         return list(map_parallel(accuracy, calls, label))
 
 
 def study(
-    pool: Pool,
-    splits: Sequence[Split],
-    *,
-    parameters: SearchParameters,
-    forest: Forest,
-    folder: Path = CACHE,
+    pool: Pool, splits: Sequence[Split], params: SelectionParams, folder: Path = CACHE
 ) -> Study:
     """Run the search once per split and report the selected characteristics and their accuracy.
 
     Args:
         pool: The candidates and their characteristics.
         splits: One for each run; the search sees train and validation only.
-        parameters: The parameters of the search.
-        forest: The classifier of the fitness.
+        params: The parameters of the stage.
         folder: Where the accuracies of every generation are kept. An interrupted study that starts
             again with the same arguments gives the same result.
     """
     runs = []
     for number, split in enumerate(splits):
-        scorer = SubsetScorer(pool, split, forest, folder)
-        runs.append(_run(number, len(pool.names), scorer, parameters, forest.seed + number))
+        scorer = SubsetScorer(pool, split, params, folder)
+        runs.append(_run(number, len(pool.names), scorer, params))
     return Study(_characteristics(pool.names, runs), _runs(pool.names, runs), _generations(runs))
 
 
@@ -183,9 +168,7 @@ def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> S
     starts, middles, ends = sides
     further = _cached_further(history.values, starts, middles, ends)
     pool = Pool(POOL, pool_matrix(history.values, starts, middles, ends, further), truth)
-    parameters = SearchParameters(params.population, params.generations)
-    forest = Forest(params.trees, params.seed)
-    return study(pool, splits, parameters=parameters, forest=forest)
+    return study(pool, splits, params)
 
 
 def decided(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
@@ -234,9 +217,7 @@ class _Run:
         return self.generations[-1].subsets[0]
 
 
-def _run(
-    number: int, size: int, scorer: SubsetScorer, parameters: SearchParameters, seed: int
-) -> _Run:
+def _run(number: int, size: int, scorer: SubsetScorer, params: SelectionParams) -> _Run:
     scored: set[int] = set()
     generations: list[Generation] = []
     tested: list[int] = []
@@ -244,7 +225,8 @@ def _run(
     def fitness(subsets: Sequence[int]) -> list[float]:
         return scorer("validation", subsets, f"run {number}, generation {len(tested)}")
 
-    for generation in evolve(size, fitness, parameters, seed):
+    seed = params.seed + number
+    for generation in evolve(size, fitness, params.population, params.generations, seed):
         scored.update(generation.subsets)
         generations.append(generation)
         tested.append(len(scored))
