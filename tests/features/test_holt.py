@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features import holt_ets
-from barograph.features.line_search import cubic_minimum, secant_minimum
+from barograph.features.holt_winters import cubic_minimum, secant_minimum
 from tests.features.vectors import holt_of
 from tests.shared import SHARED, needs_shared
 
