@@ -91,15 +91,16 @@ def test_named_file_must_exist(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_help_and_init_work_with_a_broken_configuration(folder: Path) -> None:
     configure(folder, "[gate\n")
     assert code("gate", "--help") == 0
-    assert code("init", "--force") == 0
-    assert load_config(COMMANDS).commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
+    assert code("init", "below") == 0
+    config = load_config(COMMANDS, folder / "below" / NAME)
+    assert config.commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
 
 
 def test_init_writes_a_file_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code("init") == 0
     assert (folder / NAME).read_text(encoding="utf-8") == TEMPLATE
     assert code("init") == 1
-    assert "exists already; --force replaces it" in capsys.readouterr().err
+    assert "exists already; delete it first to replace it" in capsys.readouterr().err
     assert code("gate", "results.csv", "--newest", "3") == 2
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
@@ -12,6 +12,18 @@ from barograph.wording import percent
 
 SUSPECT_FAILS_AT = 25.0  # percent
 FAIL_ON = ("regression", "suspect", "any")
+# What answers are called, in the order in which outputs list them.
+KINDS = (
+    *("regression", "suspect", "uncertain", "improvement"),
+    *("unsettled", "suppressed", "known"),
+)
+LISTS = {  # of the JSON output, with the kind of their answers
+    "regressions": "regression",
+    "suspects": "suspect",
+    "improvements": "improvement",
+    "uncertain": "uncertain",
+    "suppressed": "suppressed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,36 +141,27 @@ class JobAnswer:
     missing: Sequence[str] = ()
     policy: FailPolicy = FailPolicy()
     notes: Sequence[str] = ()
-    regressions: list[SeriesAnswer] = field(init=False)
-    suspects: list[SeriesAnswer] = field(init=False)
-    improvements: list[SeriesAnswer] = field(init=False)
-    uncertain: list[SeriesAnswer] = field(init=False)
-    suppressed: list[SeriesAnswer] = field(init=False)
-    unsettled: list[SeriesAnswer] = field(init=False)
-    known: list[SeriesAnswer] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Sort the answers by kind; changes smaller than the minimum count as quiet."""
-        least = self.policy.min_change
-        counted = [answer for answer in self.answers if abs(answer.percent) >= least]
-        free = [answer for answer in counted if not answer.suppressed]
-        changes = [answer for answer in free if answer.answer == "change"]
-        certain = [answer for answer in changes if answer.is_certain]
-        kinds = {
-            "regressions": [answer for answer in certain if answer.is_worse],
-            "suspects": [answer for answer in free if answer.answer == "suspect"],
-            "improvements": [answer for answer in certain if not answer.is_worse],
-            "uncertain": [answer for answer in changes if not answer.is_certain],
-            "suppressed": [
-                answer for answer in counted if answer.suppressed and answer.answer != "quiet"
-            ],
-            "unsettled": [
-                answer for answer in counted if answer.answer == "quiet" and answer.reruns
-            ],
-            "known": [answer for answer in counted if answer.answer == "quiet" and answer.known],
-        }
-        for name, chosen in kinds.items():
-            object.__setattr__(self, name, chosen)
+    def kind_of(self, answer: SeriesAnswer) -> str:
+        """Return the one of KINDS that an answer is of; empty if it is plainly quiet.
+
+        Changes smaller than the minimum count as quiet.
+        """
+        if abs(answer.percent) < self.policy.min_change:
+            return ""
+        if answer.answer == "quiet":
+            return "unsettled" if answer.reruns else "known" if answer.known else ""
+        if answer.suppressed:
+            return "suppressed"
+        if answer.answer == "suspect":
+            return "suspect"
+        if not answer.is_certain:
+            return "uncertain"
+        return "regression" if answer.is_worse else "improvement"
+
+    def of_kind(self, kind: str) -> list[SeriesAnswer]:
+        """Return the answers of a kind."""
+        return [answer for answer in self.answers if self.kind_of(answer) == kind]
 
     @property
     def judged(self) -> int:
@@ -167,34 +170,29 @@ class JobAnswer:
 
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""
-        fail_on, size = self.policy.fail_on, abs(answer.percent)
-        if answer.suppressed or size < self.policy.min_change:
-            return False
-        if answer.answer == "suspect":
-            is_large = answer.is_worse and size >= self.policy.suspect_fails_at
-            return fail_on != "regression" or (is_large and answer.is_certain)
-        if answer.answer != "change":
-            return False
-        if answer.is_certain:
-            return answer.is_worse or fail_on == "any"
-        return answer.is_worse and fail_on != "regression"
+        kind, is_strict = self.kind_of(answer), self.policy.fail_on != "regression"
+        if kind == "suspect":
+            is_large = answer.is_worse and abs(answer.percent) >= self.policy.suspect_fails_at
+            return is_strict or (is_large and answer.is_certain)
+        if kind == "uncertain":
+            return answer.is_worse and is_strict
+        return kind == "regression" or (kind == "improvement" and self.policy.fail_on == "any")
 
     @property
     def exit_code(self) -> int:
         """Return 2 for a change that fails the job, 4 for a suspect, 3 if nothing was judged."""
-        if any(map(self.fails, [*self.regressions, *self.improvements])):
-            return REGRESSION
-        if any(map(self.fails, [*self.suspects, *self.uncertain])):
-            return SUSPECT
+        failing = {self.kind_of(answer) for answer in self.answers if self.fails(answer)}
+        if failing:
+            return REGRESSION if failing & {"regression", "improvement"} else SUSPECT
         if self.missing and self.policy.fail_on_missing:
             return TOO_LITTLE
         return CLEAN if self.answers else TOO_LITTLE
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answers as plain values for JSON."""
-        kinds = ("regressions", "suspects", "improvements", "uncertain", "suppressed")
+        lists = {name: [answer.as_dict() for answer in self.of_kind(LISTS[name])] for name in LISTS}
         return {
-            **{kind: [answer.as_dict() for answer in getattr(self, kind)] for kind in kinds},
+            **lists,
             "series": [answer.as_dict() for answer in self.answers],
             "too_short": [*self.too_short],
             "new": [*self.new],

@@ -12,7 +12,7 @@ import click
 
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import echo_csv, echo_json, format_option
-from barograph.cli.search import ChangeSearch, SearchResult, find, search_options
+from barograph.cli.search import ChangeSearch, find, search_options
 from barograph.series import UNKNOWN_TIME
 from barograph.wording import plural
 
@@ -57,12 +57,12 @@ def command(
         message = f"{figure}: expected a name that ends with {', '.join(FIGURE)}"
         raise click.BadParameter(message, param_hint="--plot")
     history = inputs.read()
-    result = find(history, search, explain=output == "json")
-    findings, seconds = result.findings, time.monotonic() - began
+    findings = find(history, search, explain=output == "json")
+    seconds = time.monotonic() - began
     if figure is not None:
         draw(findings, figure)
     if output == "json":
-        echo_json(as_dict(result, search, seconds))
+        echo_json(as_dict(findings, search, seconds))
     elif output == "csv":
         echo_csv(CSV_COLUMNS, _rows(findings))
     elif output == "markdown":
@@ -70,14 +70,13 @@ def command(
     else:
         for line in listing.lines(findings, every=every, width=listing.terminal_width()):
             click.echo(line)
-        if result.discoveries is not None:
-            click.echo(_discoveries_text(result.discoveries))
+        if findings.discoveries is not None:
+            click.echo(_discoveries_text(findings.discoveries))
         click.echo(listing.summary(findings, seconds))
 
 
-def as_dict(result: SearchResult, search: ChangeSearch, seconds: float) -> dict[str, Any]:
+def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[str, Any]:
     """Return every series with its change points, as plain values for JSON."""
-    findings = result.findings
     content: dict[str, Any] = {
         "detector": search.choice.name,
         "summary": {
@@ -103,9 +102,9 @@ def as_dict(result: SearchResult, search: ChangeSearch, seconds: float) -> dict[
             )
         ],
     }
-    if result.discoveries is not None:
+    if findings.discoveries is not None:
         names = ("rate", "tests", "with_pvalue", "removed", "limit")
-        content["false_discoveries"] = {name: getattr(result.discoveries, name) for name in names}
+        content["false_discoveries"] = {name: getattr(findings.discoveries, name) for name in names}
     return content
 
 

@@ -15,7 +15,7 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
-from barograph.cli.rerun import MAX_RERUNS, RerunCommand, settle
+from barograph.cli.rerun import MAX_RERUNS, settle
 from barograph.cli.search import searched
 from barograph.wording import percent
 
@@ -85,8 +85,7 @@ def command(
         )
     aggregate = inputs.options.aggregate
     judge = functools.partial(gated, aggregate=aggregate, judging=judging, detector=detector)
-    again = None if rerun is None else RerunCommand(rerun, max_reruns)
-    job = judge(inputs.load()) if again is None else settle(inputs, again, judge)
+    job = judge(inputs.load()) if rerun is None else settle(inputs, rerun, max_reruns, judge)
     render(job, output, file=inputs.locations[0])
     context.exit(job.exit_code)
 

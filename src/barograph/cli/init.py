@@ -65,13 +65,12 @@ TEMPLATE = """\
 
 
 @click.command(epilog="Example: barograph init && $EDITOR barograph.toml")
-@click.option("--force", is_flag=True, help=f"Replace an existing {NAME}.")
 @click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
-def command(folder: Path, force: bool) -> None:
+def command(folder: Path) -> None:
     """Write a commented barograph.toml to FOLDER, by default the current one."""
     path = folder / NAME
-    if path.exists() and not force:
-        raise ConfigError(f"{path}: exists already; --force replaces it")
+    if path.exists():
+        raise ConfigError(f"{path}: exists already; delete it first to replace it")
     folder.mkdir(parents=True, exist_ok=True)
     with whole(path) as draft:
         draft.write_text(TEMPLATE, encoding="utf-8")

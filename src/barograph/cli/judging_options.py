@@ -100,6 +100,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     model_option("online"),
     second_look_options,
+    grouped("policy", FailPolicy),
 )
 
 
@@ -110,11 +111,8 @@ class Judging:
     Attributes:
         newest: Number of newest commits to ask about.
         since: The commit after which results are asked about, instead.
-        min_change: Smallest change that counts, in percent.
         min_history: Minimum number of earlier results.
-        fail_on: What fails the job; see `FailPolicy`.
-        suspect_fails_at: Smallest suspected change that fails the job, in percent.
-        fail_on_missing: Whether a series without a result that is asked about fails the job.
+        policy: What fails the job.
         false_red: Share of commits without a change that may turn the job red, in percent.
         suppressions: A file of suppressions.
         model: File of the online models.
@@ -123,11 +121,8 @@ class Judging:
 
     newest: int
     since: str | None
-    min_change: float
     min_history: int
-    fail_on: str
-    suspect_fails_at: float
-    fail_on_missing: bool
+    policy: FailPolicy
     false_red: float
     suppressions: Path | None
     model: Path
@@ -179,7 +174,7 @@ class Judging:
         short = [series.name for series in judged if series.baseline_size < self.min_history]
         new = [series.name for series in judged if series.is_new]
         answers = answers_of(long, self.job_budget(judge), feature_set)
-        return JobAnswer(answers, short, new, selection.missing, self._policy)
+        return JobAnswer(answers, short, new, selection.missing, self.policy)
 
     def detected_job(self, answers: Iterable[SeriesAnswer], selection: Selection) -> JobAnswer:
         """Return the answer on a job whose series were judged each by itself."""
@@ -188,7 +183,7 @@ class Judging:
         short = dict.fromkeys(
             answer.series for answer in every if answer.baseline_size < self.min_history
         )
-        return JobAnswer(long, [*short], selection.new, selection.missing, self._policy)
+        return JobAnswer(long, [*short], selection.new, selection.missing, self.policy)
 
     def suppressed(self, job: JobAnswer, series: Sequence[Series]) -> JobAnswer:
         """Mark the answers that fail no job because people accepted them.
@@ -206,18 +201,12 @@ class Judging:
         moved = [
             answer.series
             for answer in answers
-            if answer.answer != "quiet" and abs(answer.percent) >= self.min_change
+            if answer.answer != "quiet" and abs(answer.percent) >= self.policy.min_change
         ]
         canaries = [name for name in dict.fromkeys(moved) if config.kind_of(name) == "canary"]
         if canaries:
             notes.append(f"canaries moved, so the machine may have changed: {', '.join(canaries)}")
         return replace(job, answers=answers, notes=[*job.notes, *notes])
-
-    @property
-    def _policy(self) -> FailPolicy:
-        return FailPolicy(
-            self.min_change, self.fail_on, self.suspect_fails_at, self.fail_on_missing
-        )
 
 
 # The options by which results are judged; a command gets them as `judging`.

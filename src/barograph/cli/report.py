@@ -35,7 +35,7 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
     from barograph.plotting.page import Report
 
     history = inputs.read()
-    findings = find(history, search, explain=True).findings
+    findings = find(history, search, explain=True)
     page = Report(findings, title, _command_line(), _note(search)).html()
     if str(out) == "-":
         click.echo(page, nl=False)

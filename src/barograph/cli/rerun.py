@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,53 +27,34 @@ SHOWN = 3  # names in an error
 STDERR = 2  # of this process: its standard output is the answer
 
 
-@dataclass(frozen=True)
-class RerunCommand:
-    """A command that measures benchmarks again.
+def measure(command: str, tests: Sequence[str], folder: Path) -> Path:
+    """Measure tests again; return the file with the results, in any format that can be read.
 
     Args:
         command: A command for the shell. `{suspects}` stands for the names of the tests, quoted and
             separated by spaces; `{suspects_file}` for a file with a name on each line; `{out}` for
-            the file that the command writes its results to, in any format that can be read.
-        limit: The largest number of times that it runs.
+            the file that the command writes its results to.
+        tests: The names of the tests.
+        folder: An empty folder for files.
 
     Raises:
-        ConfigError: The command does not say where it writes the results.
+        DataError: The command failed, or wrote no file.
     """
-
-    command: str
-    limit: int = MAX_RERUNS
-
-    def __post_init__(self) -> None:
-        """Refuse a command without a place for its results."""
-        if "{out}" not in self.command:
-            raise ConfigError(f"--rerun {self.command!r:.60}: needs {{out}}, the file to write")
-
-    def run(self, tests: Sequence[str], folder: Path) -> Path:
-        """Measure tests again; return the file with the results.
-
-        Args:
-            tests: The names of the tests.
-            folder: An empty folder for files.
-
-        Raises:
-            DataError: The command failed, or wrote no file.
-        """
-        out, names = folder / "results", folder / "suspects"
-        names.write_text("".join(f"{name}\n" for name in tests), encoding="utf-8")
-        placed = {
-            "{suspects_file}": shlex.quote(str(names)),
-            "{suspects}": shlex.join(tests),
-            "{out}": shlex.quote(str(out)),
-        }
-        process = subprocess.run(  # noqa: S602 - the user's own command line
-            _placed(self.command, placed), shell=True, check=False, stdout=STDERR
-        )
-        if process.returncode:
-            raise DataError(f"--rerun: the command ended with exit status {process.returncode}")
-        if not out.exists():
-            raise DataError("--rerun: the command wrote no results to {out}")
-        return out
+    out, names = folder / "results", folder / "suspects"
+    names.write_text("".join(f"{name}\n" for name in tests), encoding="utf-8")
+    placed = {
+        "{suspects_file}": shlex.quote(str(names)),
+        "{suspects}": shlex.join(tests),
+        "{out}": shlex.quote(str(out)),
+    }
+    process = subprocess.run(  # noqa: S602 - the user's own command line
+        _placed(command, placed), shell=True, check=False, stdout=STDERR
+    )
+    if process.returncode:
+        raise DataError(f"--rerun: the command ended with exit status {process.returncode}")
+    if not out.exists():
+        raise DataError("--rerun: the command wrote no results to {out}")
+    return out
 
 
 def _placed(command: str, placed: Mapping[str, str]) -> str:
@@ -84,35 +64,39 @@ def _placed(command: str, placed: Mapping[str, str]) -> str:
 
 
 def settle(
-    inputs: Inputs, rerun: RerunCommand, judge: Callable[[FilesRead], JobAnswer]
+    inputs: Inputs, command: str, limit: int, judge: Callable[[FilesRead], JobAnswer]
 ) -> JobAnswer:
     """Judge a history, and measure again what reruns would settle, up to the limit.
 
     Args:
         inputs: The history file, to which the results are appended.
-        rerun: Measures.
+        command: Measures; see `measure`.
+        limit: The largest number of times that it runs.
         judge: Returns the answer on what was read from the file.
 
     Raises:
-        ConfigError: The results could not be appended.
+        ConfigError: The command does not say where it writes the results, or they could not be
+            appended.
         DataError: The command failed, or measured something else.
     """
+    if "{out}" not in command:
+        raise ConfigError(f"--rerun {command!r:.60}: needs {{out}}, the file to write")
     if len(inputs.locations) != 1:
         raise ConfigError(f"--rerun appends to one file; there are {len(inputs.locations)}")
     if not Path(inputs.locations[0]).is_file():
         raise ConfigError(f"--rerun appends to a file; {inputs.locations[0]} is none")
     files = inputs.load()
     job = judge(files)
-    for number in range(1, rerun.limit + 1):
+    for number in range(1, limit + 1):
         suspects = [entry for entry in job.answers if entry.reruns and not entry.suppressed]
         if not suspects:
             break
         names = {str(entry.id): entry.id.test or str(entry.id) for entry in files.history}
         tests = [*dict.fromkeys(names[entry.series] for entry in suspects)]
-        click.echo(f"rerun {number} of at most {rerun.limit}: {shlex.join(tests)}", err=True)
+        click.echo(f"rerun {number} of at most {limit}: {shlex.join(tests)}", err=True)
         commit = _commit_to_measure(inputs, suspects)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-            out = rerun.run(tests, Path(folder))
+            out = measure(command, tests, Path(folder))
             _append(inputs, out, suspects, commit, RUN.format(number))
         files = inputs.load()
         job = judge(files)

@@ -55,19 +55,6 @@ class ChangeSearch:
             raise click.BadParameter(message, param_hint="--false-discoveries")
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """The result of a search.
-
-    Attributes:
-        findings: The changes.
-        discoveries: How false discoveries were controlled; None if they were not.
-    """
-
-    findings: Findings
-    discoveries: Discoveries | None = None
-
-
 search_options = grouped(
     "search",
     ChangeSearch,
@@ -102,7 +89,7 @@ search_options = grouped(
 )
 
 
-def find(history: History, search: ChangeSearch, *, explain: bool = False) -> SearchResult:
+def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Findings:
     """Return the changes of a history, with progress on stderr; print what the user should know.
 
     Args:
@@ -141,7 +128,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Se
         changes = _explained(history, runs, changes, search.choice)
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
-    return SearchResult(Findings(every, changes, detector.shortest, kinds), discoveries)
+    return Findings(every, changes, detector.shortest, kinds, discoveries)
 
 
 def searched(

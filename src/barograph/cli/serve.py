@@ -6,8 +6,8 @@ import ipaddress
 import logging
 import math
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,40 +42,30 @@ BURST = 10  # seconds of the rate that may come at once
 LEVELS = ("debug", "info", "warning", "error")
 
 
-@dataclass(frozen=True)
-class Access:
-    """Who may use the service besides this machine, and how much.
+def _access(
+    trusted_proxy: tuple[str, ...], allowed_host: tuple[str, ...], session_hours: float, rate: float
+) -> Callable[[str], Settings]:
+    """Return what makes the settings of a service that listens on a host."""
 
-    Args:
-        trusted_proxy: Addresses of proxies.
-        allowed_host: Names by which others reach the service.
-        session_hours: How long a person stays signed in.
-        rate: Requests per second of one token or address.
-    """
-
-    trusted_proxy: tuple[str, ...]
-    allowed_host: tuple[str, ...]
-    session_hours: float
-    rate: float
-
-    def settings(self, host: str) -> Settings:
-        """Return the settings of a service that listens on a host."""
+    def settings(host: str) -> Settings:
         from barograph.service import Settings
         from barograph.service.auth import is_loopback
 
         return Settings(
             local=is_loopback(host),
-            session_hours=self.session_hours,
-            allowed_hosts=frozenset(name.lower() for name in (host, *self.allowed_host)),
-            trusted_proxies=frozenset(self.trusted_proxy),
-            rate=self.rate,
-            burst=math.ceil(BURST * self.rate),
+            session_hours=session_hours,
+            allowed_hosts=frozenset(name.lower() for name in (host, *allowed_host)),
+            trusted_proxies=frozenset(trusted_proxy),
+            rate=rate,
+            burst=math.ceil(BURST * rate),
         )
+
+    return settings
 
 
 access_options = grouped(
-    "access",
-    Access,
+    "settings_of",
+    _access,
     click.option(
         "--trusted-proxy",
         multiple=True,
@@ -157,7 +147,7 @@ def command(
     second_look: SecondLookFactory,
     label_free: Path,
     detector: str,
-    access: Access,
+    settings_of: Callable[[str], Settings],
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -182,7 +172,7 @@ def command(
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
         watch = ModelWatch(model, second_look())
         store = stack.enter_context(_opened(url, store_mode_))
-        settings = access.settings(host)
+        settings = settings_of(host)
         _check_tokens(store, host, local=settings.local)
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=configured_settings())
         if demo:

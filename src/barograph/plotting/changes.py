@@ -12,6 +12,7 @@ from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
 from barograph.wording import BETTER, CHANGED, WORSE, day, effect_word, percent, place_text
 
 if TYPE_CHECKING:
+    from barograph.detection import Discoveries
     from barograph.models.reasons import ReasonText
 
 EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
@@ -103,12 +104,14 @@ class Findings:
         shortest: Number of points below which a series cannot be searched.
         kinds: What the configuration calls each series, such as `low_priority`; "" for nothing.
             Empty if it names no kinds.
+        discoveries: How false discoveries were controlled; None if they were not.
     """
 
     series: Sequence[Series]
     changes: Sequence[Sequence[ReportedChange]]
     shortest: int = 0
     kinds: Sequence[str] = ()
+    discoveries: Discoveries | None = None
 
     @cached_property
     def worst_first(self) -> list[ReportedChange]:

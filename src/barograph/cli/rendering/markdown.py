@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering.words import (
-    KINDS,
     coverage,
     detail,
     headline,
@@ -19,7 +18,7 @@ from barograph.wording import printable
 
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name
-SHORTER_LIST = ("regressions", "suspects", "improvements")
+SHORTER_LIST = ("regression", "suspect", "improvement")
 REST = ("uncertain", "unsettled", "suppressed", "known")
 # What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
 # mean nothing, except in "www.".
@@ -29,10 +28,10 @@ SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
 def comment(job: JobAnswer) -> str:
     """Return the comment: a headline, a table of what moved, and the rest, folded."""
     parts = [f"### Barograph: {headline(job)}", f"{coverage(job)}."]
-    moved = [row for name in SHORTER_LIST for row in _rows(job, name)]
+    moved = [row for kind in SHORTER_LIST for row in _rows(job, kind)]
     if moved:
         parts.append(_table(moved))
-    rest = [row for name in REST for row in _rows(job, name)]
+    rest = [row for kind in REST for row in _rows(job, kind)]
     if rest:
         parts.append(_folded(f"{len(rest):,} more: uncertain, suppressed or known", _table(rest)))
     for text, names in (("new", job.new), ("without the newest commit", job.missing)):
@@ -44,9 +43,8 @@ def comment(job: JobAnswer) -> str:
     return "\n\n".join(parts)
 
 
-def _rows(job: JobAnswer, name: str) -> Iterable[tuple[str, SeriesAnswer]]:
-    kind = KINDS[name]
-    for answer in worst_first(getattr(job, name)):
+def _rows(job: JobAnswer, kind: str) -> Iterable[tuple[str, SeriesAnswer]]:
+    for answer in worst_first(job.of_kind(kind)):
         yield f"**{kind}**" if job.fails(answer) else kind, answer
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.cli.rendering.words import KINDS, unjudged
+from barograph.cli.rendering.words import unjudged
 
 COLUMNS = (
     *("kind", "series", "fails", "way", "percent", "probability", "order", "commit", "begins"),
@@ -17,9 +17,8 @@ COLUMNS = (
 
 def rows(job: JobAnswer) -> Iterator[list[Any]]:
     """Yield the rows; series that were not judged have a row with their kind alone."""
-    kinds = {id(answer): kind for name, kind in KINDS.items() for answer in getattr(job, name)}
     for answer in job.answers:
-        yield _row(answer, kinds.get(id(answer), "quiet"), fails=job.fails(answer))
+        yield _row(answer, job.kind_of(answer) or "quiet", fails=job.fails(answer))
     for name, kind in unjudged(job).items():
         yield [kind, encodable(name), *[""] * (len(COLUMNS) - 2)]
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
-from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.wording import change_text, place_text, plural, printable
 
-KINDS = {
-    "regressions": "regression",
-    "suspects": "suspect",
-    "uncertain": "uncertain",
-    "improvements": "improvement",
-    "unsettled": "unsettled",
-    "suppressed": "suppressed",
-    "known": "known",
-}
 NAMES = 5  # of new or missing series that are listed
 
 
 def answers_by_kind(job: JobAnswer) -> Iterable[tuple[str, SeriesAnswer]]:
     """Yield every answer that is not plainly quiet with its kind, the worst of each kind first."""
-    for attribute, kind in KINDS.items():
-        for answer in worst_first(getattr(job, attribute)):
+    for kind in KINDS:
+        for answer in worst_first(job.of_kind(kind)):
             yield kind, answer
 
 
@@ -86,15 +78,12 @@ def detail(answer: SeriesAnswer) -> str:
 
 def headline(job: JobAnswer) -> str:
     """Return the numbers of answers of each kind as one line."""
-    parts = [
-        plural(len(job.regressions), "regression"),
-        plural(len(job.suspects), "suspect"),
-        plural(len(job.improvements), "improvement"),
-    ]
-    if job.uncertain:
-        parts.append(plural(len(job.uncertain), "uncertain change"))
-    if job.suppressed:
-        parts.append(f"{len(job.suppressed):,} suppressed")
+    counts = Counter(map(job.kind_of, job.answers))
+    parts = [plural(counts[kind], kind) for kind in ("regression", "suspect", "improvement")]
+    if counts["uncertain"]:
+        parts.append(plural(counts["uncertain"], "uncertain change"))
+    if counts["suppressed"]:
+        parts.append(f"{counts['suppressed']:,} suppressed")
     return ", ".join(parts)
 
 
