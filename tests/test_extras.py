@@ -28,7 +28,7 @@ EXTRA_MODULES = {
     "cli.demo",  # of the service
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
     *("models.catalogue", "models.stacked"),
-    *("models.voting", "sources.candidates", "sources.documents", "sources.loader"),
+    *("models.voting", "sources.documents", "sources.loader"),
     *("sources.mongodb", "sources.mongodump", "sources.points"),
     *("sources.zenodo", "store.archive", "store.export"),
 }

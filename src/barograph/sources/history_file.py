@@ -19,8 +19,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.extras import needed
 from barograph.files import whole
 from barograph.series import LABELS
-from barograph.sources.formats.base import InputFile, ReadOptions
-from barograph.sources.formats.chunks import check_keys
+from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.records import records
 

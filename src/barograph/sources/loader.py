@@ -12,11 +12,10 @@ from barograph.errors import ConfigError, DataError
 from barograph.history import History
 from barograph.series import SeriesId
 from barograph.sources.base import SeriesColumns, Source
-from barograph.sources.candidates import read_candidate
 from barograph.sources.files import Files
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
-from barograph.sources.points import read_series
+from barograph.sources.points import read_candidate, read_series
 from barograph.sources.report import KINDS, LoadReport, Place, Skip
 from barograph.texts import Texts
 

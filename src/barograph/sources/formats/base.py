@@ -1,4 +1,4 @@
-"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`).
+"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`, `Chunk`).
 
 A format module recognises a file by its content and yields what the file says, nothing else: the
 collector fills what is missing from options, CI variables and git, and assigns the orders.
@@ -23,7 +23,7 @@ from barograph.sources.formats.json_text import (
     require_small,
     split_json,
 )
-from barograph.sources.report import Skip
+from barograph.sources.report import Place, Skip
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
@@ -31,6 +31,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MAX_BYTES = 512 * MEBIBYTE  # many small values take up to eight times as much memory
 MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
+CHUNK = 20_000  # rows
 NO_ORDER = int(np.iinfo(np.int64).min)
 
 
@@ -280,6 +281,43 @@ class InputFile:
                 too large to be decoded as a whole.
         """
         return split_json(self.utf8(), self.name, self.largest)
+
+
+class Chunk(NamedTuple):
+    """Some rows of a table.
+
+    Attributes:
+        cells: The cells of each column.
+        rows: The number of each row, counted from 0.
+        lines: How a message finds a row: its number plus this, or 0 if rows are not lines.
+        skips: Rows that cannot be read.
+        delimiter: The character between the cells of a text.
+    """
+
+    cells: Mapping[str, Sequence[Any]]
+    rows: range | Sequence[int]
+    lines: int
+    skips: Sequence[Skip] = ()
+    delimiter: str = ""
+
+    def place(self, file: InputFile, row: int) -> Place:
+        """Return where messages find a row of this chunk."""
+        unit = "line" if self.lines else "row"
+        return Place(file.name, self.rows[row] + (self.lines or 1), unit)
+
+
+def check_keys(file: InputFile, count: int) -> None:
+    """Refuse a table with too many columns.
+
+    Raises:
+        DataError: There are more than allowed.
+    """
+    if count > file.options.max_keys:
+        raise DataError(
+            f"{file.name}: {count:,} columns; at most {file.options.max_keys:,} are allowed: "
+            "write a row for each value, with its test and measurement, or allow more with "
+            "--max-columns N"
+        )
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import records
 from barograph.sources.report import Skip
 
@@ -21,13 +21,9 @@ _Series = tuple[SeriesId, str, Direction]
 _Revision = tuple[str, int, str]
 
 
-def matches(sample: Sample) -> bool:
-    """Whether a file holds results for Codespeed."""
-    places = outline(sample)
-    return any(
-        {f"{top}/commitid", f"{top}/benchmark", f"{top}/result_value"} <= places
-        for top in ("/*", "")
-    )
+matches = has_places(
+    *({f"{top}/commitid", f"{top}/benchmark", f"{top}/result_value"} for top in ("/*", ""))
+)
 
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:

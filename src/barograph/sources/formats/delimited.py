@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import UTF_16, InputFile
-from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
+from barograph.sources.formats.base import CHUNK, UTF_16, Chunk, InputFile, check_keys
 from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.roles import KNOWN, canonical
 from barograph.sources.formats.wide import WIDE, WideCells

@@ -17,7 +17,7 @@ import numpy as np
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
 from barograph.sources.fields import FieldError, identity_of, stated_direction, verdict_of
-from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
+from barograph.sources.formats.base import Chunk, Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
     Faults,
     TextReader,
@@ -27,7 +27,6 @@ from barograph.sources.formats.cells import (
     numbers,
     orders,
 )
-from barograph.sources.formats.chunks import Chunk
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.dates import DateParser
 from barograph.sources.formats.rows import read_rows

@@ -14,9 +14,9 @@ from typing import Any
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 from barograph.units import HIGHER, LOWER
@@ -42,10 +42,7 @@ GENERATED = re.compile(
 MEMORY = {"allocs_per_iter": "", "max_bytes_used": "B", "total_allocated_bytes": "B"}
 
 
-def matches(sample: Sample) -> bool:
-    """Whether the head has the context and the entries of the library."""
-    keys = outline(sample)
-    return "/context/num_cpus" in keys or {"/context", "/benchmarks/*/time_unit"} <= keys
+matches = has_places({"/context/num_cpus"}, {"/context", "/benchmarks/*/time_unit"})
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:

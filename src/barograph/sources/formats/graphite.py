@@ -15,11 +15,11 @@ import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import SIZE, finite_numbers
 from barograph.sources.formats.dates import SECONDS
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import has_places
 from barograph.texts import Texts
 
 POINT = 2  # numbers of a data point: the value and the time
@@ -43,10 +43,7 @@ class Target(NamedTuple):
     scale: float = 1.0
 
 
-def matches(sample: Sample) -> bool:
-    """Whether a file is an answer of the render API."""
-    places = outline(sample)
-    return "/*/datapoints/*/*" in places or {"/*/target", "/*/datapoints"} <= places
+matches = has_places({"/*/datapoints/*/*"}, {"/*/target", "/*/datapoints"})
 
 
 def read(file: InputFile) -> Iterator[ResultBatch]:

@@ -14,7 +14,7 @@ from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 from barograph.units import LOWER
 
-matches = has_places("/results/*/command", "/results/*/mean")
+matches = has_places({"/results/*/command", "/results/*/mean"})
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:

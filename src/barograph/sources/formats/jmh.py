@@ -22,7 +22,7 @@ PERCENTILES = {"50.0": "p50", "99.0": "p99"}
 ALLOCATION = "gc.alloc.rate.norm"
 MODES = ("thrpt", "avgt", "sample", "ss")
 
-matches = has_places("/*/benchmark", "/*/mode")
+matches = has_places({"/*/benchmark", "/*/mode"})
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from math import isfinite
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import records
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
@@ -23,10 +23,7 @@ COMMITS = ("git_commit", "commit", "revision", "sha")
 TESTS = ("test_name", "test", "benchmark")
 
 
-def matches(sample: Sample) -> bool:
-    """Whether a file is a list of runs whose metrics are a list of names and values."""
-    places = outline(sample)
-    return any({f"{top}/timestamp", f"{top}/metrics/*/name"} <= places for top in ("/*", ""))
+matches = has_places(*({f"{top}/timestamp", f"{top}/metrics/*/name"} for top in ("/*", "")))
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Skip]:

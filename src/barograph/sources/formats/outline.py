@@ -6,7 +6,7 @@ Recognition looks at the head of a file only, so the JSON of a large file is inc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -83,9 +83,16 @@ def _places(text: str) -> Iterator[str]:
             kinds.append(opening)
 
 
-def has_places(*required: str) -> Callable[[Sample], bool]:
-    """Return a function that recognises JSON by places that its outline must have."""
-    return lambda sample: outline(sample).issuperset(required)
+def has_places(*alternatives: Iterable[str]) -> Callable[[Sample], bool]:
+    """Return a function that recognises JSON by its outline, which must have all of some places."""
+    return lambda sample: any(map(outline(sample).issuperset, alternatives))
+
+
+def also_in_folder(matches: Callable[[Sample], bool]) -> Callable[[Sample], bool]:
+    """Return a function that looks at a file, or at the first JSON files of a folder."""
+    return lambda sample: any(
+        map(matches, json_samples(sample.folder) if sample.folder else [sample])
+    )
 
 
 def json_samples(folder: Path, limit: int = 3) -> Iterator[Sample]:

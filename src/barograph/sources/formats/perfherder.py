@@ -16,7 +16,7 @@ from barograph.series import Direction, SeriesId, Verdict
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_contents, json_samples, outline
+from barograph.sources.formats.outline import also_in_folder, json_contents, outline
 from barograph.sources.report import Skip
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}
@@ -37,10 +37,9 @@ SUMMARY_STATUSES = {3: NOISE, 5: Verdict.UNDER_INVESTIGATION}
 NAMES = {"untriaged": 0, "downstream": 1, "reassigned": 2, "invalid": 3, "acknowledged": 4}
 
 
+@also_in_folder
 def matches(sample: Sample) -> bool:
-    """Whether a file, or one of the first files of a folder, is an export."""
-    if sample.folder:
-        return any(matches(inner) for inner in json_samples(sample.folder))
+    """Whether a file is an export."""
     return any(place.rpartition("/")[2] in KEYS for place in outline(sample))
 
 

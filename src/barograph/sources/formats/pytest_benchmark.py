@@ -18,7 +18,7 @@ from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 from barograph.units import LOWER
 
-matches = has_places("/machine_info", "/benchmarks")  # which the plugin writes first
+matches = has_places({"/machine_info", "/benchmarks"})  # which the plugin writes first
 
 
 class _Run(NamedTuple):

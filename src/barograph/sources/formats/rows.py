@@ -12,8 +12,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.extras import needed
-from barograph.sources.formats.base import UTF_16, InputFile
-from barograph.sources.formats.chunks import CHUNK, Chunk, check_keys
+from barograph.sources.formats.base import CHUNK, UTF_16, Chunk, InputFile, check_keys
 from barograph.sources.formats.json_text import (
     CUT_OFF,
     PARTS,

@@ -16,11 +16,11 @@ from typing import Any
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_contents, json_samples, outline
+from barograph.sources.formats.outline import also_in_folder, has_places, json_contents
 from barograph.sources.formats.records import records
 from barograph.sources.report import Skip
 
@@ -32,12 +32,7 @@ SPECIAL = {"test", "branch", "improvement_direction", *UNITS}
 HOUR = re.compile(r"(?:^|/)(\d{4})/(\d\d)/(\d\d)/(\d\d)/")  # folders of Skia's storage
 
 
-def matches(sample: Sample) -> bool:
-    """Whether a file, or one of the first files of a folder, is of this format."""
-    if sample.folder:
-        return any(matches(inner) for inner in json_samples(sample.folder))
-    places = outline(sample)
-    return any({f"{top}/git_hash", f"{top}/results"} <= places for top in ("/*", ""))
+matches = also_in_folder(has_places(*({f"{top}/git_hash", f"{top}/results"} for top in ("/*", ""))))
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Skip]:

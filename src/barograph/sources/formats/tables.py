@@ -20,6 +20,7 @@ from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import (
     NO_ORDER,
     UTF_16,
+    Chunk,
     Format,
     InputFile,
     Note,
@@ -34,7 +35,6 @@ from barograph.sources.formats.cells import (
     measurements,
     orders,
 )
-from barograph.sources.formats.chunks import Chunk
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, decoded
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, is_number

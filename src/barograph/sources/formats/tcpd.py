@@ -15,12 +15,12 @@ import numpy as np
 from barograph.marks import majority_changes
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
-from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch
 from barograph.sources.formats.batches import finite_numbers
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import json_contents, json_samples, outline
+from barograph.sources.formats.outline import also_in_folder, has_places, json_contents
 from barograph.sources.report import Skip
 
 ANNOTATIONS = "annotations.json"
@@ -28,11 +28,7 @@ ABOVE = 3  # folders above a data set where annotations may lie
 Annotations = dict[Path, object]
 
 
-def matches(sample: Sample) -> bool:
-    """Whether a file, or one of the first files of a folder, is a data set."""
-    if sample.folder:
-        return any(matches(inner) for inner in json_samples(sample.folder))
-    return {"/n_obs", "/n_dim"} <= outline(sample)
+matches = also_in_folder(has_places({"/n_obs", "/n_dim"}))
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 from barograph.series import SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 from barograph.units import LOWER
@@ -26,9 +26,7 @@ STATISTICS = {"median": ("median", "p50"), "mean": ("mean",)}  # the first that 
 COLUMN = re.compile(r"(?:latency|average time)\s*(avg|med)?\s*\((ns|ms|s|us)\)", re.IGNORECASE)
 
 
-def matches(sample: Sample) -> bool:
-    """Whether the head has the groups of vitest, or the results of a task of tinybench."""
-    return not MARKS.isdisjoint(outline(sample))
+matches = has_places(*({mark} for mark in MARKS))
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
