@@ -1,7 +1,7 @@
 """Many series at once: their new points are scored together, then decided one by one.
 
 A model of many trees is fast only with many rows per call. So all scores that can matter are
-computed first, and `AlarmRule.advance` visits only the points at which something can happen.
+computed first, and `SecondLook.advance` visits only the points at which something can happen.
 """
 
 from __future__ import annotations
@@ -17,24 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, StepKind
 from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departures
 from barograph.detection.online.pending import PendingBatch, PendingSeries, batches_of
-from barograph.detection.online.rule import (
-    AlarmRule,
-    AlarmState,
-    NewestResult,
-    WindowScore,
-    WindowSplit,
-)
-from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, rule_for
+from barograph.detection.online.rule import AlarmState, NewestResult, WindowScore, WindowSplit
+from barograph.detection.online.second_look import MISPLACED, SECOND_LOOK_WINDOWS, SecondLook
 from barograph.detection.online.stretch import compared_from
-from barograph.detection.online.views import (
-    BEFORE,
-    REGIME_SETS,
-    first_scored,
-    sides_of,
-)
+from barograph.detection.online.views import BEFORE, REGIME_SETS, first_scored, sides_of
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
@@ -216,8 +205,10 @@ class _Run:
         return active[:together], counts[:together]
 
     def _follow(self, k: int, row: int, end: int, log: AlarmLog) -> int:
-        """Run the rule over rows of series k; return the first row that is not decided."""
-        rule = rule_for(self._model, self._budget, self._batch.states[k])
+        """Decide on rows of series k; return the first row that is not decided."""
+        if self._budget is None:
+            return self._raise_alarms(k, row, end, log)
+        rule = SecondLook(self._budget, self._batch.states[k])
         places = self._batch.places
         self._note(rule, row, end)
         while (row := self._next_event(rule, row, end)) < end:
@@ -226,7 +217,7 @@ class _Run:
             answer, alarm, steps = rule.advance(place, self._first, look, sides, newest)
             self._answer[row] = ANSWERS.index(answer)
             log.steps += steps
-            if steps and rule.state is not None:
+            if steps:
                 log.states += [rule.state] * len(steps)
                 self._note(rule, row, end)
             if answer is not Answer.QUIET:
@@ -236,13 +227,22 @@ class _Run:
             row += 1
             if alarm is not None:
                 log.alarms.append(place)
-                if self._by_change_points:
-                    self._restart(k, row)
-                    return row
         log.state = rule.state_at(int(places[end - 1]) + 1)
         return end
 
-    def _next_event(self, rule: AlarmRule, row: int, end: int) -> int:
+    def _raise_alarms(self, k: int, row: int, end: int, log: AlarmLog) -> int:
+        """Raise an alarm at each hot row, as in Algorithm 1: the newest point alone is judged."""
+        for hot in (row + np.flatnonzero(self._hot[row:end])).tolist():
+            place, probability = int(self._batch.places[hot]), float(self._probability[0][hot])
+            self._answer[hot] = ANSWERS.index(Answer.CHANGE)
+            log.steps.append(AlarmStep(StepKind.CALLED, place, place, probability))
+            log.alarms.append(place)
+            if self._by_change_points:
+                self._restart(k, hot + 1)
+                return hot + 1
+        return end
+
+    def _next_event(self, rule: SecondLook, row: int, end: int) -> int:
         """Return the next row at which something can happen."""
         if row >= end or rule.is_watching(int(self._batch.places[row])):
             return row
@@ -254,7 +254,7 @@ class _Run:
         return [
             WindowScore(
                 *(window, split, float(self._probability[window][row])),
-                0.0 if self._budget is None else float(self._surprise[window][row]),
+                float(self._surprise[window][row]),
             )
             for window, split in requests
         ]
@@ -272,7 +272,7 @@ class _Run:
         step, clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
         return NewestResult(float(self._departure[row]), rerun is not None, step, clear)
 
-    def _note(self, rule: AlarmRule, row: int, end: int) -> None:
+    def _note(self, rule: SecondLook, row: int, end: int) -> None:
         """Note the standing change for the rows from which it is known."""
         self._about[row:end], self._known[row:end] = np.nan, -1
         state = rule.state_at(int(self._batch.places[row]))

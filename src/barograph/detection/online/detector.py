@@ -24,7 +24,7 @@ from barograph.detection.online.decision import (
 from barograph.detection.online.newest import departure
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.rule import AlarmState
-from barograph.detection.online.second_look import rule_for
+from barograph.detection.online.second_look import SecondLook
 from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import (
     HISTORY,
@@ -299,8 +299,9 @@ class OnlineDetector:
     def _remember(self, step: AlarmStep, state: AlarmState | None, compared: Floats) -> None:
         """Note a step, the state after it, and the row of features that the change rests on."""
         reason = self._memory.reason
-        if state is not None and (change := state.change) is not None:
-            rule = rule_for(self._model, self._budget, self._memory.alarm)
+        change = None if state is None else state.change
+        if change is not None and self._budget is not None:
+            rule = SecondLook(self._budget, self._memory.alarm)
             requests = rule.requests(step.newest, first_scored(self._model))
             window, _ = min(requests, key=lambda request: abs(request[1] - change))
             split = compared.size - 1 - window

@@ -8,25 +8,25 @@ back is a change of its own; soon after the standing change, only if it is certa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import AlarmStep, StepKind
+from barograph.detection.online.decision import AlarmStep, Answer, StepKind
 from barograph.detection.online.newest import SUSPECT, suspect_score
 from barograph.detection.online.rule import (
     NOTHING,
-    AlarmRule,
+    USUAL,
+    Advance,
     AlarmState,
     Decided,
-    NewestPointRule,
     NewestResult,
     Sides,
     WindowScore,
     WindowSplit,
+    confirmed,
 )
 from barograph.detection.online.views import direction_of, part_of_step
-from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
@@ -47,8 +47,10 @@ WITHDRAW_WINDOW = 2
 WITHDRAW_BELOW = 3.0
 
 
-class SecondLook(AlarmRule):
+class SecondLook:
     """Alarms of several windows; each is confirmed, moved or withdrawn as more points arrive.
+
+    It follows one series. As a point arrives it requests scores, then decides.
 
     Args:
         budget: The windows that raise alarms, and their threshold.
@@ -60,6 +62,38 @@ class SecondLook(AlarmRule):
         self._windows = sorted({0, *budget.weights})
         self._reach = NEAR + self._windows[-1]
         self._state = state or NOTHING
+
+    def advance(
+        self,
+        point: int,
+        first: int,
+        score: Callable[[list[WindowSplit]], list[WindowScore]],
+        sides: Sides,
+        newest: NewestResult | None = None,
+    ) -> Advance:
+        """Decide on a point.
+
+        Args:
+            point: The point that arrived.
+            first: The first point of the series that can be scored.
+            score: Returns the score of each requested window and split.
+            sides: Returns the last values before a split, and all values since.
+            newest: What is known of this point besides the scores. Defaults to nothing.
+        """
+        newest = newest or USUAL
+        scores = score(self.requests(point, first))
+        is_unusual = self.is_unusual(scores, newest)
+        if is_unusual and newest.has_reruns:
+            scores = [confirmed(scores[0], newest), *scores[1:]]
+        was_known = self.knows(point, sides)
+        alarm, steps = self.decide(point, scores, sides)
+        answer = Answer.QUIET if alarm is None else Answer.CHANGE
+        # The newest value also belongs to a change that this very point moves to itself.
+        moves = any(step.kind is StepKind.MOVED for step in steps)
+        is_known = self.knows(point, sides) or (was_known and moves)
+        if is_unusual and alarm is None and not newest.has_reruns and not is_known:
+            answer = Answer.SUSPECT
+        return Advance(answer, alarm, steps)
 
     @property
     def state(self) -> AlarmState:
@@ -250,10 +284,3 @@ def place_of(sides: Sides, split: int) -> int:
         if distance < least:
             least, place = distance, first + skipped
     return place
-
-
-def rule_for(
-    model: TriageModel, budget: Budget | None, state: AlarmState | None = None
-) -> AlarmRule:
-    """Return the rule for one series: with a budget, the second look."""
-    return NewestPointRule(model.threshold) if budget is None else SecondLook(budget, state)
