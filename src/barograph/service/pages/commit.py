@@ -27,6 +27,7 @@ from barograph.triage.commit_text import commit_text
 from barograph.triage.commits import (
     ChangedSeries,
     CommitChanges,
+    UnmovedSeries,
     commit_changes,
     commits_with_changes,
 )
@@ -95,15 +96,15 @@ def dot_plot(changes: CommitChanges) -> dict[str, Any]:
 
     Worse is on the left; dots beyond the ends stand at them.
     """
-    sizes = [
-        (moved.word, _signed(moved.effect.percent, moved.series.direction))
-        for moved in changes.changed
+    shown: list[tuple[str, ChangedSeries | UnmovedSeries]] = [
+        (moved.word, moved) for moved in changes.changed
     ]
-    sizes += [
-        ("same", _signed(series.effect.percent, _direction(series.word, series.effect.percent)))
-        for series in changes.quiet
+    shown += [("same", series) for series in changes.quiet]
+    known = [
+        (word, _signed(series.effect.percent, series.word))
+        for word, series in shown
+        if series.effect.percent is not None
     ]
-    known = [(word, size) for word, size in sizes if size is not None]
     end = _round_end(max((abs(size) for _, size in known), default=LEAST))
     heights: Counter[int] = Counter()
     columns: list[tuple[str, int, int]] = []
@@ -125,16 +126,9 @@ def dot_plot(changes: CommitChanges) -> dict[str, Any]:
     }
 
 
-def _signed(percent: float | None, direction: int) -> float | None:
+def _signed(percent: float, word: str) -> float:
     """Return a change so that worse is negative; as it is where the direction is unknown."""
-    return percent if percent is None or direction >= 0 else -percent
-
-
-def _direction(word: str, percent: float | None) -> int:
-    """Return the direction that makes a change of this size better or worse."""
-    if word == CHANGED or not percent:
-        return 0
-    return 1 if (percent > 0) == (word == BETTER) else -1
+    return percent if word == CHANGED else math.copysign(percent, 1 if word == BETTER else -1)
 
 
 def _round_end(most: float) -> float:
