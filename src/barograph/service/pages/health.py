@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from fastapi import Request
 from starlette.responses import Response
 
@@ -16,22 +14,6 @@ from barograph.store.arrivals import HOUR, LEAST, PATIENCE
 MINUTE = 60_000
 BEHIND = 5 * MINUTE  # of the background work, before the page calls it late
 routes = page_router()
-
-
-class Finding(NamedTuple):
-    """One line of the summary.
-
-    Attributes:
-        number: How many there are.
-        text: What they are.
-        anchor: The section of the page.
-        is_wrong: Whether somebody should look.
-    """
-
-    number: int
-    text: str
-    anchor: str
-    is_wrong: bool
 
 
 @routes.get("/data-health")
@@ -55,17 +37,18 @@ def get_health_page(request: Request, context: Context) -> Response:
     )
 
 
-def findings(health: DataHealth) -> list[Finding]:
-    """Return the summary of the page."""
+def findings(health: DataHealth) -> list[tuple[int, str, str, bool]]:
+    """Return the summary of the page: number, text, section, and whether somebody should look."""
     counts = health.counts
     rejected = sum(rejection.results for rejection in health.rejected)
-    return [
-        Finding(counts.silent, "silent series", "silent", counts.silent > 0),
-        Finding(counts.late, "series with late results", "late", counts.late > 0),
-        Finding(counts.suspects, "suspects wait for a rerun", "suspects", counts.suspects > 0),
-        Finding(rejected, f"results rejected in {DAYS} days", "rejected", rejected > 0),
-        Finding(health.waiting, "series to recompute", "lag", health.lag > BEHIND),
+    numbers = [
+        (counts.silent, "silent series", "silent"),
+        (counts.late, "series with late results", "late"),
+        (counts.suspects, "suspects wait for a rerun", "suspects"),
+        (rejected, f"results rejected in {DAYS} days", "rejected"),
     ]
+    lag = (health.waiting, "series to recompute", "lag", health.lag > BEHIND)
+    return [*((*finding, finding[0] > 0) for finding in numbers), lag]
 
 
 def gap(milliseconds: int) -> str:
