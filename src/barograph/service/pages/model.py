@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
+from barograph.evaluation.shares import Median, Share
 from barograph.service.comparison import USES
 from barograph.service.context import Context
 from barograph.service.model_report import WEEKS, model_card, model_report
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.series import names
-from barograph.service.pages.sparklines import Sparkline, sparkline
+from barograph.service.pages.sparklines import sparkline
 from barograph.service.retraining import PHASES
 from barograph.service.routes.training import folders_of, retraining_state
 from barograph.service.work_lists import WorkList, work_lists
@@ -57,31 +59,6 @@ class Meter:
     summary: str
 
 
-@dataclass(frozen=True)
-class ListedCandidate:
-    """A candidate of a work list.
-
-    Attributes:
-        series: Number of its series.
-        candidate: Its number.
-        full_name: Identity of the series.
-        name: What people call the series.
-        rest: The rest of its identity.
-        verdict: The verdict that holds.
-        probability: What the model says.
-        spark: The results around it.
-    """
-
-    series: int
-    candidate: int
-    full_name: str
-    name: str
-    rest: str
-    verdict: str
-    probability: float | None
-    spark: Sparkline | None
-
-
 @routes.get("/model")
 def get_model_page(request: Request, context: Context) -> Response:
     """Return the page."""
@@ -102,7 +79,6 @@ def get_model_page(request: Request, context: Context) -> Response:
         lists=lists,
         card=model_card(folders_of(context)),
         calibration=_calibration(report.past.calibration),
-        span=span,
         texts=compared_texts,
         interval=interval_path,
     )
@@ -110,7 +86,6 @@ def get_model_page(request: Request, context: Context) -> Response:
 
 def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
     """Return the four measures by week; delays only where alarms are raised."""
-    recent = past.recent
     shares = [
         ("Agreement", "verdicts", lambda record: record.agreement),
         ("Useful alarms", "alarms", lambda record: record.useful),
@@ -118,73 +93,67 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
     ]
     result = [_share_meter(past, *share) for share in shares]
     if has_alarms:
-        result.append(_delay_meter(past, recent))
+        result.append(_delay_meter(past))
     return result
 
 
-def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
+def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Share]) -> Meter:
     recent = pick(past.recent)
     weeks = [pick(week.record) for week in past.weeks]
-    shares = [count.hits / count.of for count in weeks if count.of]
+    shares = [count.value for count in weeks if count.value is not None]
     # Multiples of 20 %, so that the middle of the axis is a round number, too.
     low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
     high = 1.0 if title != "Missed" else math.ceil(5 * max([0.1, *shares])) / 5
-
-    def y(share: float) -> float:
-        return HIGH * (high - min(max(share, low), high)) / (high - low)
-
-    places = [
-        None if not count.of else (y(count.low), y(count.hits / count.of), y(count.high))
-        for count in weeks
-    ]
     value = UNKNOWN if recent.value is None else _percent(recent.value)
-    note = f"{recent.hits} of {recent.of} {of}"
     texts = [
         f"{week.start:%-d %b} {count.hits} of {count.of}"
         for week, count in zip(past.weeks, weeks, strict=True)
     ]
-    axis = (_percent(high), _percent((low + high) / 2), _percent(low))
-    return Meter(title, value, note, axis, *_paths(places), f"{title} by week: {', '.join(texts)}")
-
-
-def _delay_meter(past: PastRecord, recent: Record) -> Meter:
-    weeks = [week.record.delay for week in past.weeks]
-    top = max([4.0, *(week.value for week in weeks if week.value is not None)])
-    places = [
-        None
-        if week.value is None
-        else tuple(
-            HIGH * (1 - min(v if v is not None else week.value, top) / top)
-            for v in (week.low, week.value, week.high)
-        )
-        for week in weeks
-    ]
-    value = UNKNOWN if recent.delay.value is None else f"{recent.delay.value:g}"
-    alarmed = recent.alarmed
-    note = f"commits, median; {alarmed.hits} of {alarmed.of} alarmed"
-    texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
-    axis = (f"{top:g}", f"{top / 2:g}", "0")
     return Meter(
-        "Delay", value, note, axis, *_paths(places), f"Median delay by week: {', '.join(texts)}"
+        *(title, value, f"{recent.hits} of {recent.of} {of}"),
+        (_percent(high), _percent((low + high) / 2), _percent(low)),
+        *_paths(weeks, low, high),
+        f"{title} by week: {', '.join(texts)}",
     )
 
 
-def _paths(places: Sequence[Any]) -> tuple[str, str, str]:
+def _delay_meter(past: PastRecord) -> Meter:
+    weeks = [week.record.delay for week in past.weeks]
+    recent, alarmed = past.recent.delay, past.recent.alarmed
+    top = max([4.0, *(week.value for week in weeks if week.value is not None)])
+    value = UNKNOWN if recent.value is None else f"{recent.value:g}"
+    texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
+    return Meter(
+        *("Delay", value, f"commits, median; {alarmed.hits} of {alarmed.of} alarmed"),
+        (f"{top:g}", f"{top / 2:g}", "0"),
+        *_paths(weeks, 0.0, top),
+        f"Median delay by week: {', '.join(texts)}",
+    )
+
+
+def _paths(weeks: Sequence[Share | Median], least: float, most: float) -> tuple[str, str, str]:
     """Return the line, the dots and the band of a plot, with gaps where nothing is known."""
-    step = WIDE / max(len(places) - 1, 1)
+    step = WIDE / max(len(weeks) - 1, 1)
     line, dots, band = [], [], []
-    run: list[tuple[float, Any]] = []
-    for k, place in enumerate([*places, None]):
-        if place is not None:
-            run.append((k * step, place))
+
+    def y(value: float) -> float:
+        return HIGH * (most - min(max(value, least), most)) / (most - least)
+
+    def place(k: int, end: float | None, value: Any) -> str:
+        # An interval may be unknown although the value is known.
+        return f"{k * step:.0f} {y(value if end is None else end):.1f}"
+
+    for is_known, part in groupby(enumerate(weeks), lambda pair: pair[1].value is not None):
+        if not is_known:
             continue
-        if run:
-            line.append("M" + "L".join(f"{x:.0f} {y[1]:.1f}" for x, y in run))
-            dots += [f"M{x:.0f} {y[1]:.1f}h0" for x, y in run]
-            there = [f"{x:.0f} {y[0]:.1f}" for x, y in run]
-            back = [f"{x:.0f} {y[2]:.1f}" for x, y in reversed(run)]
-            band.append("M" + "L".join(there + back) + "Z")
-        run = []
+        run = list(part)
+        low, middle, high = (
+            [place(k, getattr(week, name), week.value) for k, week in run]
+            for name in ("low", "value", "high")
+        )
+        line.append("M" + "L".join(middle))
+        dots += [f"M{point}h0" for point in middle]
+        band.append("M" + "L".join(low + high[::-1]) + "Z")
     return "".join(line), "".join(dots), "".join(band)
 
 
@@ -206,20 +175,23 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
     return {"line": line, "dots": dots, "ranges": ranges, "words": words}
 
 
-def listed(connection: sa.Connection, work_list: WorkList) -> list[ListedCandidate]:
+def listed(connection: sa.Connection, work_list: WorkList) -> list[dict[str, Any]]:
     """Return the first candidates of a work list, with what the page shows of them."""
     numbers = work_list.candidates[:LISTED]
     plots = traces(connection, numbers)
 
-    def row(number: int) -> ListedCandidate:
+    def row(number: int) -> dict[str, Any]:
         candidate = get_candidate(connection, number)
-        full_name = reading.get_series(connection, candidate.series).name
-        name, rest = names(full_name)
+        identity = reading.get_series(connection, candidate.series).name
+        name, rest = names(identity)
         spark = sparkline(plots.get(number))
-        return ListedCandidate(
-            *(candidate.series, number, str(full_name), name, rest),
-            *(candidate.verdict.value, candidate.probability, spark),
-        )
+        return {
+            "candidate": candidate,
+            "identity": identity,
+            "name": name,
+            "rest": rest,
+            "spark": spark,
+        }
 
     return [row(number) for number in numbers]
 
@@ -245,17 +217,6 @@ def compared_texts(measure: Mapping[str, Any]) -> tuple[str, str, str]:
         texts = f"{old:.1%}".replace("%", " %"), f"{new:.1%}".replace("%", " %")
         return *texts, f"{100 * (new - old):+.1f}".replace("-", MINUS)
     return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)
-
-
-def span(seconds: float) -> str:
-    """Return a duration for people.
-
-    Example:
-        >>> span(4.2), span(72)
-        ('4 s', '1 min 12 s')
-    """
-    whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
 
 
 def _percent(share: float) -> str:

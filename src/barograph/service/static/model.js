@@ -95,4 +95,7 @@ act(
     location.reload();
   },
 );
-if (panel.dataset.running) follow();
+if (panel.dataset.running) {
+  draw(JSON.parse(panel.dataset.running));
+  follow();
+}
