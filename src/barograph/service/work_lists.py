@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.errors import DataError
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import retrainings
 from barograph.training.weekly_record import JudgedVerdicts
@@ -21,8 +20,6 @@ from barograph.training.work_lists import (
     most_informative,
 )
 from barograph.triage import record
-
-DOUBTED, INFORMATIVE = NAMES = ("doubted", "informative")
 
 
 @dataclass(frozen=True)
@@ -37,23 +34,17 @@ class WorkList:
 
 def work_lists(connection: sa.Connection) -> list[WorkList]:
     """Return all lists."""
-    return [work_list(connection, name) for name in NAMES]
-
-
-def work_list(connection: sa.Connection, name: str) -> WorkList:
-    """Return one list.
-
-    Raises:
-        DataError: There is no list of this name.
-    """
-    if name == DOUBTED:
-        why = "Verdicts contradicted by models that had not seen them. People may still be right."
-        numbers = tuple(label.candidate for label in doubted(connection))
-        return WorkList(name, "Labels the model doubts", why, numbers)
-    if name == INFORMATIVE:
-        why = "Open, uncertain, and different from each other and from recent decisions."
-        return WorkList(name, "Most informative to decide", why, tuple(informative(connection)))
-    raise DataError(f"there is no work list {name!r:.60}; there are {', '.join(NAMES)}")
+    why = (
+        "Verdicts contradicted by models that had not seen them. People may still be right.",
+        "Open, uncertain, and different from each other and from recent decisions.",
+    )
+    numbers = tuple(label.candidate for label in doubted(connection))
+    return [
+        WorkList("doubted", "Labels the model doubts", why[0], numbers),
+        WorkList(
+            "informative", "Most informative to decide", why[1], tuple(informative(connection))
+        ),
+    ]
 
 
 def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
