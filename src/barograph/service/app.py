@@ -149,7 +149,7 @@ def create_app(
         store.judge = loaded.judge
         metrics.set_model(loaded.judge.version)
 
-    watch.subscribe(use, metrics.count_refused_model)
+    watch.subscribe(use, metrics.refused_models.inc)
     return app
 
 

@@ -29,13 +29,13 @@ class Metrics:
             buckets=BUCKETS,
             registry=registry,
         )
-        self._points = Counter(
+        self.points = Counter(
             "barograph_points", "Measurements by status.", ["status"], registry=registry
         )
         self._changes = Counter(
             "barograph_changes", "Commits that raised an alarm.", registry=registry
         )
-        self._refused = Counter(
+        self.refused_models = Counter(
             "barograph_models_refused", "Model files that were refused.", registry=registry
         )
         self._model = Gauge(
@@ -57,34 +57,20 @@ class Metrics:
     def count_points(self, result: IngestResult) -> None:
         """Count the measurements of one ingested request."""
         for status, count in result.counts.items():
-            self._points.labels(status).inc(count)
+            self.points.labels(status).inc(count)
         changes = {(point.series, point.order) for point in result.points if point.is_change}
         self._changes.inc(len(changes))
-
-    def count_rejected(self, count: int) -> None:
-        """Count measurements that were rejected before they reached the store."""
-        self._points.labels("rejected").inc(count)
 
     def set_model(self, version: str) -> None:
         """Set the version of the model in use."""
         self._model.clear()
         self._model.labels(version).set(1)
 
-    def count_refused_model(self) -> None:
-        """Count a model file that was refused."""
-        self._refused.inc()
-
-    def set_store_up(self, waiting: int) -> None:
-        """Note that the store answers, and how many series wait for a refresh."""
-        self._stale.set(waiting)
-        self._up.set(1)
-        self._ready.set(1)
-
-    def set_store_down(self) -> None:
-        """Note that the store does not answer."""
-        self._stale.set(math.nan)
-        self._up.set(0)
-        self._ready.set(0)
+    def set_store(self, waiting: int | None) -> None:
+        """Note how many series wait for a refresh; None while the store does not answer."""
+        self._stale.set(math.nan if waiting is None else waiting)
+        for gauge in (self._up, self._ready):
+            gauge.set(waiting is not None)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

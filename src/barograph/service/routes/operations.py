@@ -125,7 +125,7 @@ def get_metrics(context: Context) -> Response:
     metrics = context.metrics
     try:
         with context.store.read() as connection:
-            metrics.set_store_up(stale.count(connection))
+            metrics.set_store(stale.count(connection))
     except StoreError:
-        metrics.set_store_down()
+        metrics.set_store(None)
     return Response(metrics.text(), media_type=MEDIA_TYPE)

@@ -288,7 +288,7 @@ async def post_points(request: Request) -> Response:
         future = await run_in_threadpool(submit) if is_large else submit()
         answer = await asyncio.wrap_future(future)
         context.metrics.count_points(answer)
-    context.metrics.count_rejected(len(rows) - len(measurements))
+    context.metrics.points.labels("rejected").inc(len(rows) - len(measurements))
     judged = iter(answer.points)
     outcomes = [next(judged) if isinstance(row, Measurement) else row for row in rows]
     if is_large:
