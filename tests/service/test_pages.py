@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.types import Message
 
 from barograph.errors import StoreError
-from barograph.service.pages import assets, page_router, render, rendering
-from barograph.service.pages.rendering import stream
+from barograph.service.pages import assets, rendering
+from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import ApiError
 from barograph.store.tokens import Scope

@@ -26,7 +26,6 @@ from barograph.service.model_watch import CandidateModel, LoadedModel, ModelWatc
 from barograph.service.pages import assets, health, rendering, sign_in
 from barograph.service.pages import commit as commit_page
 from barograph.service.pages import model as model_page
-from barograph.service.pages import processed as processed_pages
 from barograph.service.pages import queue as queue_pages
 from barograph.service.pages import series as series_page
 from barograph.service.responses import handle_errors
@@ -37,7 +36,6 @@ from barograph.service.routes import (
     charts,
     clusters,
     commits,
-    decisions,
     evidence,
     inference,
     lifecycle,
@@ -61,7 +59,6 @@ ROUTERS = (  # requests are matched in this order
     operations.routes,
     operations.reports,
     series.routes,
-    decisions.routes,
     change_points.routes,
     verdicts.routes,
     verdicts.giving,
@@ -84,7 +81,6 @@ ROUTERS = (  # requests are matched in this order
     queue.saving,
     queue.administration,
     queue_pages.routes,
-    processed_pages.routes,
     tokens.session,
     assets.routes,
     sign_in.routes,

@@ -3,7 +3,3 @@
 A page calls the functions that the routes of the API call, and renders a template. Scripts and
 styles come from `assets`; none stands in a page, so that a strict policy holds.
 """
-
-from barograph.service.pages.rendering import page_router, render, stream
-
-__all__ = ["page_router", "render", "stream"]

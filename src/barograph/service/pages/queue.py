@@ -1,8 +1,9 @@
-"""The queue: what waits for a verdict, one row for each cause."""
+"""The queue, what was processed, and the first page of a store without results."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -13,19 +14,21 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from barograph import wording
-from barograph.series import LABELS
-from barograph.service.context import CallerName, Context
-from barograph.service.pages.empty import empty_page, is_empty, store_of
+from barograph.series import LABELS, Verdict
+from barograph.service.auth import LOCAL
+from barograph.service.context import AppContext, CallerName, Context
 from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
+from barograph.service.routes.board import Kind, Who
 from barograph.service.routes.queue import FilterQuery, Offset
 from barograph.store.commit_details import CommitDetails
+from barograph.store.reading import find_series
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
 from barograph.triage.overview import seconds_left
-from barograph.triage.processed import processed
+from barograph.triage.processed import PAGE, processed
 from barograph.triage.queue import QueuePage, get_group, open_groups
 from barograph.triage.traces import Trace, traces
 
@@ -53,6 +56,11 @@ COLUMNS = (
         ("probability", "Probability", "num"),
     ),
     *(("hazard", "Hazard", "num"), ("series", "Series", "num"), ("age", "Age", "num")),
+)
+
+EXAMPLE = (
+    '{"project": "demo", "test": "insert", "measurement": "ops_per_sec",\n'
+    '       "commit": "4c1e9d7", "value": 41210, "unit": "ops/s"}'
 )
 
 After = Annotated[str, Query(pattern=r"^([0-9.e+-]{1,30}:\d{1,18})?$")]
@@ -90,8 +98,8 @@ def get_queue(
 ) -> Response:
     """Answer the first page of the queue."""
     with context.store.read() as connection:
-        if is_empty(connection):
-            return empty_page(request, store_of(context))
+        if _is_empty(connection):
+            return _empty_page(request, _store_of(context))
     assets = ("queue.css", "queue.js")
     return stream(request, "queue.html", assets, lambda: _values(context, queue_filter, caller))
 
@@ -158,6 +166,42 @@ def get_members(
         group=group,
         flat=_is_flat(queue_filter),
     )
+
+
+@routes.get("/processed")
+def get_processed(
+    request: Request,
+    context: Context,
+    queue_filter: FilterQuery,
+    verdict: Kind = "",
+    who: Who = "",
+    offset: Offset = 0,
+) -> Response:
+    """Answer the candidates that have a verdict, the latest first."""
+    kind = Verdict(verdict) if verdict else None
+    with context.store.read() as connection:
+        page = processed(connection, queue_filter, kind, who=who, offset=offset)
+        rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
+    query = query_of(queue_filter)
+    more = f"&{query}" if query else ""
+    return render(
+        request,
+        "processed.html",
+        active="processed",
+        pairs=list(zip(page.entries, rows, strict=True)),
+        counts=page.counts,
+        verdict=verdict,
+        who=who,
+        queue_filter=queue_filter,
+        link=lambda **changed: _processed_link({"verdict": verdict, "who": who, **changed}) + more,
+        following=offset + PAGE if page.more else None,
+        offset=offset,
+        page_size=PAGE,
+    )
+
+
+def _processed_link(fields: Mapping[str, object]) -> str:
+    return "/processed?" + urlencode({name: value for name, value in fields.items() if value})
 
 
 def _is_flat(queue_filter: QueueFilter) -> bool:
@@ -241,3 +285,39 @@ def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
                 text = TITLES[queue_filter.state].lower()
             chips.append((name, label, text, link(queue_filter, {name: getattr(default, name)})))
     return chips
+
+
+def _store_of(context: AppContext) -> str:
+    """Return where the store is, for commands on this machine; empty if that holds a password."""
+    url = "" if context.retraining is None else context.retraining.config.url
+    return "" if "://" in url else url
+
+
+def _is_empty(connection: sa.Connection) -> bool:
+    """Return whether the store has no series yet."""
+    return not find_series(connection, limit=1)
+
+
+def _empty_page(request: Request, store: str) -> Response:
+    """Return the page; its commands hold the address that this page was asked for at.
+
+    Args:
+        request: The request.
+        store: Location of the store, for commands on the machine of the service; empty if it is
+            not to be shown.
+    """
+    caller = getattr(request.state, "caller", None)
+    needs_token = caller is not LOCAL  # who needs no token is this machine
+    where = f" --store {shlex.quote(store)}" if store and not needs_token else ""
+    token = '  -H "Authorization: Bearer $BAROGRAPH_TOKEN" \\\n' if needs_token else ""
+    address = shlex.quote(f"{request.url.scheme}://{request.url.netloc}/api/v1/points")
+    send = f"curl {address} \\\n{token}  -H \"Content-Type: application/json\" \\\n  -d '{EXAMPLE}'"
+    return render(
+        request,
+        "empty.html",
+        active="queue",
+        import_command=f"barograph import results.csv{where}",
+        send_command=send,
+        demo_command="barograph serve --demo --port 8001",
+        needs_token=needs_token,
+    )

@@ -8,12 +8,21 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, field, nested, next_cursor, or_404
+from barograph.service.responses import (
+    ApiError,
+    ErrorResponse,
+    Schema,
+    field,
+    nested,
+    next_cursor,
+    or_404,
+)
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
 from barograph.store.reading import current_states, steps_between
+from barograph.store.reasons import OtherModelError, explained
 from barograph.store.tokens import Scope
 
 
@@ -23,6 +32,8 @@ def _storable(text: str) -> str:
     return text
 
 
+POINT = "/api/v1/series/{number}/points/{order}"
+CONFLICT = {"model": ErrorResponse, "description": "The model that decided is no longer in use."}
 Text = Annotated[str, AfterValidator(_storable)]  # as rows of the store can hold it
 ProjectFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["project"]])]
 VariantFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["variant"]])]
@@ -172,6 +183,38 @@ class DecisionsPage(Schema):
     next: int | None = field(1025)
 
 
+class ReasonResponse(Schema):
+    """A feature of the point, and what it added to the probability."""
+
+    name: str = field("edge")
+    value: float = field(6.2)
+    contribution: float | None = nested("part", 0.41, "Null if the model cannot be explained.")
+
+
+class ReasonsResponse(Schema):
+    """Why a point was decided as it was, the most important feature first."""
+
+    reasons: list[ReasonResponse] = Field(
+        description="Empty for points with too few points before them."
+    )
+
+
+class RevisionResponse(Schema):
+    """One value that was sent for a point."""
+
+    value: float = field(18234.5)
+    time: int | None = field(1706220908000)
+    received: int = field(1706220999000)
+    is_current: bool = nested("holds", True)
+
+
+class RevisionsPage(Schema):
+    """All values of a point, the current one first; request the next page with `after` = `next`."""
+
+    revisions: list[RevisionResponse]
+    next: int | None = field(1)
+
+
 routes = guarded_router(Scope.READ, "series")
 
 
@@ -242,6 +285,46 @@ def get_decisions(
             if row["decision"]["is_change"] or row["steps"] or row["current_state"]
         ]
     return {"decisions": rows, "next": following}
+
+
+@routes.get(
+    f"{POINT}/reasons",
+    response_model=ReasonsResponse,
+    responses={409: CONFLICT},
+    summary="Reasons of a decision",
+)
+def get_reasons(context: Context, number: SeriesNumber, order: Order) -> dict[str, Any]:
+    """Explain the decision on a commit; reasons are computed on first request and then kept.
+
+    They explain the probability that the commit had when it was the newest.
+    """
+    loaded = context.model
+
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        version = loaded.judge.version
+        with or_404():
+            try:
+                reasons = explained(connection, loaded.model, version, number, order)
+            except OtherModelError as error:
+                raise ApiError(409, str(error)) from error
+        return {"reasons": reasons}
+
+    return context.store.write(work)
+
+
+@routes.get(f"{POINT}/revisions", response_model=RevisionsPage, summary="All values of a point")
+def get_revisions(
+    context: Context,
+    number: SeriesNumber,
+    order: Order,
+    run: Run = "",
+    after: After = 0,
+    limit: Limit = 100,
+) -> dict[str, Any]:
+    """Return every value that was sent for a point, the current one first."""
+    with context.store.read() as connection, or_404():
+        rows = reading.revisions_of(connection, number, order, run, after=after, limit=limit)
+    return {"revisions": rows, "next": after + limit if len(rows) == limit else None}
 
 
 def _decisions(
