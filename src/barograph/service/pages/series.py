@@ -30,7 +30,7 @@ from barograph.wording import (
 )
 
 PAGE = 50  # series of a list
-ROWS = 15  # results of the table that the server renders: as many as its panel shows
+ROWS = 15  # results of the table at first: as many as its panel shows
 BREAKS = "<>&\u2028\u2029"  # what could end a script element or a line of it
 DIRECTIONS = {
     Direction.HIGHER_IS_BETTER: "higher is better",
@@ -103,7 +103,7 @@ def get_page(
             "can_log": all(value > 0 for value in chart.values),
             "axis": axis,
             "scale": scale,
-            "rows": _rows(chart),
+            "shown": ROWS,
         }
 
     return stream(request, "series.html", ("series.css", "series.js"), values)
@@ -173,29 +173,3 @@ def _query(**values: Any) -> str:
     """Return the address of a list of series."""
     kept = {name: value for name, value in values.items() if value not in ("", None)}
     return f"/series?{urlencode(kept)}" if kept else "/series"
-
-
-def _rows(chart: SeriesChart) -> list[dict[str, Any]]:
-    """Return the newest results for the table, the newest first."""
-    levels = iter(reversed(chart.levels))
-    level = next(levels, None)
-    suspects, outliers = set(chart.suspects), set(chart.outliers)
-    rows = []
-    for k in range(len(chart.values) - 1, max(len(chart.values) - ROWS, 0) - 1, -1):
-        while level is not None and k < level[0]:
-            level = next(levels, None)
-        value, spread = chart.values[k], chart.high[k] - chart.low[k]
-        rows.append(
-            {
-                "number": k + 1,
-                "order": chart.orders[k],
-                "commit": chart.commits[k],
-                "time": chart.times[k],
-                "value": value,
-                "runs": chart.runs[k],
-                "spread": 50.0 * spread / abs(value) if value and chart.runs[k] > 1 else None,
-                "to_level": percent(level[2], value) if level is not None else 0.0,
-                "note": "suspect" if k in suspects else "outlier" if k in outliers else "",
-            }
-        )
-    return rows

@@ -21,6 +21,7 @@ if (chart) start();
 
 function start() {
   const { changes } = chart.data;
+  addRows(page.rows);
   chart.options.onMark = (mark) => setFocus(mark, true);
   const focused = changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
   if (focused.length) setFocus(focused.at(-1), false);
@@ -153,18 +154,21 @@ const ACTIONS = {
     const { name } = content.series;
     download(await chart.toBlob(middleCut(name, 120)), "png");
   },
-  more(button) {
-    const body = document.querySelector("#results tbody"), first = body.rows.length;
-    const rest = content.values.length - first;
-    for (let n = 0; n < Math.min(rest, MORE); n += 1) body.append(row(rest - 1 - n));
-    button.hidden = rest <= MORE;
-  },
+  more(button) { button.hidden = addRows(MORE); },
 };
 
 // Spreadsheets run a cell that begins with one of these signs.
 function quoted(text) {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+// Adds results to the table, the newest first; returns whether it has all of them.
+function addRows(count) {
+  const body = document.querySelector("#results tbody");
+  const rest = content.values.length - body.rows.length;
+  for (let n = 1; n <= Math.min(rest, count); n += 1) body.append(row(rest - n));
+  return rest <= count;
 }
 
 function row(k) {
@@ -174,9 +178,13 @@ function row(k) {
   const note = content.suspects.includes(k) ? "suspect" : content.outliers.includes(k) ? "outlier" : "";
   return element("tr", { "data-index": k },
     element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: printable(commit) }, middleCut(shortCommit(commit), 12) || String(content.orders[k]))),
-    element("td", { class: "muted narrow-hide" }, dated(content.times[k])), element("td", { class: "num" }, format(value)),
+    element("td", { class: "muted narrow-hide" }, moment(content.times[k])), element("td", { class: "num" }, format(value)),
     element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));
+}
+
+function moment(time) {
+  return time === null ? "unknown" : element("time", { title: `${dated(time, true)} UTC` }, dated(time));
 }
 
 function download(blob, kind) {
