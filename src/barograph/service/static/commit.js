@@ -4,7 +4,7 @@ import "./board.js";
 import "./copy.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
-import { give, onChange, undo } from "./verdicts.js";
+import { give, showVerdicts, undo } from "./verdicts.js";
 import { VERDICTS } from "./wording.js";
 
 const FINAL = ["true_positive", "false_positive"];
@@ -32,30 +32,11 @@ for (const button of document.querySelectorAll("button[data-verdict]")) {
   });
 }
 
-const before = new Map();
-onChange(({ type, step, outcome }) => {
-  if (!step) return;
-  const rows = step.points.map(({ id }) => document.querySelector(`tr[data-change="${id}"]`)).filter(Boolean);
-  if (type === "given") {
-    before.set(step.id, rows.map((row) => row.dataset.verdict));
-    for (const row of rows) mark(row, step.verdict);
-  } else if (type === "undone" && outcome.failed) {
-    for (const row of rows) mark(row, step.verdict);
-  } else if (type === "undoing" || outcome?.failed) {
-    rows.forEach((row, k) => mark(row, before.get(step.id)?.[k] ?? row.dataset.verdict));
-  } else if (outcome) {
-    const byId = new Map(rows.map((row) => [Number(row.dataset.change), row]));
-    for (const { id, verdict, version } of [...outcome.saved, ...outcome.refused]) {
-      const row = byId.get(id);
-      if (row && verdict) mark(row, verdict);
-      if (row && version !== null) row.dataset.version = version;
-    }
-  }
-});
-
-function mark(row, verdict) {
-  row.dataset.verdict = verdict;
-  row.querySelector("[data-state]").textContent = VERDICTS[verdict];
-}
+showVerdicts(
+  (id) => [...document.querySelectorAll(`tr[data-change="${id}"]`)].map((row) => row.dataset),
+  ({ change, verdict }) => {
+    document.querySelector(`tr[data-change="${change}"] [data-state]`).textContent = VERDICTS[verdict];
+  },
+);
 
 register([{ keys: ["u"], text: "undo", action: undo }]);

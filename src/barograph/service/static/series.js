@@ -10,7 +10,7 @@ import { format } from "./scales.js";
 import { register } from "./shortcuts.js";
 import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";
-import { give, onChange, undo, verdictKeys } from "./verdicts.js";
+import { give, showVerdicts, undo, verdictKeys } from "./verdicts.js";
 import { VERDICTS, commitText, dated, middleCut, percentText, printable, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
@@ -64,42 +64,15 @@ function decide(verdict) {
   give(verdict, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${commitText(focus)}` });
 }
 
-// A verdict counts at once; one that was refused is taken back.
-const before = new Map(); // the verdicts of a step
-onChange(({ type, step, outcome }) => {
-  if (!step || !chart) return;
-  const marks = chart.data.changes.filter((mark) => step.points.some(({ id }) => id === mark.id));
-  if (type === "given") {
-    before.set(step.id, new Map(marks.map((mark) => [mark, mark.verdict])));
-    for (const mark of marks) apply(mark, step.verdict);
-  } else if (type === "undoing") {
-    restore(step, marks);
-  } else if (outcome) {
-    for (const { id, version } of outcome.saved) for (const mark of marks) if (mark.id === id) mark.version = version;
-    for (const { id, verdict, version } of outcome.refused) {
-      for (const mark of marks.filter((candidate) => candidate.id === id)) {
-        apply(mark, verdict ?? before.get(step.id)?.get(mark) ?? mark.verdict);
-        mark.version = version ?? mark.version;
-      }
-    }
-    if (outcome.failed && type === "saved") restore(step, marks);
-    if (outcome.failed && type === "undone") for (const mark of marks) apply(mark, step.verdict);
-    if (focus && marks.includes(focus)) showEvidence(focus, content.series);
-  }
+if (chart) showVerdicts((id) => chart.data.changes.filter((mark) => mark.id === id), (mark) => {
+  if (mark.state === "moved") return;
+  mark.state = STATES[mark.verdict] ?? "unprocessed";
+  mark.text = change(mark).text;
+}, (outcome, marks) => {
+  if (outcome && focus && marks.includes(focus)) showEvidence(focus, content.series);
   if (focus) describeFocus();
   chart.later();
 });
-
-function restore(step, marks) {
-  for (const mark of marks) apply(mark, before.get(step.id)?.get(mark) ?? mark.verdict);
-}
-
-function apply(mark, verdict) {
-  if (mark.state === "moved") return;
-  mark.verdict = verdict;
-  mark.state = STATES[verdict] ?? "unprocessed";
-  mark.text = change(mark).text;
-}
 
 function listen(changes) {
   const press = (name, action) => {

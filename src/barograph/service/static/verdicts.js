@@ -65,6 +65,27 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
+// Shows verdicts at once, and takes back those that are refused. `find(id)` returns what shows a change
+// point, as objects with `verdict` and `version`; `show` gets each of them that changed, and `after` the
+// outcome, null as long as there is none, with all that the step is about.
+export function showVerdicts(find, show, after = () => {}) {
+  const before = new Map(); // the verdicts of a step
+  onChange(({ type, step, outcome }) => {
+    if (!step) return;
+    const items = step.points.flatMap(({ id }) => find(id));
+    const set = (item, verdict) => { item.verdict = verdict; show(item); };
+    const former = (item) => before.get(step.id)?.get(item) ?? item.verdict;
+    if (type === "given") before.set(step.id, new Map(items.map((item) => [item, item.verdict])));
+    if (type === "given" || (type === "undone" && outcome.failed)) for (const item of items) set(item, step.verdict);
+    if (type === "undoing" || (type === "saved" && outcome.failed)) for (const item of items) set(item, former(item));
+    for (const { id, verdict } of outcome?.refused ?? []) for (const item of find(id)) set(item, verdict ?? former(item));
+    for (const { id, version } of outcome ? [...outcome.saved, ...outcome.refused] : []) {
+      for (const item of find(id)) item.version = version ?? item.version;
+    }
+    after(outcome, items);
+  });
+}
+
 export const pendingCount = () => queue.length;
 
 // Resolves once every verdict of this page is saved or refused.
