@@ -61,5 +61,5 @@ def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
 def test_invocations_example_works_with_the_built_in_model() -> None:
     model = TriageModel.default("online")
     [sent] = InvocationsRequest.model_json_schema()["examples"]
-    rows = feature_rows(InvocationsRequest.model_validate(sent), model.columns, 10)
+    rows = feature_rows(InvocationsRequest.model_validate(sent), model.columns)
     assert np.isfinite(model.predict_proba(rows)).all()

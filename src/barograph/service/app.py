@@ -53,6 +53,7 @@ from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
 GC_THRESHOLD = 200_000  # objects, more than one batch allocates
+MODEL_POLL = 1.0  # seconds between two checks of the model file
 ROUTERS = (  # requests are matched in this order
     points.routes,
     operations.probes,
@@ -168,7 +169,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     )
     threading.Thread(
         target=context.watch.run,
-        args=(context.settings.model_poll, preload.start, app.state.on_failure),
+        args=(MODEL_POLL, preload.start, app.state.on_failure),
         name="barograph-model",
         daemon=True,
     ).start()

@@ -19,8 +19,6 @@ class Settings:
             It is below what a service on one core answers, so that it protects the others.
         burst: Requests that one caller may send at once.
         failures: Wrong tokens per minute from one address before it has to wait.
-        max_rows: Maximum number of rows in one request to `/invocations`.
-        model_poll: Seconds between two checks of the model file.
         session_hours: How long a person stays signed in.
         allowed_hosts: Names of the service, besides those of this machine, in lower case.
         trusted_proxies: Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` name
@@ -33,8 +31,6 @@ class Settings:
     rate: float = 200.0
     burst: int = 2000
     failures: int = 60
-    max_rows: int = 50_000
-    model_poll: float = 1.0
     session_hours: float = 12.0
     allowed_hosts: frozenset[str] = frozenset()
     trusted_proxies: frozenset[str] = frozenset()

@@ -13,6 +13,7 @@ from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store.tokens import Scope
 
 FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
+MAX_ROWS = 50_000  # of one request
 WIDTH = 38  # features of the built-in model
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -76,7 +77,7 @@ administration = guarded_router(Scope.ADMIN, "model")
 def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, Any]:
     """Return the probability of a real change for each row."""
     loaded = context.model
-    rows = feature_rows(sent, loaded.model.columns, context.settings.max_rows)
+    rows = feature_rows(sent, loaded.model.columns)
     try:
         probabilities = loaded.model.predict_proba(rows)[:, 1]
     except ValueError as error:
@@ -103,7 +104,7 @@ def post_reload(context: Context) -> dict[str, Any]:
     return _model_fields(context)
 
 
-def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...], max_rows: int) -> Floats:
+def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...]) -> Floats:
     """Return the rows of a request in the order of the model's columns."""
     forms = [name for name in FORMS if getattr(sent, name) is not None]
     if len(forms) != 1:
@@ -116,8 +117,8 @@ def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...], max_rows: i
         if len({len(column) for column in table.values()}) > 1:
             raise ApiError(422, f"{form}: the columns have different lengths")
         table = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    if not 0 < len(table) <= max_rows:
-        raise ApiError(422, f"{form}: {len(table)} rows; allowed are 1 to {max_rows}")
+    if not 0 < len(table) <= MAX_ROWS:
+        raise ApiError(422, f"{form}: {len(table)} rows; allowed are 1 to {MAX_ROWS}")
     rows = [_ordered(row, columns) if isinstance(row, dict) else row for row in table]
     if any(len(row) != len(columns) for row in rows):
         raise ApiError(422, f"expected rows of {len(columns)} features: {list(columns)}")
