@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
-from barograph.evaluation.shares import Median, Share
 from barograph.service.comparison import USES
 from barograph.service.context import Context
 from barograph.service.model_report import WEEKS, model_card, model_report
@@ -97,7 +96,7 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
     return result
 
 
-def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Share]) -> Meter:
+def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
     recent = pick(past.recent)
     weeks = [pick(week.record) for week in past.weeks]
     shares = [count.value for count in weeks if count.value is not None]
@@ -131,7 +130,7 @@ def _delay_meter(past: PastRecord) -> Meter:
     )
 
 
-def _paths(weeks: Sequence[Share | Median], least: float, most: float) -> tuple[str, str, str]:
+def _paths(weeks: Sequence[Any], least: float, most: float) -> tuple[str, str, str]:
     """Return the line, the dots and the band of a plot, with gaps where nothing is known."""
     step = WIDE / max(len(weeks) - 1, 1)
     line, dots, band = [], [], []
@@ -139,17 +138,16 @@ def _paths(weeks: Sequence[Share | Median], least: float, most: float) -> tuple[
     def y(value: float) -> float:
         return HIGH * (most - min(max(value, least), most)) / (most - least)
 
-    def place(k: int, end: float | None, value: Any) -> str:
-        # An interval may be unknown although the value is known.
-        return f"{k * step:.0f} {y(value if end is None else end):.1f}"
+    def place(k: int, week: Any, name: str) -> str:
+        end = getattr(week, name)  # it may be unknown although the value is known
+        return f"{k * step:.0f} {y(week.value if end is None else end):.1f}"
 
     for is_known, part in groupby(enumerate(weeks), lambda pair: pair[1].value is not None):
         if not is_known:
             continue
         run = list(part)
         low, middle, high = (
-            [place(k, getattr(week, name), week.value) for k, week in run]
-            for name in ("low", "value", "high")
+            [place(k, week, name) for k, week in run] for name in ("low", "value", "high")
         )
         line.append("M" + "L".join(middle))
         dots += [f"M{point}h0" for point in middle]
