@@ -98,20 +98,20 @@ def promised_agreement(folders: ReleaseFolders | None) -> float | None:
 
     The built-in model was judged on verdicts of other people, which promise nothing here.
     """
-    path = None if folders is None else folders.served / f"{USE}.baro"
-    version = file_version(path)
-    if path is None or version is None:
-        return None
-    model = _loaded(path, version)
+    model = _released(folders)
     return None if model is None else model.metrics.get("accuracy")
 
 
 def model_card(folders: ReleaseFolders | None) -> str:
     """Return the card of the model that scores the queue, as text."""
+    return card(_released(folders) or TriageModel.default(USE))
+
+
+def _released(folders: ReleaseFolders | None) -> TriageModel | None:
+    """Return the released model that scores the queue, if it is usable."""
     path = None if folders is None else folders.served / f"{USE}.baro"
     version = file_version(path)
-    model = None if path is None or version is None else _loaded(path, version)
-    return card(model or TriageModel.default(USE))
+    return None if path is None or version is None else _loaded(path, version)
 
 
 @lru_cache(2)
