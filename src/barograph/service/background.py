@@ -116,7 +116,7 @@ class BackgroundWorker:
     """Runs a `RefreshLoop` in another process, and restarts it when it dies."""
 
     def __init__(self, config: WorkerConfig) -> None:
-        self._config = config
+        self.config = config
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._process: SpawnProcess | None = None
@@ -124,11 +124,6 @@ class BackgroundWorker:
         self._thread = threading.Thread(
             target=self._supervise, name="barograph-refresh", daemon=True
         )
-
-    @property
-    def config(self) -> WorkerConfig:
-        """What the process refreshes."""
-        return self._config
 
     @property
     def pid(self) -> int | None:
@@ -170,7 +165,7 @@ class BackgroundWorker:
             if self._stop.is_set():
                 return None
             self._process, self._pipe = start_child(
-                _work, self._config, level, name="barograph-refresh", daemon=True
+                _work, self.config, level, name="barograph-refresh", daemon=True
             )
         return self._process
 

@@ -126,14 +126,14 @@ def _theme(request: Request) -> str:
 
 def page_router() -> APIRouter:
     """Return a router of pages, which need the scope to read."""
-    return APIRouter(
-        route_class=type("PageRoute", (PageRoute,), {"scope": Scope.READ, "allow_stale": False}),
-        include_in_schema=False,
-    )
+    return APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 class PageRoute(GuardedRoute):
     """A route that answers errors as a page."""
+
+    scope = Scope.READ
+    allow_stale = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route."""
