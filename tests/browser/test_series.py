@@ -311,6 +311,19 @@ def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: Board) -> N
     assert group.locator("td[data-state]").all_inner_texts() == ["to decide"] * count
 
 
+def test_a_commit_takes_back_a_verdict_on_a_change_that_is_gone(page: "Page", board: Board) -> None:
+    page.goto(f"{board.url}/commit?project=db&order=12")
+    rows = page.locator("[data-group]").first.locator("tr[data-change]")
+    numbers = [int(row.get_attribute("data-change") or 0) for row in rows.all()]
+    unknown = dict.fromkeys(("version", "verdict", "who", "time"))
+    refused = [{"id": number, "why": "gone", **unknown} for number in numbers]
+    answer = {"batch": 1, "saved": [], "refused": refused}
+    page.route("**/api/v1/verdicts", lambda route: route.fulfill(json=answer))
+    page.locator("[data-group]").first.get_by_role("button", name="Noise").click()
+    page.get_by_text("no longer exists").wait_for()
+    assert rows.locator("[data-state]").all_inner_texts() == ["to decide"] * len(numbers)
+
+
 def test_end_of_the_session_does_not_take_the_page_away(board: Board, page: "Page") -> None:
     """What the page asks for by itself never leads to another page."""
     page.route("**/series/1/change-points*", lambda route: route.fulfill(status=401, json={}))
