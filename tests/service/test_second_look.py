@@ -1,6 +1,5 @@
 """The second look: decisions, steps, and models that cannot do it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from barograph.models import OnlineModels
 from barograph.series import Floats
 from barograph.service import ModelWatch
 from barograph.training.online.learn import learn
-from tests.service.conftest import Start, app_of
+from tests.service.conftest import Start
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
 from tests.training.online_histories import forest, histories, learned
@@ -152,29 +151,3 @@ def test_watch_replaces_both_models_together(artifact: Path) -> None:
     assert not watch.check()
     assert watch.check(force=True)
     assert watch.refused_reason == ""
-
-
-def test_watch_loads_a_new_file_and_refuses_a_damaged_one(
-    client: TestClient, artifact: Path
-) -> None:
-    before = client.get("/api/v1/model").json()
-    watch = app_of(client).state.context.watch
-    assert not watch.check()
-    artifact.write_bytes(b"garbage")
-    assert not watch.check()
-    reply = client.get("/api/v1/model").json()
-    assert "online.baro" in reply["refused_reason"]
-    assert {**reply, "refused_reason": None} == before
-    artifact.unlink()
-    assert watch.check()  # a rollback to the built-in model
-    assert client.get("/api/v1/model").json() != before
-    _, models = learned()
-    OnlineModels(models.online, replace(models.confirm, threshold=0.25)).save(artifact)
-    assert watch.check()
-    reply = client.get("/api/v1/model").json()
-    assert (reply["refused_reason"], reply["second_look"]) == (None, True)
-    models.confirm.save(artifact)
-    assert not watch.check()
-    assert (
-        "made for another use: confirm, not" in client.get("/api/v1/model").json()["refused_reason"]
-    )
