@@ -187,31 +187,25 @@ class Schema(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
 
 
-def field(example: object, description: str | None = None) -> Any:
-    """Return a field of an answer."""
-    return Field(description=description, examples=[example])
+def field(example: object, description: str | None = None, **limits: Any) -> Any:
+    """Return a field of a request or an answer; `limits` are those of pydantic's `Field`."""
+    return Field(description=description, examples=[example], **limits)
 
 
 def nested(path: str, example: object, description: str | None = None) -> Any:
     """Return a field that is read from an attribute of an attribute, such as `effect.before`."""
-    alias = AliasPath(*path.split("."))
-    return Field(validation_alias=alias, description=description, examples=[example])
+    return field(example, description, validation_alias=AliasPath(*path.split(".")))
 
 
 class ErrorDetail(Schema):
     """What went wrong."""
 
-    status: int = Field(description="The HTTP status.", examples=[422])
-    kind: str = Field(
-        description="A word for programs, such as `invalid` or `unauthorised`.",
-        examples=["invalid"],
-    )
-    message: str = Field(
-        description="A sentence for people.", examples=["value: Expected `float`, got `str`"]
-    )
-    details: Any = Field(
-        description="Errors of single fields or rows, or null.",
-        examples=[[{"row": 0, "message": "value: Expected `float`, got `str`"}]],
+    status: int = field(422, "The HTTP status.")
+    kind: str = field("invalid", "A word for programs, such as `invalid` or `unauthorised`.")
+    message: str = field("value: Expected `float`, got `str`", "A sentence for people.")
+    details: Any = field(
+        [{"row": 0, "message": "value: Expected `float`, got `str`"}],
+        "Errors of single fields or rows, or null.",
     )
 
 

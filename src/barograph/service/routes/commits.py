@@ -36,25 +36,22 @@ MOST_DESCRIBED = 1000  # commits in one request
 class CommitDetailsRequest(Schema):
     """What people know a commit by."""
 
-    project: str = Field(default="", max_length=LONGEST["project"], examples=[RESULT["project"]])
-    commit: str = Field(
-        min_length=1,
-        max_length=LONGEST["commit"],
-        description="Its name, as in its results.",
-        examples=["3f9a1c7"],
+    project: str = field(RESULT["project"], default="", max_length=LONGEST["project"])
+    commit: str = field(
+        "3f9a1c7", "Its name, as in its results.", min_length=1, max_length=LONGEST["commit"]
     )
-    subject: str = Field(
+    subject: str = field(
+        "Take locks eagerly in retryable writes",
+        "The first line of its message.",
         default="",
         max_length=LONGEST["subject"],
-        description="The first line of its message.",
-        examples=["Take locks eagerly in retryable writes"],
     )
-    author: str = Field(default="", max_length=LONGEST["author"], examples=["Ada Byron"])
-    url: str = Field(
+    author: str = field("Ada Byron", default="", max_length=LONGEST["author"])
+    url: str = field(
+        "https://git.example/commit/3f9a1c7",
+        "Where it can be read; begins with `https://` or `http://`.",
         default="",
         max_length=LONGEST["url"],
-        description="Where it can be read; begins with `https://` or `http://`.",
-        examples=["https://git.example/commit/3f9a1c7"],
     )
 
 

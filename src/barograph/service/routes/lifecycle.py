@@ -22,18 +22,18 @@ Label = Annotated[Text | None, Field(max_length=2000)]
 class RenameRequest(Schema):
     """The new labels of a series; those that are left out stay."""
 
-    project: Label = Field(default=None, examples=["sys-perf"])
-    variant: Label = Field(default=None, examples=["linux-3-node"])
-    task: Label = Field(default=None, examples=["mixed_workloads"])
-    test: Label = Field(default=None, examples=["insert_vector_v2"])
-    measurement: Label = Field(default=None, examples=["ops_per_sec"])
-    args: dict[Text, Text | float] | None = Field(default=None, examples=[{"thread_level": 8}])
+    project: Label = field("sys-perf", default=None)
+    variant: Label = field("linux-3-node", default=None)
+    task: Label = field("mixed_workloads", default=None)
+    test: Label = field("insert_vector_v2", default=None)
+    measurement: Label = field("ops_per_sec", default=None)
+    args: dict[Text, Text | float] | None = field({"thread_level": 8}, default=None)
 
 
 class MergeRequest(Schema):
     """The series that another one becomes part of."""
 
-    into: int = Field(ge=1, le=INTEGER, description="Id of the series that stays.", examples=[8])
+    into: int = field(8, "Id of the series that stays.", ge=1, le=INTEGER)
 
 
 class MergeResponse(Schema):
@@ -46,7 +46,7 @@ class MergeResponse(Schema):
 class RetireRequest(Schema):
     """Whether a series is no longer measured."""
 
-    retired: bool = Field(default=True, examples=[True])
+    retired: bool = field(True, default=True)
 
 
 RETIRED = RetireRequest()
@@ -63,8 +63,8 @@ class DeletedSeriesResponse(Schema):
 class PruneRequest(Schema):
     """Which results to delete."""
 
-    older_than_days: float = Field(gt=0, lt=retention.LONGEST, examples=[400])
-    dry_run: bool = Field(default=True, description="Only count.", examples=[True])
+    older_than_days: float = field(400, gt=0, lt=retention.LONGEST)
+    dry_run: bool = field(True, "Only count.", default=True)
 
 
 class PruneResponse(Schema):

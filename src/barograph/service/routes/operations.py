@@ -3,7 +3,6 @@
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.responses import Response
 
 import barograph
@@ -71,7 +70,7 @@ class HealthResponse(Schema):
     """Whether the service is alive, or ready."""
 
     status: Literal["alive", "ready"] = field("ready")
-    model: str | None = Field(default=None, examples=[MODEL_EXAMPLE])
+    model: str | None = field(MODEL_EXAMPLE, default=None)
     version: str = field("0.1.0")
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Depends, Path, Query
-from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
@@ -207,15 +206,13 @@ class LabelValuesResponse(Schema):
 class SavedFilterRequest(Schema):
     """A filter to save: the query of the address of the queue."""
 
-    query: str = Field(max_length=4000, examples=["effect=worse&probability=0.5"])
+    query: str = field("effect=worse&probability=0.5", max_length=4000)
 
 
 class FilterNameRequest(Schema):
     """The new name of a saved filter."""
 
-    name: Text = Field(
-        min_length=1, max_length=saved_filters.LONGEST_NAME, examples=["Regressions"]
-    )
+    name: Text = field("Regressions", min_length=1, max_length=saved_filters.LONGEST_NAME)
 
 
 class SavedFilterResponse(SavedFilterRequest):

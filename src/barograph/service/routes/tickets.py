@@ -23,16 +23,11 @@ TicketStatus = Literal["open", "closed"]
 class TicketRequest(Schema):
     """A new ticket, or a known one that is linked to more change points."""
 
-    key: str = Field(
-        min_length=1,
-        max_length=2000,
-        description="Key in the ticket system.",
-        examples=["SERVER-12345"],
-    )
-    url: str = Field(default="", max_length=2000, examples=["https://tickets.example/SERVER-12345"])
-    title: str = Field(default="", max_length=2000, examples=["Inserts are slower since 3f9a1c7"])
-    change_points: list[Annotated[int, Field(ge=1, le=INTEGER)]] = Field(
-        default=[], max_length=10_000, description="Ids of change points.", examples=[[3]]
+    key: str = field("SERVER-12345", "Key in the ticket system.", min_length=1, max_length=2000)
+    url: str = field("https://tickets.example/SERVER-12345", default="", max_length=2000)
+    title: str = field("Inserts are slower since 3f9a1c7", default="", max_length=2000)
+    change_points: list[Annotated[int, Field(ge=1, le=INTEGER)]] = field(
+        [3], "Ids of change points.", default=[], max_length=10_000
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
-from pydantic import Field
+from pydantic import BeforeValidator
 
 from barograph.service.auth import Caller
 from barograph.service.context import CallerName, Context, guarded_router
@@ -20,10 +20,8 @@ Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.
 class TokenRequest(Schema):
     """A token to create."""
 
-    name: str = Field(
-        min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", examples=["ci"]
-    )
-    scopes: list[Scope] = Field(min_length=1, max_length=4, examples=[["ingest"]])
+    name: str = field("ci", min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    scopes: list[Scope] = field(["ingest"], min_length=1, max_length=4)
 
 
 class CreatedTokenResponse(Schema):
@@ -38,7 +36,7 @@ class TokenResponse(Schema):
     """A token without its secret."""
 
     name: str = field("ci")
-    scopes: list[Scope] = field(["ingest"])
+    scopes: Annotated[list[Scope], BeforeValidator(sorted)] = field(["ingest"])
     created: int = field(1706220999000)
     revoked: int | None = field(1706307399000)
 
@@ -95,16 +93,7 @@ def get_tokens(context: Context) -> dict[str, Any]:
     """Return the name and scopes of every token, never the secret."""
     with context.store.read() as connection:
         rows = tokens.every(connection)
-    listed = [
-        {
-            "name": row.name,
-            "scopes": sorted(row.scopes),
-            "created": row.created,
-            "revoked": row.revoked,
-        }
-        for row in rows
-    ]
-    return {"tokens": listed}
+    return {"tokens": rows}
 
 
 @routes.post(

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pydantic import Field
-
 from barograph.errors import ConfigError, DataError
 from barograph.service.comparison import compared_files
 from barograph.service.context import AppContext, CallerName, Context, guarded_router
@@ -91,13 +89,13 @@ class RetrainingResponse(Schema):
 class RetrainingRequest(Schema):
     """A retraining by its id."""
 
-    id: int = Field(ge=1, examples=[2])
+    id: int = field(2, ge=1)
 
 
 class RollbackRequest(Schema):
     """A file of models."""
 
-    name: str = Field(max_length=40, examples=["label_free"])
+    name: str = field("label_free", max_length=40)
 
 
 class ReleasedResponse(Schema):

@@ -44,13 +44,13 @@ OfVerdict = Annotated[
 class SeenChangePoint(Schema):
     """A change point, and the version that the person saw."""
 
-    id: int = Field(ge=1, le=INTEGER, examples=[3])
-    version: int | None = Field(
+    id: int = field(3, ge=1, le=INTEGER)
+    version: int | None = field(
+        0,
+        "Refused if there was a verdict since; null replaces any verdict.",
         default=None,
         ge=0,
         le=INTEGER,
-        description="Refused if there was a verdict since; null replaces any verdict.",
-        examples=[0],
     )
 
 
@@ -61,12 +61,12 @@ class VerdictsRequest(Schema):
         "true_positive",
         "`unsure` and `under_investigation` never train a model; `not_triaged` reopens.",
     )
-    note: str = Field(default="", max_length=NOTE, examples=["fixed by SERVER-12345"])
-    reason: str = Field(
+    note: str = field("fixed by SERVER-12345", default="", max_length=NOTE)
+    reason: str = field(
+        "known host problem",
+        "In a word or two, such as `known host problem`.",
         default="",
         max_length=REASON,
-        description="In a word or two, such as `known host problem`.",
-        examples=["known host problem"],
     )
     change_points: list[SeenChangePoint] = Field(min_length=1, max_length=ITEMS)
 
