@@ -5,6 +5,7 @@ Each case is the stage as dvc runs it, in a folder with a parameter file and a d
 
 import multiprocessing
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -75,9 +76,13 @@ def files() -> set[str]:
 @pytest.mark.parametrize(
     ("name", "change", "error"),
     [
-        ("time_series.bson", lambda data: data[:-7], "document 40: truncated: "),
-        ("change_points.bson", lambda data: data[:-7], "document 40: truncated: "),
-        ("time_series.bson", lambda data: data + b"\1", "document 41: truncated: 1 bytes"),
+        ("time_series.bson", lambda data: data[:-7], r"document 40: byte \d+: truncated: "),
+        ("change_points.bson", lambda data: data[:-7], r"document 40: byte \d+: truncated: "),
+        (
+            "time_series.bson",
+            lambda data: data + b"\1",
+            r"document 41: byte \d+: truncated: 1 bytes",
+        ),
         ("time_series.bson", length(1 << 30), "document 1: byte 0: length field says 1073741824"),
         ("time_series.bson", length(-5), "document 1: byte 0: length field says -5"),
         ("time_series.bson", length(100), "document 1: byte 0: length field says 100, but no"),
@@ -90,7 +95,7 @@ def test_load_names_damaged_file_and_document(
     edited(name, change)
     message = refusal()
     assert message.startswith(f"DataError: {DUMP}")
-    assert error in message
+    assert re.search(error, message)
     assert files() == set()
 
 
