@@ -9,9 +9,10 @@ import pytest
 
 from barograph.detection import DetectorUnion, EDivisive, Hunter, Triaged
 from barograph.detection.base import Detector, Observations, RawChangePoint
+from barograph.detection.triaged import all_candidates
 from barograph.errors import ConfigError
 from barograph.models import TriageModel
-from barograph.series import ChangePoint, Floats
+from barograph.series import ChangePoint, Floats, Ints
 
 SEEDS = range(6)
 Change = Callable[[Floats], None]
@@ -189,6 +190,24 @@ def test_many_series_together_equal_each_alone() -> None:
     key = [[(p.index, p.probability) for p in item] for item in together]
     assert key == [[(p.index, p.probability) for p in item] for item in alone]
     assert sum(map(len, key)) > 6
+
+
+def test_kernels_are_not_compiled_again_for_read_only_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values, find_many = series(step, 1), Hunter.find_many
+    values.setflags(write=False)
+    writable = []
+
+    def spy(self: Hunter, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        writable.append(values.flags.writeable)
+        return find_many(self, values, offsets)
+
+    monkeypatch.setattr(Hunter, "find_many", spy)
+    candidates, _ = all_candidates(MODEL, values, np.array([0, values.size]))
+    assert 150 in candidates.index
+    assert writable
+    assert all(writable)
 
 
 def test_candidates_come_from_the_given_detector() -> None:

@@ -23,7 +23,7 @@ from barograph.detection.hunter import Hunter
 from barograph.detection.reporting import SAME_CHANGE, ReportingRule
 from barograph.detection.scoring import CandidateScorer
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, as_floats
 
 USE = "label_free"
 # Excursions of fewer points are spikes: their ends are not proposed.
@@ -180,7 +180,7 @@ def all_candidates(model: TriageModel, values: Floats, offsets: Ints) -> tuple[C
         values: The values of all series, one after the other.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
     """
-    points = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
+    points = Triaged(model=model, min_probability=0.0).find_many(as_floats(values), offsets)
     probability = [point.probability for run in points for point in run]
     candidates = Candidates.of([[point.index for point in run] for run in points])
     return candidates, np.array(probability, dtype=np.float64)
