@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,11 +96,11 @@ def quiet(size: int) -> Floats:
     return values
 
 
-def tails_of(model: TriageModel, window: int, seed: int = 99) -> TailRates:
+def tails_of(model: TriageModel, window: int) -> TailRates:
     """Tail rates on pure noise."""
     probabilities = []
     for k in range(20):
-        values = noise(400, seed + k)
+        values = noise(400, 99 + k)
         splits = np.arange(20, values.size - window)
         rows = feature_matrix(
             values, np.zeros_like(splits), splits, splits + window + 1, model.feature_set, threads=1
@@ -108,10 +109,9 @@ def tails_of(model: TriageModel, window: int, seed: int = 99) -> TailRates:
     return TailRates.of(np.concatenate(probabilities))
 
 
-def edge_pair(
-    threshold: float = 6.0, weights: Mapping[int, float] | None = None
-) -> tuple[TriageModel, TriageModel, Budget]:
+@cache
+def edge_pair() -> tuple[TriageModel, TriageModel, Budget]:
     """Two models and a budget calibrated on noise."""
     first, second = edge_model(), edge_model("confirm")
     tails = {0: tails_of(first, 0)} | {w: tails_of(second, w) for w in (1, 2, 3, 5, 7, 10)}
-    return first, second, Budget(tails, weights or {0: 1.0, 2: 1.0, 5: 1.0}, threshold)
+    return first, second, Budget(tails, {0: 1.0, 2: 1.0, 5: 1.0}, 6.0)
