@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ def _series(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[S
     """Add the series by number; yield those that cannot be used, which are None."""
     for chunk in read_rows(file):
         _require(file, chunk, ("test",))
-        yield from (skip_of(skip, "series") for skip in chunk.skips)
+        yield from (replace(skip, kind="series") for skip in chunk.skips)
         for k, number in enumerate(chunk.rows):
             row = {name: cells[k] for name, cells in chunk.cells.items()}
             try:
@@ -107,11 +108,6 @@ def _series(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[S
                 series[number] = None
                 place = chunk.place(file, k)
                 yield Skip(place, fault.field, fault.value, fault.reason, "series")
-
-
-def skip_of(skip: Skip, kind: str) -> Skip:
-    """Return a skip as one of another kind."""
-    return Skip(skip.place, skip.field, skip.value, skip.reason, kind)
 
 
 def _series_row(row: dict[str, Any]) -> _SeriesRow:
@@ -228,7 +224,7 @@ def _judgements(
     parse = DateParser()
     for chunk in read_rows(file):
         _require(file, chunk, ("series", "order", "verdict"))
-        yield from (skip_of(skip, "candidates") for skip in chunk.skips)
+        yield from (replace(skip, kind="candidates") for skip in chunk.skips)
         for k, number in enumerate(chunk.rows):
             row = {name: cells[k] for name, cells in chunk.cells.items()}
             try:
