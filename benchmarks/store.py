@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--url", help="of an empty PostgreSQL database, instead of SQLite")
     options = parser.parse_args()
-    forest = OnlineJudge(model(options.trees), "bench")
+    forest = OnlineJudge(model(options.trees))
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
         flush = fsync(Path(folder))

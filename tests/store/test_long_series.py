@@ -41,7 +41,7 @@ class Models:
     budget: Budget | None = None
 
     def judge(self, history: int) -> Judge:
-        return OnlineJudge(self.first, "v", history, self.confirm, self.budget)
+        return OnlineJudge(self.first, history, self.confirm, self.budget)
 
 
 @cache
@@ -80,7 +80,7 @@ def replayed(kind: str, name: str, history: int) -> Said:
         these.first, [course(name)], these.confirm, budget=these.budget, history=history
     )
     steps = steps_in(actual.steps) if these.confirm is not None else []
-    judge = OnlineJudge(these.first, "v", history, these.confirm, these.budget)
+    judge = OnlineJudge(these.first, history, these.confirm, these.budget)
     judged = judge.judge([PendingSeries(course(name), 0, 0)])
     return actual.alarms.tolist(), steps, judged.probability.tolist()
 

@@ -26,7 +26,7 @@ QUIET, JUMP = 60, 40.0  # commits before the jump, and its size
 @cache
 def pair() -> Judge:
     _, models = learned()
-    judge = OnlineJudge(models.online, models.online.version)
+    judge = OnlineJudge(models.online)
     return judge.with_second_look(models.confirm, "sure", 3.0)
 
 

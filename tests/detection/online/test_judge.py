@@ -65,7 +65,7 @@ def walks(seed: int, count: int, length: int) -> list[Floats]:
 def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending, "VALUES_PER_BATCH", together)
     series = walks(0, 40, 120)
-    judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
+    judged = OnlineJudge(MODEL).judge([PendingSeries(values, 0, 0) for values in series])
     first = 0
     for values, log in zip(series, judged.logs, strict=True):
         [replayed] = replay_many(MODEL, [values])
@@ -81,7 +81,7 @@ def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.M
 @given(seed=st.integers(0, 2**32), cut=st.integers(1, 79), history=st.integers(2, 60))
 def test_two_calls_equal_one_call(seed: int, cut: int, history: int) -> None:
     [values] = walks(seed, 1, 80)
-    judge = OnlineJudge(MODEL, "v", history)
+    judge = OnlineJudge(MODEL, history)
     whole = judge.judge([PendingSeries(values, 0, 0)])
     first = judge.judge([PendingSeries(values[:cut], 0, 0)])
     if cut < values.size:
@@ -105,7 +105,7 @@ def test_decisions_do_not_depend_on_the_number_of_threads(
     fitted = LogisticRegression().fit(rows, rows[:, 0] > 0)
     model = TriageModel("online", feature_set, columns, 0.7, FlatLinear.of(fitted))
     stretches = [PendingSeries(values, values.size // 2, 0) for values in walks(3, 60, 50)]
-    alone, several = (OnlineJudge(model, "v", threads=threads) for threads in (1, 3))
+    alone, several = (OnlineJudge(model, threads=threads) for threads in (1, 3))
     item, other = alone.judge(stretches), several.judge(stretches)
     for mine, theirs in zip(item, other, strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -113,8 +113,8 @@ def test_decisions_do_not_depend_on_the_number_of_threads(
 
 
 def test_judge_accepts_no_series_and_a_single_point() -> None:
-    assert OnlineJudge(MODEL, "v").judge([]).probability.size == 0
-    only = OnlineJudge(MODEL, "v").judge([PendingSeries(np.array([4.0]), 0, 0)])
+    assert OnlineJudge(MODEL).judge([]).probability.size == 0
+    only = OnlineJudge(MODEL).judge([PendingSeries(np.array([4.0]), 0, 0)])
     assert only.probability.tolist() == [0.0]
     assert only.baseline_size.tolist() == [0]
 
@@ -125,7 +125,7 @@ def test_judge_takes_version_and_threshold_from_the_model() -> None:
     rows = random.normal(size=(50, len(columns)))
     forest = RandomForestClassifier(3, random_state=0).fit(rows, rows[:, 0] > 0)
     model = TriageModel("online", "leznik", columns, 0.7, FlatForest.of(forest))
-    judge = OnlineJudge.of(model)
+    judge = OnlineJudge(model)
     assert (judge.version, judge.threshold) == (model.version, 0.7)
 
 
@@ -135,7 +135,7 @@ def test_judge_with_regime_features_equals_the_detector(
     monkeypatch.setattr(batch, "feature_matrix", feature_matrix)
     model = TriageModel.default("online")
     series = [values for values in walks(5, 12, 60) if values.size > 8]
-    judged = OnlineJudge.of(model).judge([PendingSeries(values, 0, 0) for values in series])
+    judged = OnlineJudge(model).judge([PendingSeries(values, 0, 0) for values in series])
     expected = []
     for values in series:
         detector = OnlineDetector(model)

@@ -269,7 +269,7 @@ def test_judge_reports_the_probability_of_the_known_change() -> None:
     values[150:] += 9.0
     values[220] += 9.0
     decisions = run(new_detector(), values)
-    judged = OnlineJudge(FIRST, "v", confirm=SECOND, budget=BUDGET)
+    judged = OnlineJudge(FIRST, confirm=SECOND, budget=BUDGET)
     whole = judged.judge([PendingSeries(values, 0, 0)])
     assert whole.probability.tolist() == [d.probability for d in decisions]
     assert np.flatnonzero(whole.is_change).tolist() == [d.newest for d in decisions if d.is_change]
@@ -287,7 +287,7 @@ def test_pairs_that_cannot_work_together_are_refused() -> None:
     with pytest.raises(ConfigError, match="bauer8"):
         replay_many(paper_model(), [noise(50)], SECOND, budget=BUDGET)
     _, models = learned()
-    judge = OnlineJudge.of(replace(paper_model(), card=models.online.card), 500)
+    judge = OnlineJudge(replace(paper_model(), card=models.online.card), 500)
     with pytest.raises(ConfigError, match="bauer8"):
         judge.with_second_look(models.confirm, "even", 10)
 
@@ -298,9 +298,9 @@ def test_version_of_a_judge_depends_on_everything_that_decides() -> None:
     online = replace(models.online, card={**models.online.card, "tails": tails})
     confirm = replace(models.confirm, calibration=None)
     versions = [
-        OnlineJudge.of(first, 500).with_second_look(second, "even", 10).version
+        OnlineJudge(first, 500).with_second_look(second, "even", 10).version
         for first, second in product((models.online, online), (models.confirm, confirm))
     ]
-    again = OnlineJudge.of(models.online, 500).with_second_look(models.confirm, "even", 10)
+    again = OnlineJudge(models.online, 500).with_second_look(models.confirm, "even", 10)
     assert again.version == versions[0]
     assert len(set(versions)) == 4

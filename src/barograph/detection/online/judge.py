@@ -39,7 +39,6 @@ class OnlineJudge:
 
     Args:
         model: Scores the newest point.
-        version: The version stored with each decision.
         history: Maximum number of values read of each series.
         confirm: Scores points that others have followed.
         budget: The alarm budget; required with `confirm`.
@@ -48,7 +47,6 @@ class OnlineJudge:
     """
 
     model: TriageModel
-    version: str
     history: int = HISTORY
     confirm: TriageModel | None = None
     budget: Budget | None = None
@@ -58,11 +56,6 @@ class OnlineJudge:
         """Refuse models that cannot be used together."""
         if self.confirm is not None:
             check_pair(self.model, self.confirm)
-
-    @classmethod
-    def of(cls, model: TriageModel, history: int = HISTORY) -> OnlineJudge:
-        """Return a judge that uses one model."""
-        return cls(model, model.version, history)
 
     def with_second_look(
         self, confirm: TriageModel, alarm_policy: str, false_alarms_per_1000: float
@@ -74,8 +67,13 @@ class OnlineJudge:
             ConfigError: The policy or rate is not allowed, or the models cannot be used together.
         """
         budget = Budget.released(self.model, confirm, alarm_policy, false_alarms_per_1000)
-        version = f"{self.version}+{confirm.version}"
-        return replace(self, version=version, confirm=confirm, budget=budget)
+        return replace(self, confirm=confirm, budget=budget)
+
+    @property
+    def version(self) -> str:
+        """The versions of the models, which are stored with each decision."""
+        models = [self.model] if self.confirm is None else [self.model, self.confirm]
+        return "+".join(model.version for model in models)
 
     @property
     def threshold(self) -> float:
@@ -117,7 +115,7 @@ def make_judge(models: OnlineModels, config: SecondLookConfig | None) -> tuple[O
         DataError: The second look is needed, and a model, tail rates or thresholds are missing.
         ConfigError: The second look is needed, and the models cannot be used together.
     """
-    judge = OnlineJudge.of(models.newest)
+    judge = OnlineJudge(models.newest)
     if config is None:
         return judge, ""
     rate = config.false_alarms_per_1000

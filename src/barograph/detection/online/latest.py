@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.batch import AlarmLog, BatchDecisions, advance_all
+from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import COMPARED, settle
@@ -126,11 +126,7 @@ def judge_latest(
     reach, todo = LOOK_BACK, [*range(len(histories))]
     while todo:
         pending = [_pending(judge, histories[k], settled[k], sizes[k] + reach) for k in todo]
-        batch = advance_all(
-            *(pending, judge.model, judge.confirm, judge.budget),
-            history=judge.history,
-            threads=judge.threads,
-        )
+        batch = judge.judge(pending)
         end = 0
         for k, series, log in zip(todo, pending, batch.logs, strict=True):
             end += series.values.size - series.first
