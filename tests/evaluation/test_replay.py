@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from barograph.detection.bulk import HistoryPart, history_parts, score_part
-from barograph.detection.online import OnlineDetector
+from barograph.detection.online import OnlineDetector, SecondLookConfig
 from barograph.evaluation import resume
 from barograph.evaluation.replay import ReplayTask, alarm_delays, replay_part
 from barograph.history import History
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
-    task = ReplayTask(str(folder / "online.baro")).signed()
+    task = ReplayTask(str(folder / "online.baro"), SecondLookConfig()).signed()
     return [(part, task) for part in history_parts(folder, size)]
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from barograph.errors import ArtifactError
+from barograph.detection.online import SecondLookConfig
+from barograph.errors import DataError
 from barograph.evaluation import replay as replaying
 from barograph.models import OnlineModels
 from barograph.pipeline import replay
@@ -66,8 +67,9 @@ def test_models_without_a_confirming_one_judge_the_newest_point_alone(models: Pa
     online.save(models / "online.baro")
     replay.main()
     alone = (REPORTS / "replay/found.csv").read_bytes()
-    task = replaying.ReplayTask(str(models / "online.baro"), second_look=True)
-    with pytest.raises(ArtifactError, match="no confirming model"):
+    needed = SecondLookConfig(needed=True)
+    task = replaying.ReplayTask(str(models / "online.baro"), needed)
+    with pytest.raises(DataError, match="no confirming model"):
         task.signed()
     OnlineModels(online, learned()[1].confirm).save(models / "online.baro")
     replay.main()

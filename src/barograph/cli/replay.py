@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +43,9 @@ def command(
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
-    task = ReplayTask(artifact_path(USE, model), second_look=False, min_points=1, cache=cache)
-    if (config := second_look()) is not None:
-        task = replace(
-            task,
-            second_look=config.needed or None,
-            alarm_policy=config.alarm_policy,
-            false_alarms_per_1000=config.false_alarms_per_1000,
-        )
-    task = task.signed()
-    if config is not None and not task.second_look:
+    look = second_look()
+    task = ReplayTask(artifact_path(USE, model), look, min_points=1, cache=cache).signed()
+    if look is not None and not task.looks_twice:
         click.echo("the models support no second look: newest points are judged alone", err=True)
     with inputs.tables() as folder:
         points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)

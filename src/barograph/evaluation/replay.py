@@ -20,14 +20,13 @@ from sklearn.metrics import roc_auc_score
 
 from barograph import __version__
 from barograph.detection.bulk import HistoryPart
-from barograph.detection.online import Budget, SecondLookConfig, make_judge, replay_many
-from barograph.detection.online.budget import DEFAULT_POLICY
+from barograph.detection.online import OnlineJudge, SecondLookConfig, make_judge, replay_many
 from barograph.detection.online.views import HISTORY
-from barograph.errors import ArtifactError, NotEnoughDataError
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.features import FEATURES_VERSION
 from barograph.history import History
-from barograph.models import OnlineModels, TriageModel
+from barograph.models import OnlineModels
 from barograph.series import FINAL, Flags, Floats, Ints, Verdict
 
 COLUMNS = ("probability", "alarm", "found")
@@ -40,19 +39,15 @@ class ReplayTask:
 
     Args:
         model: Path of the online models; the built-in ones if empty.
-        second_look: Whether points are scored again as others follow; None if the models can,
-            which `signed` finds out.
-        alarm_policy: How the windows share the alarm budget.
-        false_alarms_per_1000: Number of false alarms in 1,000 points.
+        second_look: How points are scored again as others follow, if the models support it; None
+            if only newest points are judged.
         min_points: Series with fewer points are skipped.
         cache: Folder for the results of parts; none are kept if empty.
         signature: Hash of everything but the values that results depend on; see `signed`.
     """
 
     model: str
-    second_look: bool | None = None
-    alarm_policy: str = DEFAULT_POLICY
-    false_alarms_per_1000: float = 3.0
+    second_look: SecondLookConfig | None
     min_points: int = 2
     cache: str = ""
     signature: str = ""
@@ -61,46 +56,28 @@ class ReplayTask:
         """Load the models, so that errors are raised early; return the task with its signature.
 
         Raises:
-            ArtifactError: The file holds no online models, or no confirming one.
-            DataError: The second look is needed, and the models have no tail rates or thresholds.
+            ArtifactError: The file holds no online models.
+            DataError: The second look is needed, and a model, tail rates or thresholds are missing.
         """
-        _models.cache_clear()  # the file may have changed
-        if self.second_look is None:
-            config = SecondLookConfig(self.alarm_policy, self.false_alarms_per_1000, needed=False)
-            _, missing = make_judge(_models(self), config)
-            return replace(self, second_look=not missing).signed()
-        versions = [m.version for m in (_models(self).newest, self.confirm()) if m is not None]
-        options = self.min_points, self.alarm_policy, self.false_alarms_per_1000, HISTORY
-        self.budget()
-        signature = resume.key(__version__, FEATURES_VERSION, *options, *versions)
-        return replace(self, signature=signature)
+        _judge.cache_clear()  # the file may have changed
+        judge, look = _judge(self), self.second_look
+        options: list[object] = [__version__, FEATURES_VERSION, self.min_points, HISTORY]
+        options.append(judge.model.version)
+        if judge.confirm is not None and look is not None:
+            options += [judge.confirm.version, look.alarm_policy, look.false_alarms_per_1000]
+        return replace(self, signature=resume.key(*options))
 
-    def budget(self) -> Budget | None:
-        """Return the alarm budget from the models' cards, or None without a second look."""
-        confirm = self.confirm()
-        if confirm is None:
-            return None
-        newest, rate = _models(self).newest, self.false_alarms_per_1000
-        return Budget.released(newest, confirm, self.alarm_policy, rate)
-
-    def confirm(self) -> TriageModel | None:
-        """Return the model of the second look, or None without one.
-
-        Raises:
-            ArtifactError: The file holds no such model.
-        """
-        if not self.second_look:
-            return None
-        models = _models(self)
-        if models.confirm is None:
-            raise ArtifactError(f"{self.model}: holds no confirming model")
-        return models.confirm
+    @property
+    def looks_twice(self) -> bool:
+        """Whether points are scored again as others follow."""
+        return _judge(self).confirm is not None
 
 
 @lru_cache(maxsize=2)
-def _models(task: ReplayTask) -> OnlineModels:
+def _judge(task: ReplayTask) -> OnlineJudge:
     """Load the models once per process; another signature means other models."""
-    return OnlineModels.load(task.model) if task.model else OnlineModels.default()
+    models = OnlineModels.load(task.model) if task.model else OnlineModels.default()
+    return make_judge(models, task.second_look)[0]
 
 
 def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
@@ -131,12 +108,8 @@ def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDAr
     probability = np.zeros(offsets[-1])
     alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
     chosen = [k for k, values in enumerate(histories) if values.size >= task.min_points]
-    results = replay_many(
-        _models(task).newest,
-        [histories[k] for k in chosen],
-        task.confirm(),
-        budget=task.budget(),
-    )
+    judge, series = _judge(task), [histories[k] for k in chosen]
+    results = replay_many(judge.model, series, judge.confirm, budget=judge.budget)
     for first, result in zip(offsets[chosen].tolist(), results, strict=True):
         probability[first : first + result.probability.size] = result.probability
         alarm[first + result.alarms] = True

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from barograph.detection.online import SecondLookConfig
 from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
@@ -45,7 +46,7 @@ def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
     online = learn_algorithm_1(FOLDER, params)
-    metrics = write_replay(FOLDER, online, params.min_points)
+    metrics = write_replay(FOLDER, online, params.min_points, None)
     replays = {"default, newest point alone": _default(params, "newest")}
     if OnlineModels.load(ONLINE).confirm is not None:
         replays["default, with the second look"] = _default(params, "second_look")
@@ -60,7 +61,8 @@ def main() -> None:
 def _default(params: ReplayParams, name: str) -> dict[str, object]:
     """Replay with the trained models; parts that the stage `replay` did are not done again."""
     folder = FOLDER / name
-    return write_replay(folder, ONLINE, params.min_points, second_look=name == "second_look")
+    look = SecondLookConfig(needed=True) if name == "second_look" else None
+    return write_replay(folder, ONLINE, params.min_points, look)
 
 
 def methods_table(replays: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

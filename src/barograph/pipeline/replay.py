@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
+from barograph.detection.online import SecondLookConfig
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.replay import (
@@ -64,7 +65,7 @@ def main() -> None:
     params = parameters(ReplayParams, "replay")
     folder = report.FOLDER / "replay"
     online = learn_algorithm_1(folder, params) if params.method == ALGORITHM_1 else ONLINE
-    metrics = write_replay(folder, online, params.min_points)
+    metrics = write_replay(folder, online, params.min_points, SecondLookConfig())
     report.write_json(report.FOLDER / "replay.json", {"method": params.method, **metrics})
 
 
@@ -76,7 +77,7 @@ def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
 
 
 def write_replay(
-    folder: Path, online: Path, min_points: int, *, second_look: bool | None = None
+    folder: Path, online: Path, min_points: int, second_look: SecondLookConfig | None
 ) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
     task = ReplayTask(str(online), second_look, min_points=min_points, cache=str(CACHE)).signed()
