@@ -31,7 +31,7 @@ from barograph.series import Floats
 from barograph.studies.detector_benchmark.cases import (
     ONE_PERSON,
     Case,
-    Opinion,
+    Detection,
     Points,
     default_detectors,
 )
@@ -90,7 +90,7 @@ def segments(name: str) -> list[Segment]:
 def unmarked() -> Iterator[Segment]:
     """Yield the calmest long segment of each SAP HANA history that no person marked."""
     for case in marked_cases():
-        marks = {mark for opinion in case.people for mark in opinion.marks}
+        marks = {mark for opinion in case.people for mark in opinion.reported}
         calm = calmest_segment(Segment(case.series, case.values), LONGEST, marks)
         if calm is not None:
             yield calm
@@ -116,11 +116,11 @@ def marked_cases() -> list[Case]:
     ]
 
 
-def opinions(marks: Marks) -> tuple[Opinion, ...]:
+def opinions(marks: Marks) -> tuple[Detection, ...]:
     """Pair the marks of each person with the changes that the majority of the others marked."""
     people = [sorted(person) for person in marks]
     return tuple(
-        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]])))
+        Detection(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]])))
         for k, person in enumerate(people)
     )
 
@@ -170,7 +170,7 @@ def annotator_agreement(
 
 
 def _marks(case: Case) -> list[Points]:
-    return [opinion.marks for opinion in case.people]
+    return [opinion.reported for opinion in case.people]
 
 
 def _interval(values: Floats, series: npt.ArrayLike, seed: int) -> Interval:

@@ -7,8 +7,6 @@ not at all. The folder may be deleted at any time.
 import hashlib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from barograph.models.artifact import Arrays
 from barograph.parallel import map_parallel
 
 FOLDER = Path("data/cache")
-PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def key(*parts: object) -> str:
@@ -34,16 +31,6 @@ def key(*parts: object) -> str:
             digest.update(repr(part).encode())
         digest.update(b";")
     return digest.hexdigest()[:32]
-
-
-@cache
-def code_digest(rooms: tuple[str, ...], libraries: tuple[str, ...]) -> str:
-    """Return a hash of the code of some rooms and of the versions of some libraries."""
-    digest = hashlib.sha256(repr([version(name) for name in libraries]).encode())
-    for room in rooms:
-        for source in sorted((PACKAGE / room).rglob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
 
 
 def load(path: Path) -> dict[str, npt.NDArray[Any]] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.errors import DataError
 from barograph.files import whole
 from barograph.sources.report import KINDS
 from barograph.training.tracking import STORE
@@ -53,13 +53,6 @@ def write_parquet(path: Path, frame: pd.DataFrame) -> None:
 def write_table(path: Path, title: str, frame: pd.DataFrame, notes: Sequence[str]) -> None:
     """Write a table for people, in Markdown."""
     write_text(path, "\n".join([f"# {title}", "", markdown(frame), "", *notes, ""]))
-
-
-def write_missing(path: Path, error: NotEnoughDataError, metrics: str | None = None) -> None:
-    """Write a page that says why a stage has no tables, and empty metrics if it has some."""
-    write_text(path, f"No tables: {error}.\n")
-    if metrics is not None:
-        write_json(FOLDER / f"{metrics}.json", {})
 
 
 def write_text(path: Path, text: str) -> None:

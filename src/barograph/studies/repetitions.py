@@ -4,10 +4,12 @@ Results are cached by everything that they depend on, including the code, so tha
 of hours continues where it stopped.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -21,6 +23,7 @@ from barograph.training.tables import Labelled
 
 CACHE = resume.FOLDER / "repeated"
 LIBRARIES = ("numpy", "scikit-learn", "xgboost")
+PACKAGE = Path(__file__).resolve().parent.parent
 ROOMS = ("models", "evaluation", "studies")
 
 
@@ -36,28 +39,20 @@ class Repetition:
     goal: str
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The arguments of `repetition`."""
-        rows = self.rows
-        return self.classifier, rows.matrix, rows.truth, self.split, *self._settings
-
-    @property
     def path(self) -> Path:
         """The file of its scores."""
-        code = resume.code_digest(ROOMS, LIBRARIES)
-        settings = (self.rows.digest, self.classifier, self._settings, code)
-        return CACHE / f"{resume.key(*settings, *self.split)}.npz"
-
-    @property
-    def _settings(self) -> tuple[int, int, str]:
-        return self.seed, self.trees, self.goal
+        settings = self.seed, self.trees, self.goal
+        facts = self.rows.digest, self.classifier, settings, code_digest()
+        return CACHE / f"{resume.key(*facts, *self.split)}.npz"
 
 
 def repeat(repetitions: Sequence[Repetition], label: str) -> list[dict[str, float]]:
     """Return the scores of every repetition, in order; compute those that are not cached."""
-    calls = [single.arguments for single in repetitions]
-    paths = [single.path for single in repetitions]
-    return resume.map_resumed(repetition, calls, paths, label)
+    calls = [
+        (r.classifier, r.rows.matrix, r.rows.truth, r.split, r.seed, r.trees, r.goal)
+        for r in repetitions
+    ]
+    return resume.map_resumed(repetition, calls, [r.path for r in repetitions], label)
 
 
 def repetition(
@@ -75,3 +70,13 @@ def repetition(
         threshold = RULES.get(name) or choose_threshold(truth[split.validation], validation, goal)
         probability = real_probability(model, matrix[split.test])
         return scores(truth[split.test], probability, threshold)
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of the code that the scores depend on, and of the versions of libraries."""
+    digest = hashlib.sha256(repr([version(name) for name in LIBRARIES]).encode())
+    for room in ROOMS:
+        for source in sorted((PACKAGE / room).rglob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()

@@ -71,17 +71,6 @@ class EvaluateParams:
                     )
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """One row of the table, with its splits."""
-
-    policy: str
-    protocol: str
-    feature_set: str
-    classifier: str
-    splits: list[Split]
-
-
 def evaluate(
     params: EvaluateParams, policies: Sequence[str], feature_sets: Mapping[str, Any], label: str
 ) -> list[Row]:
@@ -93,15 +82,21 @@ def evaluate(
         feature_sets: The classifiers of each feature set.
         label: The label of the progress bar.
     """
-    cells, repetitions = [], []
-    for cell, rows in _cells(params, policies, feature_sets):
-        cells.append(cell)
+    cells: list[tuple[dict[str, str], int]] = []
+    repetitions: list[Repetition] = []
+    for labels, splits, rows in _cells(params, policies, feature_sets):
+        cells.append((labels, len(splits)))
         repetitions += [
-            Repetition(cell.classifier, rows, split, params.seed + k, params.trees, params.goal)
-            for k, split in enumerate(cell.splits)
+            Repetition(
+                labels["classifier"], rows, split, params.seed + k, params.trees, params.goal
+            )
+            for k, split in enumerate(splits)
         ]
     scores = iter(repeat(repetitions, label))
-    return [_row(cell, [next(scores) for _ in cell.splits]) for cell in cells]
+    return [
+        {**labels, "repetitions": count, **summary([next(scores) for _ in range(count)])}
+        for labels, count in cells
+    ]
 
 
 def splits_of(rows: tables.Labelled, protocol: str, params: EvaluateParams) -> list[Split]:
@@ -117,7 +112,8 @@ def splits_of(rows: tables.Labelled, protocol: str, params: EvaluateParams) -> l
 
 def _cells(
     params: EvaluateParams, policies: Sequence[str], feature_sets: Mapping[str, Any]
-) -> Iterator[tuple[_Cell, tables.Labelled]]:
+) -> Iterator[tuple[dict[str, str], list[Split], tables.Labelled]]:
+    """Yield the first four of KEYS of each row of the table, with its splits and feature rows."""
     for policy in policies:
         frame = tables.read(policy)
         for feature_set, classifiers in feature_sets.items():
@@ -125,18 +121,8 @@ def _cells(
             splits = {protocol: splits_of(rows, protocol, params) for protocol in PROTOCOLS}
             for name in classifiers:
                 for protocol in PROTOCOLS:
-                    yield _Cell(policy, protocol, feature_set, name, splits[protocol]), rows
-
-
-def _row(cell: _Cell, scores: list[dict[str, float]]) -> Row:
-    return {
-        "policy": cell.policy,
-        "protocol": cell.protocol,
-        "feature_set": cell.feature_set,
-        "classifier": cell.classifier,
-        "repetitions": len(scores),
-        **summary(scores),
-    }
+                    labels = (policy, protocol, feature_set, name)
+                    yield dict(zip(KEYS, labels, strict=False)), splits[protocol], rows
 
 
 def flat(rows: Sequence[Row]) -> pd.DataFrame:

@@ -133,9 +133,9 @@ def test_people_mark_a_large_lasting_step_and_not_a_small_one() -> None:
     large, small = values.copy(), values.copy()
     large[60:] += 30.0
     small[60:] += 0.05
-    seen = [o.marks for seed in range(20) for o in simulated_opinions(large, (60,), (seed,))]
+    seen = [o.reported for seed in range(20) for o in simulated_opinions(large, (60,), (seed,))]
     assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in seen]) > 0.8
-    missed = [o.marks for seed in range(20) for o in simulated_opinions(small, (60,), (seed,))]
+    missed = [o.reported for seed in range(20) for o in simulated_opinions(small, (60,), (seed,))]
     assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in missed]) < 0.15
 
 
@@ -151,7 +151,9 @@ def test_longer_changes_are_marked_by_more_people() -> None:
 
 def test_change_without_a_step_is_never_marked() -> None:
     assert mark_chances(np.ones(50), (25,), np.zeros(1)).tolist() == [[0.0]]
-    marks = [o.marks for seed in range(20) for o in simulated_opinions(np.ones(50), (25,), (seed,))]
+    marks = [
+        o.reported for seed in range(20) for o in simulated_opinions(np.ones(50), (25,), (seed,))
+    ]
     assert np.mean([len(mark) for mark in marks]) < 0.2
 
 
@@ -168,7 +170,7 @@ def test_changes_of_equal_size_have_the_chances_of_the_simulator() -> None:
 def test_people_of_one_key_mark_the_same_places_and_others_differ() -> None:
     values = np.random.default_rng(5).standard_normal(120) + np.repeat([0.0, 6.0, 3.0], 40)
     first, again, other = (
-        [opinion.marks for opinion in simulated_opinions(values, (40, 80), key)]
+        [opinion.reported for opinion in simulated_opinions(values, (40, 80), key)]
         for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
     )
     assert first == again

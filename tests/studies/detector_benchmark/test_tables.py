@@ -13,7 +13,7 @@ from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
-from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Opinion
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
 from barograph.studies.detector_benchmark.injection import Segment
 from barograph.studies.detector_benchmark.measures import (
     by_step_size,
@@ -49,7 +49,7 @@ def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Ca
     values = np.random.default_rng(0).standard_normal(100)
     for point in truth:
         values[point:] += 20.0
-    people = (Opinion(truth, truth), Opinion((), truth))
+    people = (Detection(truth, truth), Detection((), truth))
     return Case(series, scenario, values, truth, people=people)
 
 

@@ -40,14 +40,14 @@ def default_detectors() -> Mapping[str, Detector]:
     }
 
 
-class Opinion(NamedTuple):
-    """The marks of one person, and the change points that they are compared with.
+class Detection(NamedTuple):
+    """The change points that a detector or a person reported, and those to compare them with.
 
-    `reference` is the known truth, or the majority of the other people.
+    `truth` is the known truth or, for a person, the majority of the others.
     """
 
-    marks: Points
-    reference: Points
+    reported: Points
+    truth: Points
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Case:
         values: What a detector sees.
         truth: The change points.
         times: Seconds of each point, for detectors that use them.
-        people: One opinion per person.
+        people: What each person marked.
     """
 
     series: str
@@ -68,7 +68,7 @@ class Case:
     values: Floats
     truth: Points
     times: Floats | None = None
-    people: tuple[Opinion, ...] = ()
+    people: tuple[Detection, ...] = ()
 
     @property
     def size(self) -> int:

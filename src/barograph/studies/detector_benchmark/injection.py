@@ -22,7 +22,7 @@ from barograph.sources.simulator.people import (
     noise,
     step_and_noise,
 )
-from barograph.studies.detector_benchmark.cases import Case, Opinion, Points
+from barograph.studies.detector_benchmark.cases import Case, Detection, Points
 
 # The supremum of a Brownian bridge that 1 % of independent segments exceed. Benchmark results are
 # autocorrelated, which makes the limit stricter for them.
@@ -158,7 +158,7 @@ def _case(
     return Case(segment.series, scenario, values, points, segment.times, people)
 
 
-def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tuple[Opinion, ...]:
+def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tuple[Detection, ...]:
     """Return the marks of several people in a series, each compared with the truth.
 
     Args:
@@ -171,7 +171,7 @@ def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tup
     leniency = VARIED.leniency + VARIED.leniency_spread * drawn
     chances = mark_chances(values, truth, leniency)
     return tuple(
-        Opinion(_marks(values.size, truth, row, generator), truth)
+        Detection(_marks(values.size, truth, row, generator), truth)
         for row, generator in zip(chances, generators, strict=True)
     )
 

@@ -7,7 +7,6 @@ after a change that a detector needs to report it.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +18,13 @@ from barograph.evaluation.metrics import Interval
 from barograph.evaluation.protocols import numbered
 from barograph.series import Floats
 from barograph.sources.simulator.people import noise
-from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Points
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection, Points
 
 MARGIN = 5
 MARGINS = (0, 1, 2, 3, 5, 8, 10, 15, 20)
 RESAMPLES = 1000
 EDGES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, np.inf)  # sizes of steps
 WAITS = (0, 1, 2, 3, 5, 8, 13, 20)
-
-
-class Detection(NamedTuple):
-    """The change points that were reported in a case, and the true ones."""
-
-    reported: Points
-    truth: Points
 
 
 # By detector and case: one detection of a detector, one per person of the people.
@@ -46,7 +38,7 @@ def run_detectors(cases: Sequence[Case], detectors: Mapping[str, Detector]) -> D
         name: [[Detection(case.detected_by(detector), case.truth)] for case in cases]
         for name, detector in detectors.items()
     }
-    detections[ONE_PERSON] = [[Detection(*opinion) for opinion in case.people] for case in cases]
+    detections[ONE_PERSON] = [[*case.people] for case in cases]
     return detections
 
 
