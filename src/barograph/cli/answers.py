@@ -92,7 +92,7 @@ class SeriesAnswer:
     @property
     def is_worse(self) -> bool:
         """Whether the change is for the worse, or of unknown direction."""
-        return is_worse(self.percent, self.direction)
+        return self.percent != 0 and not self.percent * self.direction > 0
 
     @property
     def way(self) -> str:
@@ -200,16 +200,6 @@ class JobAnswer:
             "notes": [*self.notes],
             "exit_code": self.exit_code,
         }
-
-
-def is_worse(change: float, direction: int) -> bool:
-    """Return whether a change in percent goes the wrong way, or may do so.
-
-    Args:
-        change: The change, in percent of the level before.
-        direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
-    """
-    return change != 0 and not change * direction > 0
 
 
 def change_percent(before: Sequence[float], after: Sequence[float], feature_set: str) -> float:

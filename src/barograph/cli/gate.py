@@ -119,14 +119,11 @@ def gated(
         return judging.suppressed(job, series)
     from barograph.detection.online import make_judge
 
-    models = judging.models()
-    judge, disabled = make_judge(models, judging.second_look())
+    judge, disabled = make_judge(judging.models(), judging.second_look())
     if disabled:
         click.echo(disabled, err=True)
     every = judged(history, selection, judge, aggregate)
-    return judging.suppressed(
-        judging.job(every, selection, judge, models.newest.feature_set), series
-    )
+    return judging.suppressed(judging.job(every, selection, judge), series)
 
 
 def judged(

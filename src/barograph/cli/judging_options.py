@@ -154,11 +154,7 @@ class Judging:
         return JobBudget.released(judge.budget, judge.confirm, config.alarm_policy, share)
 
     def job(
-        self,
-        judged: Sequence[JudgedSeries],
-        selection: Selection,
-        judge: OnlineJudge,
-        feature_set: str,
+        self, judged: Sequence[JudgedSeries], selection: Selection, judge: OnlineJudge
     ) -> JobAnswer:
         """Return the answer on all series of a job.
 
@@ -166,14 +162,13 @@ class Judging:
             judged: The series with a result that is asked about.
             selection: Which results the job judges.
             judge: Judged them.
-            feature_set: The feature set of its model for the newest point.
         """
         from barograph.cli.judged import answers_of
 
         long = [series for series in judged if series.baseline_size >= self.min_history]
         short = [series.name for series in judged if series.baseline_size < self.min_history]
         new = [series.name for series in judged if series.is_new]
-        answers = answers_of(long, self.job_budget(judge), feature_set)
+        answers = answers_of(long, self.job_budget(judge), judge.model.feature_set)
         return JobAnswer(answers, short, new, selection.missing, self.policy)
 
     def detected_job(self, answers: Iterable[SeriesAnswer], selection: Selection) -> JobAnswer:

@@ -62,7 +62,7 @@ def command(
         selection = Selection.of(series, judging.newest, judging.since)
         judged = stored_series(store, series, selection)
     judge, _ = make_judge(models, judging.second_look())
-    job = judging.job(judged, selection, judge, models.newest.feature_set)
+    job = judging.job(judged, selection, judge)
     job = judging.suppressed(job, series)
     stored = {"points": filled.points, "reasons": filled.reasons}
     render(job, output, stored, inputs.locations[0])

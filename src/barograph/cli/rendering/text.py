@@ -14,10 +14,9 @@ from barograph.cli.rendering.words import (
     headline,
     listed,
     place,
-    size,
     too_short,
 )
-from barograph.wording import printable
+from barograph.wording import change_text, printable
 
 COLOURS = {
     "regression": "red",
@@ -47,7 +46,7 @@ def lines(job: JobAnswer) -> list[str]:
         (
             kind,
             printable(answer.series),
-            size(answer),
+            change_text(answer.percent),
             answer.way,
             printable(place(answer)),
             printable(detail(answer)),

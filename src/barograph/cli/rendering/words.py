@@ -29,14 +29,9 @@ def worst_first(answers: Iterable[SeriesAnswer]) -> list[SeriesAnswer]:
     )
 
 
-def size(answer: SeriesAnswer) -> str:
-    """Return the change in percent with its sign."""
-    return change_text(answer.percent)
-
-
 def movement(answer: SeriesAnswer) -> str:
     """Return the change in words, such as `up 19.3 % (worse)`."""
-    text = size(answer)
+    text = change_text(answer.percent)
     moved = {"+": "up ", "-": "down "}.get(text[0])
     text = f"{moved}{text[1:]}" if moved else text
     return f"{text} ({answer.way})" if answer.direction else text
