@@ -44,7 +44,7 @@ class ScriptedRetraining(Retraining):
     """A retraining whose steps and end come from the test, not from a process."""
 
     def _launch(self, number: int) -> None:
-        self._progress = RetrainingProgress(number, time.monotonic())
+        self.progress = RetrainingProgress(number, time.monotonic())
 
     def cancel(self) -> bool:
         """End as cancelled."""
@@ -53,15 +53,15 @@ class ScriptedRetraining(Retraining):
 
     def advance(self, phase: int, done: int, of: int) -> None:
         """Reach a step of a phase."""
-        assert self._progress is not None
-        self._progress = self._progress.at(phase, done, of)
+        assert self.progress is not None
+        self.progress = self.progress.at(phase, done, of)
 
     def end(self, state: str, result: dict[str, Any] | None = None) -> None:
         """End in a state."""
-        if self._progress is not None:
-            number = self._progress.number
+        if self.progress is not None:
+            number = self.progress.number
             self._store.write(lambda c: retrainings.finish(c, number, state, result))
-        self._progress = None
+        self.progress = None
 
     def succeed(self) -> None:
         """End with a challenger that may be released."""

@@ -127,18 +127,13 @@ class Retraining:
         self.config = config
         self._store = store
         self._lock = threading.Lock()
-        self._progress: RetrainingProgress | None = None
+        self.progress: RetrainingProgress | None = None  # of the running training
         self._process: SpawnProcess | None = None
         self._thread: threading.Thread | None = None
         self._is_cancelled = False
         self._stop = threading.Event()
         self._noted: object = None  # the state of the registry that the store agrees with
         self.note_changes()
-
-    @property
-    def progress(self) -> RetrainingProgress | None:
-        """How far the running training has come; None while none runs."""
-        return self._progress
 
     @property
     def missing(self) -> str:
@@ -159,7 +154,7 @@ class Retraining:
         if self.missing:
             raise ConfigError(self.missing)
         with self._lock:
-            if self._progress is not None:
+            if self.progress is not None:
                 raise ConfigError("a retraining is running already")
             number = self._store.write(lambda c: retrainings.begin(c, who))
             try:
@@ -182,7 +177,7 @@ class Retraining:
             folder.cleanup()
             raise
         self._is_cancelled = False
-        self._progress = RetrainingProgress(number, time.monotonic())
+        self.progress = RetrainingProgress(number, time.monotonic())
         self._process = process
         self._thread = threading.Thread(
             target=self._follow, args=(number, process, pipe, folder), daemon=True
@@ -192,7 +187,7 @@ class Retraining:
     def cancel(self) -> bool:
         """End the running training; return whether there was one. Nothing of it is released."""
         with self._lock:
-            if self._progress is None or self._process is None:
+            if self.progress is None or self._process is None:
                 return False
             self._is_cancelled = True
             _kill(self._process)
@@ -286,8 +281,8 @@ class Retraining:
         with retrainings.heartbeat(self._store, number), suppress(EOFError, OSError):
             while True:
                 kind, content = pipe.recv()
-                if kind == "step" and self._progress is not None:
-                    self._progress = self._progress.at(*content)
+                if kind == "step" and self.progress is not None:
+                    self.progress = self.progress.at(*content)
                 elif kind != "step":
                     state, result = kind, content
         process.join(GRACE)
@@ -304,7 +299,7 @@ class Retraining:
             self._store.write(lambda c: retrainings.finish(c, number, state, result))
         except StoreError as error:
             LOG.warning("the end of retraining %d could not be noted: %s", number, error)
-        self._progress = None
+        self.progress = None
 
 
 def _kill(process: SpawnProcess) -> None:

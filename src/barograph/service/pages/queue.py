@@ -98,8 +98,8 @@ def get_queue(
 ) -> Response:
     """Answer the first page of the queue."""
     with context.store.read() as connection:
-        if _is_empty(connection):
-            return _empty_page(request, _store_of(context))
+        if not find_series(connection, limit=1):
+            return _empty_page(request, context)
     assets = ("queue.css", "queue.js")
     return stream(request, "queue.html", assets, lambda: _values(context, queue_filter, caller))
 
@@ -287,27 +287,11 @@ def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
     return chips
 
 
-def _store_of(context: AppContext) -> str:
-    """Return where the store is, for commands on this machine; empty if that holds a password."""
+def _empty_page(request: Request, context: AppContext) -> Response:
+    """Return the first page; its commands hold the address that this page was asked for at."""
     url = "" if context.retraining is None else context.retraining.config.url
-    return "" if "://" in url else url
-
-
-def _is_empty(connection: sa.Connection) -> bool:
-    """Return whether the store has no series yet."""
-    return not find_series(connection, limit=1)
-
-
-def _empty_page(request: Request, store: str) -> Response:
-    """Return the page; its commands hold the address that this page was asked for at.
-
-    Args:
-        request: The request.
-        store: Location of the store, for commands on the machine of the service; empty if it is
-            not to be shown.
-    """
-    caller = getattr(request.state, "caller", None)
-    needs_token = caller is not LOCAL  # who needs no token is this machine
+    store = "" if "://" in url else url  # the location of a database may hold a password
+    needs_token = request.state.caller is not LOCAL  # who needs no token is this machine
     where = f" --store {shlex.quote(store)}" if store and not needs_token else ""
     token = '  -H "Authorization: Bearer $BAROGRAPH_TOKEN" \\\n' if needs_token else ""
     address = shlex.quote(f"{request.url.scheme}://{request.url.netloc}/api/v1/points")

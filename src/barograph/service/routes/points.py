@@ -299,16 +299,15 @@ async def post_points(request: Request) -> Response:
 def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointResult]:
     """Return a measurement, or the outcome of a rejected row, for each row of a body."""
     check_elements(body, max_rows)
-    rows = _json_lines(body, max_rows) if media in NDJSON else _json_rows(body)
+    if media in NDJSON:
+        rows: list[Any] = [line for line in body.split(b"\n", 2 * max_rows) if line.strip()]
+    else:
+        rows = _json_rows(body)
     if len(rows) > max_rows:
         raise ApiError(413, f"{len(rows)} results in one request; the limit is {max_rows}")
     if not rows:
         raise ApiError(422, "the request holds no result")
     return [_decode_row(row) for row in rows]
-
-
-def _json_lines(body: bytes, max_rows: int) -> list[bytes]:
-    return [line for line in body.split(b"\n", 2 * max_rows) if line.strip()]
 
 
 def _json_rows(body: bytes) -> list[Any]:
