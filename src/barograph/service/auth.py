@@ -283,13 +283,16 @@ def check_host(request: Request, settings: Settings) -> None:
 
 def host_name(request: Request) -> str:
     """Return the name or address in the Host header, without the port."""
-    return _hostname(f"//{request.headers.get('host', '')}")
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_known(name: str, settings: Settings) -> bool:
     if is_loopback(name) or name in settings.allowed_hosts:
         return True
-    return not settings.local and _is_address(name)
+    return not settings.local and _ip_address(name) is not None
 
 
 def _is_own(origin: str, request: Request, settings: Settings) -> bool:
@@ -308,28 +311,16 @@ def _is_own(origin: str, request: Request, settings: Settings) -> bool:
         return False
 
 
-def _hostname(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
-
-
-@lru_cache(64)
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-@lru_cache(64)
 def is_loopback(host: str) -> bool:
     """Return whether a host is this machine and reachable from it alone."""
-    if host == "localhost":
-        return True
+    address = _ip_address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+@lru_cache(64)
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address in a Host header; None for a name."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return None
