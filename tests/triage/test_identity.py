@@ -1,4 +1,6 @@
 from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.series import ChangePoint, Region, Series, Verdict
-from barograph.triage.identity import StoredCandidate, identify, match
+from barograph.store.candidate_records import CandidateRecord
+from barograph.triage.identity import identify, match
 from tests.store.samples import series
 
 places = st.lists(st.integers(0, 60), max_size=8, unique=True).map(sorted)
@@ -23,6 +26,13 @@ def change(index: int, before: float = 1.0, after: float = 2.0) -> ChangePoint:
     return ChangePoint(index, 1.0, None, low, high)
 
 
+def unknown(number: int, order: int) -> CandidateRecord:
+    """A candidate of unknown surroundings."""
+    facts: dict[str, Any] = dict.fromkeys(field.name for field in fields(CandidateRecord))
+    facts |= {"id": number, "series": 1, "order": order, "verdict": Verdict.NOT_TRIAGED}
+    return CandidateRecord(**facts | {"present": True})
+
+
 def stored(
     number: int,
     order: int,
@@ -31,14 +41,15 @@ def stored(
     present: bool = True,
     among: Sequence[int] = SPARSE,
     levels: tuple[float, float] = (1.0, 2.0),
-) -> StoredCandidate:
+) -> CandidateRecord:
     around = results(among).orders_around(list(among).index(order), 6)
     before, after = (Region(9, mean, mean, mean, mean, 0.01) for mean in levels)
-    return StoredCandidate(number, order, verdict, present, nearby=around, levels=(before, after))
+    surroundings = {"nearby": around, "before": before, "after": after}
+    return replace(unknown(number, order), verdict=verdict, present=present, **surroundings)
 
 
 def matched(
-    orders: Sequence[int], known: Sequence[StoredCandidate], *changes: tuple[int, float, float]
+    orders: Sequence[int], known: Sequence[CandidateRecord], *changes: tuple[int, float, float]
 ) -> dict[int, int]:
     """The orders of the change points that are stored candidates, each with its number."""
     points = [change(list(orders).index(order), *levels) for order, *levels in changes]
@@ -85,7 +96,7 @@ def test_results_after_the_end_of_the_series_count_as_distance() -> None:
 
 
 def test_candidate_of_unknown_surroundings_is_compared_by_place() -> None:
-    known = [StoredCandidate(7, 320)]
+    known = [unknown(7, 320)]
     assert matched(SPARSE, known, (370, 5.0, 4.0)) == {370: 7}
     assert matched(DENSE, known, (310, 5.0, 4.0)) == {}
 

@@ -30,12 +30,12 @@ from barograph.series import ChangePoint, Region, Verdict
 from barograph.sources.simulator.demonstration import DemoSeries, demo_series
 from barograph.store import Measurement, arrivals, commit_details, rejections
 from barograph.store.audit import now
-from barograph.store.candidate_records import date_candidates
+from barograph.store.candidate_records import candidates_of_series, date_candidates
 from barograph.store.commit_details import CommitDetails
 from barograph.store.judging import STEP
 from barograph.store.reading import read_series
 from barograph.triage import tickets, verdicts
-from barograph.triage.identity import identify, stored_candidates
+from barograph.triage.identity import identify
 from barograph.triage.patterns import set_patterns
 from barograph.triage.refresh import USE, CandidateRefresher
 
@@ -169,7 +169,7 @@ def fill(store: Store, detector: Detector, name: str) -> None:
     refresher = CandidateRefresher(detector, name, model)
     with store.read() as connection:
         known = read_series(connection, numbers)
-        stored = stored_candidates(connection, numbers)
+        stored = candidates_of_series(connection, numbers)
         rows = arrivals.observe(connection, numbers)
     changes_of_all = recorded_changes(many)
     plans = [
@@ -272,7 +272,7 @@ def _decide(
     groups: dict[tuple[int, str, int, Verdict], list[int]] = defaultdict(list)
     alarms = []
     dates: dict[int, int] = {}
-    for number, candidates in stored_candidates(connection, list(many)).items():
+    for number, candidates in candidates_of_series(connection, list(many)).items():
         series = many[number]
         for candidate in candidates:
             index = int(np.searchsorted(series.orders, candidate.order))

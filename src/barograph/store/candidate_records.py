@@ -33,6 +33,7 @@ class CandidateRecord:
         q: Energy statistic of E-Divisive or Hunter.
         before: The region before it.
         after: The region after it.
+        nearby: Orders of the results around it when it was last found.
         hazard: Size of the change; positive is worse.
         probability: Probability that people call it a change.
         model: Version of the model that scored it.
@@ -56,6 +57,7 @@ class CandidateRecord:
     q: float | None
     before: Region | None
     after: Region | None
+    nearby: Sequence[int] | None
     hazard: float | None
     probability: float | None
     model: str | None
@@ -65,6 +67,11 @@ class CandidateRecord:
     detected_on: int | None
     calculated_on: int | None
     triaged_on: int | None
+
+    @property
+    def is_processed(self) -> bool:
+        """Whether a person has given a verdict on it."""
+        return self.verdict is not Verdict.NOT_TRIAGED
 
 
 class CandidateMove(NamedTuple):
@@ -149,14 +156,22 @@ def candidates_numbered(connection: sa.Connection, numbers: Sequence[int]) -> li
 
 
 def candidates_of_series(
-    connection: sa.Connection, numbers: Sequence[int]
+    connection: sa.Connection, numbers: Sequence[int], *, withdrawn: bool = False
 ) -> dict[int, list[CandidateRecord]]:
-    """Return the listed candidates of some series, by the numbers of these."""
+    """Return the candidates of some series, by the numbers of these.
+
+    Args:
+        connection: From `Store.read`.
+        numbers: Numbers of the series.
+        withdrawn: As in `find_candidates`.
+    """
     c = candidates.c
-    query = _candidate_query().where(c.series.in_(numbers), is_listed())
-    records: dict[int, list[CandidateRecord]] = {}
+    query = _candidate_query().where(c.series.in_(numbers))
+    if not withdrawn:
+        query = query.where(is_listed())
+    records: dict[int, list[CandidateRecord]] = {number: [] for number in numbers}
     for record in map(_candidate, connection.execute(query.order_by(c.id))):
-        records.setdefault(record.series, []).append(record)
+        records[record.series].append(record)
     return records
 
 
@@ -168,7 +183,7 @@ def moves_of(connection: sa.Connection, candidate: int) -> list[CandidateMove]:
 
 
 def _candidate_query() -> sa.Select[Any]:
-    columns = [column for column in candidates.c if column.name not in ("model", "nearby")]
+    columns = [column for column in candidates.c if column.name != "model"]
     return (
         sa.select(*columns, models.c.version.label("model"))
         .join(series, series.c.id == candidates.c.series)
@@ -177,7 +192,9 @@ def _candidate_query() -> sa.Select[Any]:
 
 
 def _candidate(row: sa.Row[Any]) -> CandidateRecord:
-    fields = row._asdict()
-    for side in ("before", "after"):
-        fields[side] = None if fields[side] is None else Region(**json.loads(fields[side]))
-    return CandidateRecord(**{**fields, "verdict": Verdict(fields["verdict"])})
+    fields = row._asdict() | {"verdict": Verdict(row.verdict)}
+    for name in ("before", "after", "nearby"):
+        if fields[name] is not None:
+            content = json.loads(fields[name])
+            fields[name] = content if name == "nearby" else Region(**content)
+    return CandidateRecord(**fields)

@@ -11,48 +11,18 @@ place. Farther away, a change is the same if it has the same levels before and a
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import sqlalchemy as sa
 
-from barograph.series import UNKNOWN_TIME, ChangePoint, Region, Series, Verdict
-from barograph.store.schema import NEARBY, candidates
+from barograph.series import ChangePoint, Series
+from barograph.store.candidate_records import CandidateRecord
+from barograph.store.schema import NEARBY
 
 REACH = NEARBY - 1  # results that a change point may move, of those that the series had
-
-
-class StoredCandidate(NamedTuple):
-    """A candidate in the store.
-
-    Attributes:
-        id: Its number.
-        order: Its order.
-        verdict: Its verdict.
-        present: Whether the run before found it.
-        calculated_on: When it was found.
-        triaged_on: When it got its verdict.
-        nearby: The orders of the results around it when it was last found; None if unknown.
-        levels: The levels before and after it at that time; None if unknown.
-    """
-
-    id: int
-    order: int
-    verdict: Verdict = Verdict.NOT_TRIAGED
-    present: bool = True
-    calculated_on: int = UNKNOWN_TIME
-    triaged_on: int = UNKNOWN_TIME
-    nearby: Sequence[int] | None = None
-    levels: tuple[Region, Region] | None = None
-
-    @property
-    def is_processed(self) -> bool:
-        """Whether a person has given a verdict on it."""
-        return self.verdict is not Verdict.NOT_TRIAGED
 
 
 class MatchedChange(NamedTuple):
@@ -60,7 +30,7 @@ class MatchedChange(NamedTuple):
 
     change: ChangePoint
     order: int
-    known: StoredCandidate | None
+    known: CandidateRecord | None
     probability: float | None = None
 
 
@@ -77,40 +47,13 @@ class SeriesPlan(NamedTuple):
     number: int
     series: Series
     candidates: list[MatchedChange]
-    gone: list[StoredCandidate]
-
-
-def stored_candidates(
-    connection: sa.Connection, numbers: Sequence[int]
-) -> dict[int, list[StoredCandidate]]:
-    """Return the candidates of some series, including those that are no longer found."""
-    c = candidates.c
-    result: dict[int, list[StoredCandidate]] = {number: [] for number in numbers}
-    columns = (c.id, c.order, c.verdict, c.present, c.calculated_on, c.triaged_on)
-    for number, key, order, verdict, present, *rest in connection.execute(
-        sa.select(c.series, *columns, c.nearby, c.before, c.after)
-        .where(c.series.in_(numbers))
-        .order_by(c.id)
-    ):
-        calculated, triaged = (UNKNOWN_TIME if date is None else date for date in rest[:2])
-        nearby, before, after = (None if text is None else json.loads(text) for text in rest[2:])
-        levels = None
-        if before is not None and after is not None:
-            levels = Region(**before), Region(**after)
-        result[number].append(
-            StoredCandidate(
-                *(key, order, Verdict(verdict), present, calculated, triaged),
-                nearby,
-                levels,
-            )
-        )
-    return result
+    gone: list[CandidateRecord]
 
 
 def identify(
     number: int,
     series: Series,
-    known: Sequence[StoredCandidate],
+    known: Sequence[CandidateRecord],
     changes: Sequence[ChangePoint],
 ) -> SeriesPlan:
     """Match the change points of the latest run with the stored candidates of a series."""
@@ -129,7 +72,7 @@ def identify(
 
 
 def match(
-    series: Series, known: Sequence[StoredCandidate], changes: Sequence[ChangePoint]
+    series: Series, known: Sequence[CandidateRecord], changes: Sequence[ChangePoint]
 ) -> dict[int, int]:
     """Pair the change points of a run with the stored candidates of their series.
 
@@ -165,7 +108,7 @@ def match(
     return result
 
 
-def results_around(series: Series, stored: StoredCandidate) -> tuple[list[int], list[int]]:
+def results_around(series: Series, stored: CandidateRecord) -> tuple[list[int], list[int]]:
     """Return the orders of the results before and after a candidate when it was last found.
 
     Where the series had fewer than are stored, its present results continue them.
@@ -204,15 +147,15 @@ def distance(order: int, other: int, before: Sequence[int], after: Sequence[int]
     return bisect_right(after, other)
 
 
-def _is_same(stored: StoredCandidate, order: int, steps: int, change: ChangePoint) -> bool:
+def _is_same(stored: CandidateRecord, order: int, steps: int, change: ChangePoint) -> bool:
     """Return whether a change point may be a stored candidate."""
     if order == stored.order:
         return True
     if steps > REACH:
         return False
-    if stored.levels is None:
+    before, after = stored.before, stored.after
+    if before is None or after is None:
         return True
-    before, after = stored.levels
     step, new_step = after.mean - before.mean, change.after.mean - change.before.mean
     # Noise moves the mean of a short region, and a small change is no larger than the noise.
     noise = math.sqrt((before.variance + after.variance) / 2)

@@ -31,18 +31,13 @@ from barograph.parallel import map_parallel, map_threads, row_ranges
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict
 from barograph.store import arrivals
 from barograph.store.audit import now
+from barograph.store.candidate_records import CandidateRecord, candidates_of_series
 from barograph.store.database import Insertion, Row, chunks
 from barograph.store.reading import read_series
 from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store
-from barograph.triage.identity import (
-    MatchedChange,
-    SeriesPlan,
-    StoredCandidate,
-    identify,
-    stored_candidates,
-)
+from barograph.triage.identity import MatchedChange, SeriesPlan, identify
 
 LOG = logging.getLogger("barograph.triage")
 USE = "label_free"
@@ -128,7 +123,7 @@ class CandidateRefresher:
         with store.read() as connection:
             versions = oldest(connection, count)
             points = read_series(connection, list(versions))
-            known = stored_candidates(connection, list(versions))
+            known = candidates_of_series(connection, list(versions), withdrawn=True)
             observed = arrivals.observe(connection, versions)
         plans = self._plans(points, known, timestamp)
 
@@ -146,7 +141,7 @@ class CandidateRefresher:
     def _plans(
         self,
         points: Mapping[int, Series],
-        known: Mapping[int, Sequence[StoredCandidate]],
+        known: Mapping[int, Sequence[CandidateRecord]],
         timestamp: int,
     ) -> list[SeriesPlan]:
         """Find the change points of some series, and match them with the stored candidates."""
@@ -315,11 +310,14 @@ def with_probabilities(
     ]
 
 
-def _dates(stored: StoredCandidate | None, timestamp: int) -> tuple[str, int, int]:
+def _dates(stored: CandidateRecord | None, timestamp: int) -> tuple[str, int, int]:
     """Return the verdict of a candidate that is found now, and its dates."""
     if stored is None or not stored.is_processed:
         return Verdict.NOT_TRIAGED.value, timestamp, UNKNOWN_TIME
-    return stored.verdict.value, stored.calculated_on, stored.triaged_on
+    dates = (
+        UNKNOWN_TIME if date is None else date for date in (stored.calculated_on, stored.triaged_on)
+    )
+    return stored.verdict.value, *dates
 
 
 def hazard(before: float, after: float, direction: Direction) -> float | None:
@@ -342,14 +340,12 @@ def hazard(before: float, after: float, direction: Direction) -> float | None:
     return change * worse * (1.0 if before > 0 else -1.0)
 
 
-def _calculated_on(stored: StoredCandidate | None, timestamp: int) -> int | None:
+def _calculated_on(stored: CandidateRecord | None, timestamp: int) -> int | None:
     """Return the date of a candidate that is found now; a verdict keeps the date that it saw."""
-    if stored is None or not stored.is_processed:
-        return timestamp
-    return None if stored.calculated_on == UNKNOWN_TIME else stored.calculated_on
+    return timestamp if stored is None or not stored.is_processed else stored.calculated_on
 
 
-def _events(plan: SeriesPlan) -> Iterator[tuple[StoredCandidate, str, int]]:
+def _events(plan: SeriesPlan) -> Iterator[tuple[CandidateRecord, str, int]]:
     """Yield what happened to the stored candidates of a series, each with its order from now on."""
     for candidate in plan.candidates:
         stored = candidate.known
