@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from barograph.store import Store
-from barograph.store.judging import DECISION
+from barograph.store.measurement import DECISION
 from barograph.store.schema import (
     candidates,
     models,

@@ -44,7 +44,7 @@ def stored(
 ) -> CandidateRecord:
     around = results(among).orders_around(list(among).index(order), 6)
     before, after = (Region(9, mean, mean, mean, mean, 0.01) for mean in levels)
-    surroundings = {"nearby": around, "before": before, "after": after}
+    surroundings: dict[str, Any] = {"nearby": around, "before": before, "after": after}
     return replace(unknown(number, order), verdict=verdict, present=present, **surroundings)
 
 

@@ -11,7 +11,7 @@ from barograph.parallel import map_parallel
 from barograph.series import Series, Verdict
 from barograph.store import Measurement, Store, reading
 from barograph.store.candidate_records import CandidateRecord, find_candidates
-from barograph.store.judging import DECISION
+from barograph.store.measurement import DECISION
 from barograph.store.schema import points
 from barograph.triage import refresh
 from barograph.triage.refresh import CandidateRefresher

@@ -19,11 +19,11 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.errors import DataError
-from barograph.series import Direction, Floats, SeriesId
+from barograph.series import Floats, SeriesId
 from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
-from barograph.store.measurement import CHANGE, Known, Limits, Measurement, direction_of, in_unit
-from barograph.store.reading import series_id
-from barograph.store.schema import aliases, blocks, commits, points, series, steps
+from barograph.store.measurement import CHANGE, Limits, Measurement, direction_of, in_unit
+from barograph.store.reading import StoredSeries, series_named, stored_series
+from barograph.store.schema import blocks, commits, points, series, steps
 
 CACHED = 200_000  # names of each kind; beyond this they are forgotten
 ORDER_OF = sa.select(commits.c.order).where(
@@ -40,7 +40,7 @@ class Registry:
     """The numbers of series, and the orders of commits in their projects."""
 
     def __init__(self) -> None:
-        self._series: dict[SeriesId, Known] = {}
+        self._series: dict[SeriesId, StoredSeries] = {}
         self._commits: dict[tuple[str, str], int] = {}
 
     def clear(self) -> None:
@@ -53,27 +53,18 @@ class Registry:
         if len(self._series) > CACHED:
             self._series.clear()
 
-    def known(self, names: Iterable[SeriesId]) -> list[Known | None]:
+    def known(self, names: Iterable[SeriesId]) -> list[StoredSeries | None]:
         """Return what is known of each series, None if it is not cached."""
         return list(map(self._series.get, names))
 
     def number(self, name: SeriesId) -> int:
         """Return the number of a cached series."""
-        return self._series[name].number
+        return self._series[name].id
 
     def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
         """Cache those of the series that the store has."""
-        by_digest = {name.digest: name for name in names if name not in self._series}
-        for digests in chunks(list(by_digest)):
-            known = series.c.id, series.c.direction, series.c.unit
-            query = sa.select(series.c.digest, *known).where(series.c.digest.in_(digests))
-            renamed = (
-                sa.select(aliases.c.digest, *known)
-                .join(series, series.c.id == aliases.c.series)
-                .where(aliases.c.digest.in_(digests))
-            )
-            for digest, number, direction, unit in connection.execute(sa.union_all(query, renamed)):
-                self._series[by_digest[bytes(digest)]] = Known(number, Direction(direction), unit)
+        missing = [name for name in names if name not in self._series]
+        self._series |= series_named(connection, missing)
 
     def preload(self, connection: sa.Connection, after: int, count: int) -> list[int]:
         """Cache the series whose numbers follow one; return their numbers."""
@@ -81,9 +72,9 @@ class Registry:
             return []
         query = sa.select(series).where(series.c.id > after).order_by(series.c.id)
         rows = connection.execute(query.limit(count)).all()
-        for row in rows:
-            self._series[series_id(row)] = Known(row.id, Direction(row.direction), row.unit)
-        return [row.id for row in rows]
+        known = list(map(stored_series, rows))
+        self._series |= {stored.name: stored for stored in known}
+        return [stored.id for stored in known]
 
     def add(self, connection: sa.Connection, new: dict[SeriesId, Measurement]) -> None:
         """Create series that the store does not have, each from its first measurement."""
@@ -114,10 +105,9 @@ class Registry:
             DataError: The series has another direction, or a unit that it cannot be converted to.
         """
         name = measurement.series
-        if not all(self._series[name][1:]):  # it may have got them under another name
-            del self._series[name]
-            self.look_up(connection, [name])
         known = self._series[name]
+        if not (known.direction and known.unit):  # it may have got them under another name
+            known = series_named(connection, [name])[name]
         direction = known.direction or direction_of(measurement)
         unit = known.unit or measurement.unit
         if measurement.direction and measurement.direction != direction:
@@ -126,11 +116,11 @@ class Registry:
             )
         if measurement.unit:
             measurement = in_unit(measurement, unit, limits)
-        if (direction, unit) != known[1:]:
-            query = sa.update(series).where(series.c.id == known.number)
+        if (direction, unit) != (known.direction, known.unit):
+            query = sa.update(series).where(series.c.id == known.id)
             connection.execute(query.values(direction=int(direction), unit=unit))
             renew_revision(connection)
-            self._series[name] = Known(known.number, direction, unit)
+        self._series[name] = known._replace(direction=direction, unit=unit)
         return measurement
 
     def order_of(self, connection: sa.Connection, project: str, commit: str) -> int | None:

@@ -34,7 +34,6 @@ from barograph.store.late import (
 )
 from barograph.store.measurement import (
     Entry,
-    Known,
     Limits,
     Measurement,
     PointResult,
@@ -44,6 +43,7 @@ from barograph.store.measurement import (
     rerun_fault,
     series_fault,
 )
+from barograph.store.reading import StoredSeries
 
 Arrived = dict[int, list[Entry]]  # by series
 
@@ -206,7 +206,7 @@ class Ingest:
                 without_order.append(row)
             else:
                 entry = Entry(measurement.order, measurement.run, row)
-                arrived.setdefault(known.number, []).append(entry)
+                arrived.setdefault(known.id, []).append(entry)
                 if measurement.commit:
                     commit = (measurement.series.project, measurement.commit)
                     orders.setdefault(commit, measurement.order)
@@ -227,7 +227,7 @@ class Ingest:
 
     def _numbers(
         self, connection: sa.Connection, measurements: list[Measurement]
-    ) -> tuple[list[Known | None], dict[SeriesId, str]]:
+    ) -> tuple[list[StoredSeries | None], dict[SeriesId, str]]:
         """Return the series of each measurement, creating missing ones, or why it is refused."""
         self.registry.trim()
         names = [measurement.series for measurement in measurements]

@@ -9,7 +9,6 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import (
-    ANSWERS,
     AlarmLog,
     AlarmStep,
     BatchDecisions,
@@ -25,23 +24,22 @@ from barograph.store.cache import (
 )
 from barograph.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.store.measurement import (
+    DECISION,
     CommitDecision,
     Entry,
     KnownChange,
     Measurement,
     PointResult,
+    StoredDecision,
 )
 from barograph.store.schema import points, steps
 
 CHUNK = 1000  # series or orders in one query
 
-# Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
-StoredDecision = tuple[int, float, float, int, int, int | None]
 UNDECIDED: StoredDecision = (0, 0.0, 0.0, 0, 0, None)
 
 PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
-DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
 DECIDED = ("settled", *DECISION, "model", "reasons")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
 OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
@@ -270,7 +268,7 @@ class _Rows:
         self._add(series, commit.order, commit, self._point_rows.decided(settled, decision))
         for rerun in commit.reruns:  # the first run has the settled value
             self._add(series, commit.order, rerun, self._point_rows.decided(None, decision))
-        reported = commit_decision(decision)
+        reported = CommitDecision.of(decision)
         for result in commit.results:
             result.decision = reported
             result.steps = (steps[commit.order],) if commit.order in steps else ()
@@ -293,13 +291,6 @@ class _Rows:
 def stored_value(measurement: Measurement) -> float:
     """Return the value of a measurement as it is stored: -0.0 becomes 0.0."""
     return float(measurement.value) + 0.0
-
-
-def commit_decision(stored: StoredDecision) -> CommitDecision:
-    """Return a decision as it is reported; the commit since when a change is known follows."""
-    answer, probability, surprise, baseline_size, reruns, since = stored
-    known = None if since is None else KnownChange(since, "")
-    return CommitDecision(ANSWERS[answer], probability, surprise, reruns, known, baseline_size)
 
 
 def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]) -> None:

@@ -15,29 +15,34 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmStep, Judge, StepKind
+from barograph.series import UNKNOWN_TIME
 from barograph.store.cache import SeriesTail, TailCache, second_look_states, with_stored
 from barograph.store.database import BulkUpdate, Insertion, Row
 from barograph.store.judging import (
-    DECISION,
     MEASURED,
     NEW_POINT,
     PLACE,
     UNDECIDED,
     PointRows,
-    StoredDecision,
     StoredRun,
     Unjudged,
     UnjudgedCommit,
     batched_lookups,
-    commit_decision,
     decide,
     name_known_changes,
     stored_value,
 )
-from barograph.store.measurement import Entry, Measurement, PointResult, PointStatus
+from barograph.store.measurement import (
+    DECISION,
+    CommitDecision,
+    Entry,
+    Measurement,
+    PointResult,
+    PointStatus,
+    StoredDecision,
+)
 from barograph.store.schema import points, revisions, steps, unjudged
 
-UNKNOWN_TIME = -(2**63)  # earlier than every known time
 DELETED = "deleted, or merged into another series, before its decision was made"
 JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
 PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
@@ -142,7 +147,7 @@ def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> 
         runs = stored.get((result.series, result.order or 0), {})
         for run in runs.values():
             if run.decision is not None:
-                result.decision, result.steps = commit_decision(run.decision), run.steps
+                result.decision, result.steps = CommitDecision.of(run.decision), run.steps
         if result.decision is None:
             result.reason = DELETED
     name_known_changes(connection, results)
@@ -233,7 +238,7 @@ def upsert(
     reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""
     result = PointResult(status, reason, series, entry.order)
     if stored.decision is not None:
-        result.decision = commit_decision(stored.decision)
+        result.decision = CommitDecision.of(stored.decision)
         result.steps = stored.steps
     return result, changed
 

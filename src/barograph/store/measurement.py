@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from barograph.detection.online import ANSWERS, AlarmStep, Answer
 from barograph.errors import DataError
@@ -47,20 +47,6 @@ class Measurement(NamedTuple):
     time: int | None = None
     direction: Direction = Direction.UNKNOWN
     unit: str = ""
-
-
-class Known(NamedTuple):
-    """What results of a series must fit: its number, its direction and its unit."""
-
-    number: int
-    direction: Direction
-    unit: str
-
-    def fits(self, measurement: Measurement) -> bool:
-        """Return whether a measurement states the same direction and unit, or none."""
-        return (not measurement.direction or measurement.direction == self.direction) and (
-            not measurement.unit or measurement.unit == self.unit
-        )
 
 
 def direction_of(measurement: Measurement) -> Direction:
@@ -104,6 +90,11 @@ class Limits:
     largest: float = 1e100
 
 
+# Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
+StoredDecision = tuple[int, float, float, int, int, int | None]
+DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
+
+
 class KnownChange(NamedTuple):
     """Where a change begins whose alarm was raised at an earlier commit."""
 
@@ -135,6 +126,13 @@ class CommitDecision(NamedTuple):
     def is_change(self) -> bool:
         """Whether an alarm is raised."""
         return self.answer is Answer.CHANGE
+
+    @classmethod
+    def of(cls, stored: StoredDecision, commit: str = "") -> Self:
+        """Return a stored decision, given the commit since when a change is known."""
+        answer, probability, surprise, baseline_size, reruns, since = stored
+        known = None if since is None else KnownChange(since, commit)
+        return cls(ANSWERS[answer], probability, surprise, reruns, known, baseline_size)
 
 
 class PointStatus(StrEnum):

@@ -10,17 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import ANSWERS, AlarmStep, StepKind
+from barograph.detection.online import AlarmStep, StepKind
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Series, SeriesId
 from barograph.store.database import rows_in
-from barograph.store.measurement import CommitDecision, KnownChange
+from barograph.store.measurement import DECISION, CommitDecision, Measurement
 from barograph.store.schema import aliases, models, points, revisions, series, steps
 
-POINT = (
-    *("order", "run", "commit", "time", "value", "settled"),
-    *("answer", "probability", "surprise", "baseline_size", "reruns", "known_since", "reasons"),
-)
+POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
 STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
 
 
@@ -32,6 +29,12 @@ class StoredSeries(NamedTuple):
     direction: Direction
     unit: str = ""
     retired: int | None = None
+
+    def fits(self, measurement: Measurement) -> bool:
+        """Return whether a measurement states the same direction and unit, or none."""
+        return (not measurement.direction or measurement.direction == self.direction) and (
+            not measurement.unit or measurement.unit == self.unit
+        )
 
 
 class StoredPoint(NamedTuple):
@@ -216,20 +219,12 @@ def settled_tail(
     return [tuple(row) for row in rows[::-1]]
 
 
-def _point(row: Any, commits: Mapping[int | None, str]) -> StoredPoint:
-    since = row.known_since
-    decision = CommitDecision(
-        ANSWERS[row.answer],
-        row.probability,
-        row.surprise,
-        row.reruns,
-        None if since is None else KnownChange(since, commits.get(since, "")),
-        row.baseline_size,
-    )
-    return StoredPoint(
-        *(row.order, row.run, row.commit, row.time, row.value, row.settled, decision),
-        *(row.model, row.threshold, None if row.reasons is None else json.loads(row.reasons)),
-    )
+def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
+    """Return the point of the columns POINT, version and threshold of a model."""
+    place, (*stored, reasons, version, threshold) = row[:6], row[6:]
+    decision = CommitDecision.of((*stored,), commits.get(stored[-1], ""))
+    known = None if reasons is None else json.loads(reasons)
+    return StoredPoint(*place, decision, version, threshold, known)
 
 
 def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:

@@ -314,10 +314,9 @@ def _dates(stored: CandidateRecord | None, timestamp: int) -> tuple[str, int, in
     """Return the verdict of a candidate that is found now, and its dates."""
     if stored is None or not stored.is_processed:
         return Verdict.NOT_TRIAGED.value, timestamp, UNKNOWN_TIME
-    dates = (
-        UNKNOWN_TIME if date is None else date for date in (stored.calculated_on, stored.triaged_on)
-    )
-    return stored.verdict.value, *dates
+    dates = stored.calculated_on, stored.triaged_on
+    calculated, triaged = (UNKNOWN_TIME if date is None else date for date in dates)
+    return stored.verdict.value, calculated, triaged
 
 
 def hazard(before: float, after: float, direction: Direction) -> float | None:
