@@ -81,14 +81,6 @@ class PointRows(NamedTuple):
         return (settled, *decision, self.model, None)
 
 
-class StoredRun(NamedTuple):
-    """One stored result of a series."""
-
-    order: int
-    run: str
-    value: float
-
-
 class UnjudgedRun(NamedTuple):
     """A result that is to be judged.
 
@@ -123,11 +115,10 @@ class UnjudgedCommit(NamedTuple):
     reruns: tuple[UnjudgedRun, ...] = ()
 
     @classmethod
-    def stored(cls, order: int, runs: Iterable[StoredRun], results: Sequence[PointResult]) -> Self:
-        """Return a commit whose results are stored."""
-        first, *others = runs
-        reruns = tuple(UnjudgedRun(run, value, None) for _, run, value in others)
-        return cls(order, first.run, first.value, None, tuple(results), reruns)
+    def stored(cls, order: int, runs: Iterable[Any], results: Sequence[PointResult]) -> Self:
+        """Return a commit whose results are stored: rows of order, run and value."""
+        first, *others = (UnjudgedRun(run, value, None) for _, run, value in runs)
+        return cls(order, *first, tuple(results), tuple(others))
 
     def with_rerun(self, rerun: UnjudgedRun, result: PointResult) -> Self:
         """Return the commit with a further run."""

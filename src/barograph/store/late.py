@@ -24,7 +24,6 @@ from barograph.store.judging import (
     PLACE,
     UNDECIDED,
     PointRows,
-    StoredRun,
     Unjudged,
     UnjudgedCommit,
     batched_lookups,
@@ -281,7 +280,7 @@ def judge_again(
 
 def rewind(
     connection: sa.Connection, series: int, since: int, history: int, limit: int
-) -> tuple[SeriesTail, list[StoredRun], int | None]:
+) -> tuple[SeriesTail, Sequence[sa.Row[Any]], int | None]:
     """Take a series back to just before an order.
 
     Args:
@@ -308,7 +307,7 @@ def rewind(
     tail.state = second_look_states(connection, [series]).get(series)
     query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
     ordered = query.order_by(p.order, p.run)
-    later = [StoredRun(*row) for row in connection.execute(ordered.limit(limit + 1))]
+    later = connection.execute(ordered.limit(limit + 1)).all()
     if len(later) <= limit:
         return tail, later, None
     left = later[-1].order

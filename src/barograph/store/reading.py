@@ -221,9 +221,10 @@ def settled_tail(
 
 def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
     """Return the point of the columns POINT, version and threshold of a model."""
-    place, (*stored, reasons, version, threshold) = row[:6], row[6:]
-    decision = CommitDecision.of((*stored,), commits.get(stored[-1], ""))
+    order, run, commit, time, value, settled, *stored, reasons, version, threshold = row
+    decision = CommitDecision.of(tuple(stored), commits.get(stored[-1], ""))
     known = None if reasons is None else json.loads(reasons)
+    place = order, run, commit, time, value, settled
     return StoredPoint(*place, decision, version, threshold, known)
 
 

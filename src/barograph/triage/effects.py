@@ -103,27 +103,3 @@ def results_between(
     for number, order, value in rows_in(connection, query, p.series, list(numbers)):
         results.setdefault(number, []).append((order, value))
     return results
-
-
-def window_around(
-    connection: sa.Connection, number: int, last_before: int, first_after: int, count: int
-) -> tuple[int, int]:
-    """Return the orders of a series that lie some results before and after a change.
-
-    Args:
-        connection: From `Store.read`.
-        number: Number of the series.
-        last_before: The last order of the old level.
-        first_after: The first order of the new level.
-        count: The number of results on each side.
-    """
-    p = points.c
-    orders = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
-    old = orders.where(p.order <= last_before).order_by(p.order.desc()).limit(count).subquery()
-    new = orders.where(p.order >= first_after).order_by(p.order).limit(count).subquery()
-    first = connection.scalar(sa.select(sa.func.min(old.c.order)))
-    last = connection.scalar(sa.select(sa.func.max(new.c.order)))
-    return (
-        last_before if first is None else first,
-        first_after if last is None else last,
-    )

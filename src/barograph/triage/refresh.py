@@ -32,7 +32,7 @@ from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Serie
 from barograph.store import arrivals
 from barograph.store.audit import now
 from barograph.store.candidate_records import CandidateRecord, candidates_of_series
-from barograph.store.database import Insertion, Row, chunks
+from barograph.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.store.reading import read_series
 from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
@@ -49,9 +49,8 @@ COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
     *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
 )
-STATE = ("verdict", "triaged_on", "detected_on")
-NEW = Insertion(candidates, ("series", *COLUMNS, *STATE))
-KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, *STATE), replace=COLUMNS)
+NEW = Insertion(candidates, ("series", *COLUMNS, "verdict", "detected_on"))
+KNOWN = BulkUpdate(candidates, ("id",), COLUMNS)
 MOVE = Insertion(moves, ("candidate", "kind", "from_order", "to_order", "moved"))
 
 
@@ -182,11 +181,10 @@ class CandidateRefresher:
             for candidate in plan.candidates:
                 stored = candidate.known
                 facts = self._columns(plan, candidate, key, _calculated_on(stored, timestamp))
-                row = (*facts, Verdict.NOT_TRIAGED.value, None, timestamp)
                 if stored is None:
-                    added.append((plan.number, *row))
+                    added.append((plan.number, *facts, Verdict.NOT_TRIAGED.value, timestamp))
                 else:
-                    known.append((stored.id, plan.number, *row))
+                    known.append((stored.id, *facts))
         NEW.into(connection, added)
         KNOWN.into(connection, known)
         withdraw(connection, [stored.id for plan in plans for stored in plan.gone])

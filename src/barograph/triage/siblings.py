@@ -19,7 +19,6 @@ from barograph.triage.effects import (
     SettledResults,
     effect_between,
     results_between,
-    window_around,
 )
 from barograph.wording import effect_word
 
@@ -99,16 +98,12 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
     """
     change = get_candidate(connection, candidate)
     last = order_before(connection, change.series, change.order)
-    others = _related(connection, reading.get_series(connection, change.series))
-    window = sibling_window(connection, change.series, last, change.order, PLOTTED)
-    numbers = [other.id for other in others]
-    results = results_between(connection, numbers, *window)
+    target = reading.get_series(connection, change.series)
+    others = sibling_results(connection, target, last, change.order)
+    numbers = [other.id for other, _ in others]
     called = _candidates_between(connection, numbers, last, change.order)
     ranked = sorted(
-        (
-            _sibling(other, results.get(other.id, ()), called, last, change.order)
-            for other in others
-        ),
+        (_sibling(other, results, called, last, change.order) for other, results in others),
         key=_rank,
     )
     moved = [sibling for sibling in ranked if sibling.state is SiblingState.MOVED]
@@ -118,49 +113,47 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
     return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(ranked))
 
 
-def sibling_numbers(connection: sa.Connection, target: StoredSeries) -> list[int]:
-    """Return the numbers of the siblings of a series."""
-    query = sa.select(series.c.id).where(_is_sibling(target)).order_by(series.c.id).limit(MOST)
-    return list(connection.scalars(query))
+def sibling_results(
+    connection: sa.Connection, target: StoredSeries, last_before: int, first_after: int
+) -> list[tuple[StoredSeries, SettledResults]]:
+    """Return the siblings of a series, each with its results around a change of the series.
 
-
-def sibling_window(
-    connection: sa.Connection, number: int, last_before: int, first_after: int, count: int
-) -> tuple[int, int]:
-    """Return the orders between which siblings are compared.
-
-    Beyond the last result of the series itself everything counts: a sibling may have newer ones.
+    Args:
+        connection: From `Store.read`.
+        target: The series.
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
     """
-    first, last = window_around(connection, number, last_before, first_after, count)
-    own_last = connection.scalar(
-        sa.select(sa.func.max(points.c.order)).where(points.c.series == number)
-    )
+    s = series.c
+    name = target.name
+    same = s.project == name.project, s.test == name.test, s.measurement == name.measurement
+    query = sa.select(series).where(*same, s.id != target.id).order_by(s.variant, s.task, s.id)
+    others = list(map(stored_series, connection.execute(query.limit(MOST))))
+    window = _window(connection, target.id, last_before, first_after)
+    results = results_between(connection, [other.id for other in others], *window)
+    return [(other, results.get(other.id, ())) for other in others]
+
+
+def _window(
+    connection: sa.Connection, number: int, last_before: int, first_after: int
+) -> tuple[int, int]:
+    """Return the orders between which the siblings of a series are compared."""
+    p = points.c
+    old = orders_before(connection, number, last_before + 1, PLOTTED)
+    query = sa.select(p.order).where(p.series == number, p.order >= first_after)
+    settled = query.where(p.settled.is_not(None)).order_by(p.order)
+    new = connection.scalars(settled.limit(PLOTTED + 1)).all()
+    first, last = (old or [last_before])[-1], (new[:PLOTTED] or [first_after])[-1]
     reach = last - first + 1
-    return first - reach // 4, last + (reach if own_last == last else reach // 4)
+    # Beyond the last result of the series itself everything counts: a sibling may have newer ones.
+    is_last = 0 < len(new) <= PLOTTED
+    return first - reach // 4, last + (reach if is_last else reach // 4)
 
 
 def order_before(connection: sa.Connection, number: int, order: int) -> int:
     """Return the last order of a series before an order, or the order before it."""
     before = orders_before(connection, number, order, 1)
     return before[0] if before else order - 1
-
-
-def _is_sibling(target: StoredSeries) -> sa.ColumnElement[bool]:
-    s = series.c
-    return sa.and_(
-        s.project == target.name.project,
-        s.test == target.name.test,
-        s.measurement == target.name.measurement,
-        s.id != target.id,
-    )
-
-
-def _related(connection: sa.Connection, target: StoredSeries) -> list[StoredSeries]:
-    s = series.c
-    rows = connection.execute(
-        sa.select(series).where(_is_sibling(target)).order_by(s.variant, s.task, s.id).limit(MOST)
-    )
-    return list(map(stored_series, rows))
 
 
 def _candidates_between(

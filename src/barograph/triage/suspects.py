@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from barograph.store import commit_details, reading
 from barograph.store.candidate_records import get_candidate
 from barograph.store.schema import commits, points
-from barograph.triage.effects import Effect, SettledResults, effect_between, results_between
-from barograph.triage.siblings import PLOTTED, sibling_numbers, sibling_window
+from barograph.triage.effects import Effect, SettledResults, effect_between
+from barograph.triage.siblings import sibling_results
 
 MOST = 200  # commits in an answer
 
@@ -92,9 +92,8 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
         return SuspectRange(last, first, 0, (), None, None, 0)
     target = reading.get_series(connection, change.series)
     between = _commits_between(connection, target.name.project, last.order, first)
-    window = sibling_window(connection, change.series, last.order, first.order, PLOTTED)
-    others = sibling_numbers(connection, target)
-    results = results_between(connection, others, *window)
+    others = sibling_results(connection, target, last.order, first.order)
+    results = {other.id: values for other, values in others}
     moved = {
         number: effect
         for number, values in results.items()
