@@ -1,7 +1,7 @@
 """Judge the commits that follow the cached values of their series, and write the decisions."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -157,7 +157,7 @@ def decide(
     items = zip(unjudged.items(), pending, judged.logs, strict=True)
     for (series, commits), values, log in items:
         tail = tails[series]
-        order_at = _Orders(connection, series, tail.count, commits)
+        order_at = _orders(connection, series, tail.count, commits)
         steps_by_order = rows.add_steps(series, log, order_at) if log.states else {}
         for place, commit in enumerate(commits, values.first):
             settled, known, decision = next(decisions)
@@ -193,8 +193,10 @@ def _decisions(judged: BatchDecisions) -> Iterator[tuple[float, int, tuple[Any, 
     return zip(judged.settled.tolist(), judged.known_since.tolist(), decided, strict=True)
 
 
-class _Orders:
-    """The order at each position of a series that has new commits.
+def _orders(
+    connection: sa.Connection, series: int, first: int, commits: list[UnjudgedCommit]
+) -> Callable[[int], int]:
+    """Return a function of a position in a series that returns the order there.
 
     Args:
         connection: Sees all points before the new commits.
@@ -202,24 +204,17 @@ class _Orders:
         first: Position of the first new commit.
         commits: The new commits.
     """
+    before: list[int] = []  # the newest first
 
-    __slots__ = ("_before", "_commits", "_connection", "_first", "_series")
-
-    def __init__(
-        self, connection: sa.Connection, series: int, first: int, commits: list[UnjudgedCommit]
-    ) -> None:
-        self._connection, self._series = connection, series
-        self._first, self._commits = first, commits
-        self._before: list[int] = []  # the newest first
-
-    def __call__(self, position: int) -> int:
-        back = self._first - position
+    def order_at(position: int) -> int:
+        back = first - position
         if back <= 0:
-            return self._commits[-back].order
-        if back > len(self._before):
-            before = self._commits[0].order
-            self._before = orders_before(self._connection, self._series, before, back + LOOK_BACK)
-        return self._before[back - 1]
+            return commits[-back].order
+        if back > len(before):
+            before[:] = orders_before(connection, series, commits[0].order, back + LOOK_BACK)
+        return before[back - 1]
+
+    return order_at
 
 
 class _Rows:
@@ -235,7 +230,9 @@ class _Rows:
         self._again: list[Row] = []
         self._steps: list[Row] = []
 
-    def add_steps(self, series: int, log: AlarmLog, order_at: _Orders) -> dict[int, AlarmStep]:
+    def add_steps(
+        self, series: int, log: AlarmLog, order_at: Callable[[int], int]
+    ) -> dict[int, AlarmStep]:
         """Add the steps of a series; return them with orders, by that of their arrival."""
         by_order: dict[int, AlarmStep] = {}
         for step, state in zip(log.steps, log.states, strict=True):

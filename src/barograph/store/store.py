@@ -278,8 +278,8 @@ class Store:
 
     def _commit(
         self, group: Sequence[Request[Measurement, IngestResult]]
-    ) -> Sequence[IngestResult | Future[IngestResult]]:
-        """Write a group of requests in one transaction; those with decisions left get a future."""
+    ) -> Sequence[IngestResult | None]:
+        """Write a group of requests in one transaction; those with decisions left get no result."""
         measurements = [measurement for request in group for measurement in request.items]
         with self._judging() as (connection, judge, model, timestamp):
             taken = self._ingest.take(connection, measurements, judge, model, timestamp)
@@ -289,16 +289,11 @@ class Store:
         if not numbers:
             return results
         waiting = set(map(id, taken.waiting))
-        futures: list[IngestResult | Future[IngestResult]] = [
-            result if waiting.isdisjoint(map(id, result.points)) else Future() for result in results
-        ]
-        answers = [
-            (future, result)
-            for future, result in zip(futures, results, strict=True)
-            if isinstance(future, Future)
-        ]
+        is_left = [not waiting.isdisjoint(map(id, result.points)) for result in results]
+        pairs = list(zip(group, results, is_left, strict=True))
+        answers = [(request.future, result) for request, result, left in pairs if left]
         self._finish(numbers, taken.waiting, answers)
-        return futures
+        return [None if left else result for _, result, left in pairs]
 
     def _finish(
         self,

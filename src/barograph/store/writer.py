@@ -35,31 +35,27 @@ class _Job:
 
 @dataclass
 class Request(Generic[T, A]):
-    """Items to write together with those of other requests; the future gets their own result.
-
-    The following request is queued once this one is written, and fails with it.
-    """
+    """Items to write together with those of other requests; the future gets their own result."""
 
     items: Sequence[T]
     who: str
     future: Future[A] = field(default_factory=Future)
-    following: "Request[T, A] | None" = None
 
 
 class Writer(Generic[T, A]):
     """A queue of requests, and the thread that writes groups of them.
 
     Args:
-        commit: Writes a group of requests in one transaction, and returns their results, or futures
-            of those that need further work. If it fails because of its content, each request is
-            retried alone.
+        commit: Writes a group of requests in one transaction, and returns their results; None if a
+            request needs further work, after which its future gets the result. If it fails because
+            of its content, each request is retried alone.
         together: Maximum number of items in a group, unless a single request has more.
         backlog: Number of items that may wait; beyond it requests are refused.
     """
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Request[T, A]]], Sequence[A | Future[A]]],
+        commit: Callable[[Sequence[Request[T, A]]], Sequence[A | None]],
         *,
         together: int = TOGETHER,
         backlog: int = 1_000_000,
@@ -87,7 +83,7 @@ class Writer(Generic[T, A]):
         """
         requests: list[Request[T, A]] = [Request(items, who) for items in parts]
         for request, following in pairwise(requests):
-            request.following = following
+            request.future.add_done_callback(partial(self._continue, following))
         count = sum(map(len, parts))
         with self._wake:
             if self._waiting and self._waiting + count > self._backlog:
@@ -151,10 +147,6 @@ class Writer(Generic[T, A]):
             live = [request for request in group if request.future.set_running_or_notify_cancel()]
             if live:
                 self._write(live)
-            for request in group:
-                if request.following is not None:
-                    following = partial(self._continue, request.following)
-                    request.future.add_done_callback(following)
 
     def _continue(self, following: Request[T, A], done: Future[A]) -> None:
         """Queue the request that follows one that is done; if that failed, it fails as well."""
@@ -165,8 +157,6 @@ class Writer(Generic[T, A]):
         with self._wake:
             self._waiting -= len(following.items)
         following.future.set_exception(error)
-        if following.following is not None:
-            self._continue(following.following, following.future)
 
     def _next(self) -> list[Request[T, A]] | _Job:
         """Take the first job, or as many of the first requests as fit into a group."""
@@ -200,9 +190,7 @@ class Writer(Generic[T, A]):
         else:
             self._failure = ""
             for request, result in zip(group, results, strict=True):
-                if isinstance(result, Future):
-                    result.add_done_callback(partial(_copy, request.future))
-                else:
+                if result is not None:
                     request.future.set_result(result)
 
     def _do(self, job: _Job) -> None:
@@ -215,14 +203,6 @@ class Writer(Generic[T, A]):
         else:
             self._failure = ""
             job.future.set_result(result)
-
-
-def _copy(future: Future[A], done: Future[A]) -> None:
-    error = done.exception()
-    if error is None:
-        future.set_result(done.result())
-    else:
-        future.set_exception(error)
 
 
 def _wrapped(error: Exception) -> Exception:

@@ -19,8 +19,7 @@ from barograph.store.candidate_records import (
     get_candidate,
 )
 from barograph.store.database import chunks
-from barograph.store.reading import series_id
-from barograph.store.schema import candidates, series, verdicts
+from barograph.store.schema import candidates, verdicts
 from barograph.triage.explanations import candidates_of
 
 MOST = 400  # decided candidates that are compared, the latest verdicts first
@@ -171,10 +170,6 @@ def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[
     numbers = [key.candidate for key, _ in chosen]
     records = {record.id: record for record in candidates_numbered(connection, numbers)}
     owners = sorted({record.series for record in records.values()})
-    names = {
-        row.id: series_id(row)
-        for row in connection.execute(sa.select(series).where(series.c.id.in_(owners)))
-    }
     v = verdicts.c
     latest = sa.select(sa.func.max(v.id)).where(v.candidate.in_(numbers)).group_by(v.candidate)
     who = dict(
@@ -191,7 +186,7 @@ def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[
             DecidedCase(
                 candidate=record.id,
                 series=record.series,
-                name=names[record.series],
+                name=points[record.series].id,
                 order=record.order,
                 commit=record.commit,
                 before=None if record.before is None else record.before.median,

@@ -17,7 +17,7 @@ from barograph.detection.excursions import excursions
 from barograph.series import Direction, Verdict
 from barograph.store import reading
 from barograph.store.arrivals import SUSPECT
-from barograph.store.candidate_records import CandidateRecord, find_candidates
+from barograph.store.candidate_records import CandidateRecord, candidates_of_series
 from barograph.store.reading import StoredSeries
 from barograph.store.schema import candidates, moves, points, ticketed, tickets
 from barograph.wording import effect_word
@@ -181,7 +181,9 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 def _marks(
     connection: sa.Connection, series: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
-    records = find_candidates(connection, number=series.id, withdrawn=True, limit=10_000)
+    if not orders:
+        return []
+    records = candidates_of_series(connection, [series.id], withdrawn=True)[series.id]
     shown = {change.id: change for change in records}
     c, m = candidates.c, moves.c
     query = (
@@ -193,12 +195,11 @@ def _marks(
     left = [
         _mark(series, shown[key], order, orders, names, MarkState.MOVED, moved)
         for key, order, moved in connection.execute(query)
-        if key in shown and orders
+        if key in shown
     ]
     current = [
         _mark(series, change, change.order, orders, names, _state(change), None)
-        for change in shown.values()
-        if orders
+        for change in records
     ]
     return sorted(left + current, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
 

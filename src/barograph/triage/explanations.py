@@ -13,7 +13,7 @@ from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText
 from barograph.series import UNKNOWN_TIME, Series, Verdict
 from barograph.store import reading
-from barograph.store.candidate_records import CandidateRecord, find_candidates, get_candidate
+from barograph.store.candidate_records import CandidateRecord, candidates_of_series, get_candidate
 from barograph.triage.siblings import Siblings
 from barograph.wording import plural
 
@@ -50,7 +50,7 @@ def explanation(
         DataError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
-    others = find_candidates(connection, number=change.series, limit=10_000)
+    others = candidates_of_series(connection, [change.series])[change.series]
     reasons: tuple[ReasonText, ...] = ()
     if model is not None:
         points = reading.read_series(connection, [change.series])[change.series]

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from barograph.series import Verdict
 from barograph.store.candidate_records import CandidateRecord, get_candidate, moves_of
-from barograph.store.schema import ticketed, tickets
-from barograph.triage import verdicts
+from barograph.triage import tickets, verdicts
 from barograph.triage.verdicts import VerdictEntry
 
 
@@ -73,11 +72,9 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         CandidateEvent(EventKind.VERDICT, entry.time, entry.who, entry.verdict, text=_text(entry))
         for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None))
     ]
-    t, link = tickets.c, ticketed.c
-    filed = sa.select(t.key, t.opened).join(ticketed, link.ticket == t.id)
     events += [
-        CandidateEvent(EventKind.TICKET, opened, text=key)
-        for key, opened in connection.execute(filed.where(link.candidate == candidate))
+        CandidateEvent(EventKind.TICKET, ticket.opened, text=ticket.key)
+        for ticket in tickets.about_candidates(connection, [candidate])
     ]
     if change.detected_on is not None:
         events.append(
