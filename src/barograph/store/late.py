@@ -280,7 +280,7 @@ def judge_again(
 
 def rewind(
     connection: sa.Connection, series: int, since: int, history: int, limit: int
-) -> tuple[SeriesTail, Sequence[sa.Row[Any]], int | None]:
+) -> tuple[SeriesTail, Sequence[Any], int | None]:
     """Take a series back to just before an order.
 
     Args:
