@@ -157,6 +157,13 @@ class Registry:
             self.order_of(connection, project, commit)
 
 
+def fits(known: StoredSeries, measurement: Measurement) -> bool:
+    """Return whether a measurement states the direction and the unit of its series, or none."""
+    return (not measurement.direction or measurement.direction == known.direction) and (
+        not measurement.unit or measurement.unit == known.unit
+    )
+
+
 def needed(count: int, history: int) -> int:
     """Return how many of the newest values the next decision on a series of `count` reads."""
     return count - kept_from(count, history)

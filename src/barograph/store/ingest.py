@@ -10,7 +10,7 @@ from barograph.detection.online import Judge
 from barograph.errors import DataError
 from barograph.series import LARGEST_ORDER, ORDER_HINT, SeriesId
 from barograph.store import stale
-from barograph.store.cache import Registry, TailCache, load_tails
+from barograph.store.cache import Registry, TailCache, fits, load_tails
 from barograph.store.judging import (
     PointRows,
     Unjudged,
@@ -198,7 +198,7 @@ class Ingest:
             if known is None:
                 results[row].reason = refused[measurement.series]
                 continue
-            if not known.fits(measurement):
+            if not fits(known, measurement):
                 results[row].reason = self._fit(connection, measurements, row)
                 if results[row].reason:
                     continue

@@ -14,7 +14,7 @@ from barograph.detection.online import AlarmStep, StepKind
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Series, SeriesId
 from barograph.store.database import rows_in
-from barograph.store.measurement import DECISION, CommitDecision, Measurement
+from barograph.store.measurement import DECISION, CommitDecision
 from barograph.store.schema import aliases, models, points, revisions, series, steps
 
 POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
@@ -29,12 +29,6 @@ class StoredSeries(NamedTuple):
     direction: Direction
     unit: str = ""
     retired: int | None = None
-
-    def fits(self, measurement: Measurement) -> bool:
-        """Return whether a measurement states the same direction and unit, or none."""
-        return (not measurement.direction or measurement.direction == self.direction) and (
-            not measurement.unit or measurement.unit == self.unit
-        )
 
 
 class StoredPoint(NamedTuple):
