@@ -15,9 +15,6 @@ import pytest
 
 from tests.shared import wait_for
 
-# For many small and short-lived stores, compiling queries and vacuuming costs more than it saves.
-LIGHT = ("fsync=off", "full_page_writes=off", "jit=off", "autovacuum=off")
-
 
 def programs() -> Path:
     """Where initdb and pg_ctl are; skips the test where they are not."""
@@ -48,7 +45,7 @@ def running() -> Iterator[str]:
             stdout=DEVNULL,
             **quiet,
         )
-        options = ("listen_addresses=", f"unix_socket_directories={folder}", *LIGHT)
+        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
         command = [f"{bin_}/postgres", "-D", f"{folder}/data"]
         command += [part for option in options for part in ("-c", option)]
         with subprocess.Popen(command, **quiet) as process:  # noqa: S603 - the same
