@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise, zip_longest
 from typing import Any, Self
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import regions
-from barograph.detection.online.batch import BatchDecisions, advance_all
+from barograph.detection.online.batch import BatchDecisions
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import (
     ANSWERS,
@@ -21,6 +22,7 @@ from barograph.detection.online.decision import (
     reasons,
     reasons_for_newest,
 )
+from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import departure
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.rule import AlarmState
@@ -29,7 +31,6 @@ from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import (
     HISTORY,
     REGIME_SETS,
-    check_pair,
     first_scored,
     kept_from,
 )
@@ -86,10 +87,10 @@ class OnlineDetector:
             raise ConfigError(f"history is {history}: it must be {SHORTEST_HISTORY} or more")
         if confirm is None and budget is not None:
             raise ConfigError("a budget is shared between windows: it needs a confirming model")
+        self._judge = OnlineJudge(model, history, confirm)
         if confirm is not None:
-            check_pair(model, confirm)
-        self._model, self._confirm, self._history = model, confirm, history
-        self._budget = budget if confirm is None else budget or Budget.released(model, confirm)
+            budget = budget or Budget.released(model, confirm)
+            self._judge = replace(self._judge, budget=budget)
         self._base, self._values = 0, np.empty(0)  # the kept values
         self._memory = self._before = Memory(deque(maxlen=history))  # before the newest commit
         self._runs: list[float] = []  # of the newest commit
@@ -214,8 +215,8 @@ class OnlineDetector:
         """
         saved = SavedState(
             models=self._versions,
-            budget=budget_version(self._budget),
-            history=self._history,
+            budget=budget_version(self._judge.budget),
+            history=self._judge.history,
             count=len(self) - bool(self._runs),
             values=self._values[:-1],
             runs=np.array(self._runs),
@@ -248,7 +249,7 @@ class OnlineDetector:
         detector = cls(model, confirm, budget=budget, history=saved.history)
         for name, known, present in (
             ("models", saved.models, detector._versions),
-            ("the alarm budget", saved.budget, budget_version(detector._budget)),
+            ("the alarm budget", saved.budget, budget_version(detector._judge.budget)),
         ):
             if known != present:
                 raise DataError(
@@ -262,8 +263,8 @@ class OnlineDetector:
 
     @property
     def _versions(self) -> list[str]:
-        models = [self._model] if self._confirm is None else [self._model, self._confirm]
-        return [model.version for model in models]
+        models = self._judge.model, self._judge.confirm
+        return [model.version for model in models if model is not None]
 
     def _decide(self, new: Floats, runs: Mapping[int, Floats]) -> list[Decision]:
         """Decide on new commits; keep their values, and what happened.
@@ -276,8 +277,7 @@ class OnlineDetector:
         start = max(next(reversed(memory.change_points), 0) - self._base, 0)
         values = np.append(self._values, new)
         pending = PendingSeries(values, known, start, self._base, memory.alarm, runs)
-        models = self._model, self._confirm, self._budget
-        batch = advance_all([pending], *models, history=self._history)
+        batch = self._judge.judge([pending])
         values[known:] = batch.settled
         [log] = batch.logs
         happened = {
@@ -286,23 +286,23 @@ class OnlineDetector:
         }
         decisions = []
         for row, place in enumerate(range(count, count + new.size)):
-            base = kept_from(place, self._history)
+            base = kept_from(place, self._judge.history)
             kept = values[base - self._base : known + row + 1]
             self._before = self._memory
             step, state = happened.get(place, (None, None))
             if step is not None:
                 self._remember(step, state, kept[-1 - int(batch.baseline_size[row]) :])
             decisions.append(self._decision(place, batch, row, step, kept))
-        self._base, self._values = base, kept
+        self._base, self._values = base, kept.copy()  # a view would keep all values of the call
         return decisions
 
     def _remember(self, step: AlarmStep, state: AlarmState | None, compared: Floats) -> None:
         """Note a step, the state after it, and the row of features that the change rests on."""
         reason = self._memory.reason
         change = None if state is None else state.change
-        if change is not None and self._budget is not None:
-            rule = SecondLook(self._budget, self._memory.alarm)
-            requests = rule.requests(step.newest, first_scored(self._model))
+        if change is not None and self._judge.budget is not None:
+            rule = SecondLook(self._judge.budget, self._memory.alarm)
+            requests = rule.requests(step.newest, first_scored(self._judge.model))
             window, _ = min(requests, key=lambda request: abs(request[1] - change))
             split = compared.size - 1 - window
             features = self._model_of(window).feature_set
@@ -325,11 +325,11 @@ class OnlineDetector:
         answer, since = ANSWERS[batch.answer[row]], int(batch.known_since[row])
         explain: Callable[[], list[Reason]] = list
         reason = self._memory.reason
-        if since >= 0 or (answer is Answer.CHANGE and self._budget is not None):
+        if since >= 0 or (answer is Answer.CHANGE and self._judge.budget is not None):
             if reason is not None:
                 explain = partial(reasons, self._model_of(reason[0]), reason[1])
         elif size := int(batch.baseline_size[row]):
-            explain = partial(reasons_for_newest, self._model, kept[-1 - size :])
+            explain = partial(reasons_for_newest, self._judge.model, kept[-1 - size :])
         departs = batch.surprise[row] > 0.0
         index = place if step is None or answer is not Answer.CHANGE else step.index
         return Decision(
@@ -345,7 +345,7 @@ class OnlineDetector:
         )
 
     def _model_of(self, window: int) -> TriageModel:
-        return self._model if window == 0 or self._confirm is None else self._confirm
+        return self._judge.model if window == 0 else self._judge.confirm or self._judge.model
 
 
 @lru_cache(maxsize=1)

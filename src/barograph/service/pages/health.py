@@ -12,7 +12,7 @@ from barograph.service.pages.series import names
 from barograph.store.arrivals import HOUR, LEAST, PATIENCE
 
 MINUTE = 60_000
-BEHIND = 5 * MINUTE  # of the background work, before the page calls it late
+LATE = 5 * MINUTE  # of the background work, before the page calls it late
 routes = page_router()
 
 
@@ -31,7 +31,7 @@ def get_health_page(request: Request, context: Context) -> Response:
         days=DAYS,
         patience=PATIENCE,
         least=LEAST + 1,
-        behind=health.lag > BEHIND,
+        behind=health.lag > LATE,
         gap=gap,
         names=names,
     )
@@ -47,7 +47,7 @@ def findings(health: DataHealth) -> list[tuple[int, str, str, bool]]:
         (counts.suspects, "suspects wait for a rerun", "suspects"),
         (rejected, f"results rejected in {DAYS} days", "rejected"),
     ]
-    lag = (health.waiting, "series to recompute", "lag", health.lag > BEHIND)
+    lag = (health.waiting, "series to recompute", "lag", health.lag > LATE)
     return [*((*finding, finding[0] > 0) for finding in numbers), lag]
 
 
