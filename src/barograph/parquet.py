@@ -9,7 +9,8 @@ several. data/README.md describes every column.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -80,7 +81,19 @@ RUNS_SCHEMA = pa.schema(
     [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
 )
 RUNS = "runs.parquet"  # all results of the commits with several
+TABLES = [f"{name}.parquet" for name in SCHEMAS]
 CHUNK = 50_000  # JSON texts decoded at a time
+
+
+@contextmanager
+def table_writer(folder: Path, name: str) -> Iterator[Callable[[Sequence[pa.Array]], None]]:
+    """Create one of the three tables, and yield a function that adds a row group to it."""
+    schema = SCHEMAS[name]
+    # Texts repeat: a commit measures many series. For numbers a dictionary only costs time.
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    path = folder / f"{name}.parquet"
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=texts) as writer:
+        yield lambda columns: writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 def read_columns(folder: str | Path) -> dict[str, Any]:
@@ -91,29 +104,50 @@ def read_columns(folder: str | Path) -> dict[str, Any]:
     """
     series = read_table(folder, "series")
     points = read_table(folder, "points")
+    columns = _point_fields(points, 0, series.num_rows)
     owners = points.column("series").to_numpy()
-    offsets = np.searchsorted(owners, np.arange(series.num_rows + 1))
-    if owners.size and (np.any(np.diff(owners) < 0) or offsets[-1] != owners.size):
+    if owners.size and (np.any(np.diff(owners) < 0) or columns["offsets"][-1] != owners.size):
         raise DataError(
             f"{folder}/points.parquet: column series must be sorted and below the "
             f"{series.num_rows} rows of series.parquet"
         )
-    times = _numbers(points.column("time"), UNKNOWN_TIME)
+    times = columns["times"]
     names = pq.read_schema(Path(folder) / "points.parquet").names
     repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
-    identities = series.drop(["direction", "unit"]).to_pylist()
     units = [unit or "" for unit in series.column("unit").to_pylist()]
-    return {
+    identities = series.drop(["direction", "unit"]).to_pylist()
+    return columns | {
         "ids": [SeriesId.from_row(row) for row in identities],
         "directions": _numbers(series.column("direction"), 0),
-        "offsets": offsets.astype(np.int64),
-        "orders": points.column("order").to_numpy(),
-        "values": points.column("value").to_numpy(),
-        "commits": texts_of(points.column("commit")),
-        "times": times,
         "candidates": _with_search(folder, candidates_of(read_table(folder, "candidates"))),
         "repeats": None if repeats.is_single else repeats,
         "units": units if any(units) else (),
+    }
+
+
+def read_group(folder: Path, number: int, first: int, count: int) -> dict[str, Any]:
+    """Return the fields of a `History` that are in a row group of the points.
+
+    Args:
+        folder: Where the table is.
+        number: The number of the row group.
+        first: The number of its first series.
+        count: The number of its series.
+    """
+    names = ["series", "order", "value", "commit", "time"]
+    points = pq.ParquetFile(folder / "points.parquet").read_row_group(number, columns=names)
+    return _point_fields(points, first, count)
+
+
+def _point_fields(points: pa.Table, first: int, count: int) -> dict[str, Any]:
+    """Return the fields of a `History` that every point has."""
+    numbers = np.arange(first, first + count + 1)
+    return {
+        "offsets": np.searchsorted(points.column("series").to_numpy(), numbers).astype(np.int64),
+        "orders": points.column("order").to_numpy(),
+        "values": points.column("value").to_numpy(),
+        "commits": texts_of(points.column("commit")),
+        "times": _numbers(points.column("time"), UNKNOWN_TIME),
     }
 
 
@@ -124,34 +158,15 @@ def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
         columns: The fields of a `History` by name.
         folder: Where to write.
     """
-    sizes = np.diff(columns["offsets"])
-    repeats = columns["repeats"] or Repeats.single(columns["values"].size)
-    candidates: Candidates = columns["candidates"]
     tables = {
         "series": series_columns(columns["ids"], columns["directions"], columns["units"]),
-        "points": [
-            pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
-            pa.array(columns["orders"]),
-            column_of(columns["commits"]),
-            dates(columns["times"]),
-            pa.array(columns["values"]),
-            *run_columns(repeats),
-        ],
-        "candidates": [
-            pa.array(candidates.series, pa.int32()),
-            pa.array(candidates.index, pa.int32()),
-            pa.array(candidates.orders),
-            column_of(candidates.commits),
-            pa.array(candidates.verdict.tolist(), pa.string()),
-            dates(candidates.calculated_on),
-            dates(candidates.triaged_on),
-            column_of(candidates.algorithms),
-        ],
+        "points": point_columns(columns),
+        "candidates": candidate_columns(columns["candidates"]),
     }
-    with published(folder, [f"{name}.parquet" for name in tables]) as draft:
+    with published(folder, TABLES) as draft:
         for name, arrays in tables.items():
-            table = pa.Table.from_arrays(arrays, schema=SCHEMAS[name])
-            pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+            with table_writer(draft, name) as write:
+                write(arrays)
 
 
 def read_table(folder: str | Path, name: str) -> pa.Table:
@@ -220,6 +235,44 @@ def series_columns(
         *(pa.array(column, pa.string()) for column in texts),
         pa.array(directions, pa.int8()),
         known,
+    ]
+
+
+def point_columns(columns: Mapping[str, Any], first: int = 0) -> list[pa.Array]:
+    """Return the columns of the points table.
+
+    Args:
+        columns: The fields of a `History` by name.
+        first: The number of its first series.
+    """
+    sizes = np.diff(columns["offsets"])
+    repeats = columns["repeats"] or Repeats.single(columns["values"].size)
+    return [
+        pa.array(np.repeat(np.arange(first, first + sizes.size, dtype=np.int32), sizes)),
+        pa.array(columns["orders"]),
+        column_of(columns["commits"]),
+        dates(columns["times"]),
+        pa.array(columns["values"]),
+        *run_columns(repeats),
+    ]
+
+
+def candidate_columns(candidates: Candidates, first: int = 0) -> list[pa.Array]:
+    """Return the columns of the candidates table.
+
+    Args:
+        candidates: The candidates.
+        first: What is added to the numbers of their series.
+    """
+    return [
+        pa.array(candidates.series + first, pa.int32()),
+        pa.array(candidates.index, pa.int32()),
+        pa.array(candidates.orders),
+        column_of(candidates.commits),
+        pa.array(candidates.verdict.tolist(), pa.string()),
+        dates(candidates.calculated_on),
+        dates(candidates.triaged_on),
+        column_of(candidates.algorithms),
     ]
 
 

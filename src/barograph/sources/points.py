@@ -31,6 +31,8 @@ from barograph.texts import Texts
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
 TIME_FIELDS = ("commit_date", "evg_create_date")
+# The number of a series says which it is: a name for each candidate would take most of the memory.
+UNNAMED = SeriesId("", "", "", "", "")
 
 
 def columns_of(documents: Sequence[Document]) -> Iterator[SeriesColumns | Document]:
@@ -192,19 +194,21 @@ def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
 
 
 def read_candidate(
-    document: Document, known: Mapping[SeriesId, SeriesId], report: LoadReport
-) -> Judgement | None:
-    """Read a document; one that cannot be used is counted and returns None.
+    document: Document, numbers: Mapping[bytes, int], report: LoadReport
+) -> tuple[int, Judgement] | None:
+    """Return the number of the series of a change point, and its verdict.
+
+    A document that cannot be used is counted and returns None.
 
     Args:
         document: The document.
-        known: The identities of all series, each by itself: equal ones take memory once.
+        numbers: The number of each series by the digest of its identity.
         report: Counts what is read and skipped.
     """
     report.read["candidates"] += 1
     place, fields = document
     try:
-        series = _series_of(fields, known)
+        number = _series_of(fields, numbers)
         triage = _mapping(fields.get("triage"), "triage")
         status = triage.get("triage_status")
         verdict = verdict_of(status, "triage.triage_status")
@@ -216,8 +220,8 @@ def read_candidate(
         report.skip("candidates", Skip(place, fault.field, fault.value, fault.reason))
         return None
     report.labels["none" if status is None else str(status)] += 1
-    return Judgement(
-        series,
+    judgement = Judgement(
+        UNNAMED,
         verdict,
         "commit" if order is None else "order",
         commit=commit or "",
@@ -226,18 +230,20 @@ def read_candidate(
         calculated_on=time_or_unknown(fields.get("calculated_on"), report),
         triaged_on=time_or_unknown(triage.get("triaged_on"), report),
     )
+    return number, judgement
 
 
-def _series_of(fields: Mapping[str, Any], known: Mapping[SeriesId, SeriesId]) -> SeriesId:
-    """Return the series in `time_series_info`, or in the document itself."""
+def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:
+    """Return the number of the series in `time_series_info`, or in the document itself."""
     info = fields.get("time_series_info")
     if info is None:
         identity = identity_of(fields)
     else:
         identity = identity_of(_mapping(info, "time_series_info"), "time_series_info.")
-    if identity not in known:
+    number = numbers.get(identity.digest)
+    if number is None:
         raise FieldError("time_series_info", str(identity), "no such series")
-    return known[identity]
+    return number
 
 
 def _mapping(value: object, field: str) -> Mapping[str, Any]:

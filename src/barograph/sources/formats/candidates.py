@@ -22,15 +22,15 @@ FIRST_POINT = "the first point of a series cannot be a change"
 
 
 class Placed(NamedTuple):
-    """A history with its candidates.
+    """The candidates of a history.
 
     Attributes:
-        history: The history.
+        candidates: The candidates.
         unplaced: The verdicts that have no place in it: their numbers in the list, and why.
         corrected: Counts what was corrected.
     """
 
-    history: History
+    candidates: Candidates
     unplaced: list[tuple[int, str]]
     corrected: Counter[str]
 
@@ -51,25 +51,27 @@ def candidates_of(
     """
     if not judgements:
         return history, []
-    numbers = {name: number for number, name in enumerate(history.ids)}
+    known = {name: number for number, name in enumerate(history.ids)}
+    numbers = [_number(known, judgement.series) for _, judgement in judgements]
     ordered = []
-    for source, judgement in judgements:
+    for owner, (source, judgement) in zip(numbers, judgements, strict=True):
         order, position = judgement.order, judgement.position
         if order is None and position is not None:
-            owner = _number(numbers, judgement.series)
             rows = np.flatnonzero((results.owners == owner) & (results.sources == source))
             order = int(orders[rows[position]]) if 0 <= position < rows.size else None
         ordered.append(judgement._replace(order=order))
-    placed = place_candidates(history, ordered)
+    placed = place_candidates(history, numbers, ordered)
     skips = []
     for number, reason in placed.unplaced:
         source, judgement = judgements[number]
         place = Place(results.files[source].name, 0)
         skips.append(Skip(place, judgement.where, str(judgement.series), reason, "candidates"))
-    return placed.history, skips
+    return replace(history, candidates=placed.candidates), skips
 
 
-def place_candidates(history: History, judgements: Sequence[Judgement]) -> Placed:
+def place_candidates(
+    history: History, numbers: Sequence[int], judgements: Sequence[Judgement]
+) -> Placed:
     """Place verdicts at the points of a history: by order, else by commit, else by time.
 
     Of several verdicts on one point a final one is preferred, then the one triaged later,
@@ -77,14 +79,13 @@ def place_candidates(history: History, judgements: Sequence[Judgement]) -> Place
 
     Args:
         history: The history.
+        numbers: The number of the series of each verdict, -1 if it has none.
         judgements: The verdicts, without positions.
     """
-    numbers = {name: number for number, name in enumerate(history.ids)}
     best: dict[tuple[int, int], Judgement] = {}
     unplaced: list[tuple[int, str]] = []
     corrected: Counter[str] = Counter()
-    for place, judgement in enumerate(judgements):
-        number = _number(numbers, judgement.series)
+    for place, (number, judgement) in enumerate(zip(numbers, judgements, strict=True)):
         index, way = (-1, "") if number < 0 else _index(history, number, judgement)
         corrected[f"candidates placed by their {way}"] += way == "commit"
         if index < 1:
@@ -97,17 +98,17 @@ def place_candidates(history: History, judgements: Sequence[Judgement]) -> Place
     places = sorted(best)
     candidates, differ = _columns(history, places, [best[place] for place in places])
     corrected["candidates placed by order, whose commit is another"] += differ
-    return Placed(replace(history, candidates=candidates), unplaced, +corrected)
+    return Placed(candidates, unplaced, +corrected)
 
 
-def _number(numbers: dict[SeriesId, int], name: SeriesId) -> int:
+def _number(known: dict[SeriesId, int], name: SeriesId) -> int:
     """Return the number of a series, also if the options gave it a project or a machine."""
-    if name in numbers:
-        return numbers[name]
+    if name in known:
+        return known[name]
     matching = [
         number
-        for known, number in numbers.items()
-        if replace(known, project=name.project, variant=name.variant) == name
+        for other, number in known.items()
+        if replace(other, project=name.project, variant=name.variant) == name
     ]
     return matching[0] if len(matching) == 1 else -1
 
