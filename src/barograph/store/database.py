@@ -67,7 +67,11 @@ def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
         raise ConfigError(f"{address.database}: is a directory; an SQLite store needs a file")
     file = SQLiteFile(Path(address.database), mode, BUSY_MS / 1000)
     engine = sa.create_engine(
-        address, pool_size=8, max_overflow=-1, execution_options={"file": file}
+        address,
+        pool_size=8,
+        max_overflow=-1,
+        pool_use_lifo=True,  # each connection has a cache, which another that writes empties
+        execution_options={"file": file},
     )
     sa.event.listen(engine, "do_connect", lambda *_: file.prepare())
     sa.event.listen(engine, "connect", partial(_configure_sqlite, log))
