@@ -58,6 +58,20 @@ def test_whole_keeps_the_permissions_of_a_file_and_follows_a_link(tmp_path: Path
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_whole_writes_to_a_pipe_or_device_and_leaves_it_in_place(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole(link) as draft:
+        draft.write_text("text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert {*tmp_path.iterdir()} == {pipe, link}
+
+
 def test_whole_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")

@@ -30,9 +30,16 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     The content is flushed to disk before the rename, so readers see the old file or the new
     one, never a part of it, even after a power failure. A process that is killed leaves a file
     `.NAME.*.tmp`, which the next call for the same path deletes. The permissions of an existing
-    file are kept, and the file that a symbolic link names is replaced, not the link.
+    file are kept, and the file that a symbolic link names is replaced, not the link. A device
+    such as `/dev/null`, or a pipe, gets the content instead of being replaced.
     """
     target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with tempfile.TemporaryDirectory() as folder, named(target):
+            yield Path(folder) / target.name
+            with (Path(folder) / target.name).open("rb") as content, target.open("wb") as device:
+                shutil.copyfileobj(content, device)
+        return
     if target.is_symlink():
         target = target.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
