@@ -56,6 +56,10 @@ def test_help_of_every_command_shows_an_example() -> None:
         (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
         (("dance",), "there is no command 'dance'"),
         (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
+        (("gate", "x.csv", "--min-change", "nan"), "'nan' is not a valid number"),
+        (("gate", "x.csv", "--suspect-fails-at", "a lot"), "'a lot' is not a valid number"),
+        (("series", "list", "--store", ""), "an SQLite store needs a file; a"),
+        (("series", "list", "--store", "mysql://h/d"), "'mysql'; allowed: sqlite, postgres"),
     ],
 )
 def test_errors_exit_1_without_a_traceback(

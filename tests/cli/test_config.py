@@ -61,7 +61,7 @@ def test_file_is_found_in_the_folders_above_and_can_be_named(
     [
         ("[gaet]\n", r"there is no table \[gaet\]; allowed: input, patterns, .*gate"),
         ("[gate]\nmin_change = 1\n", r"\[gate\] has no 'min_change'; allowed: .*min-change"),
-        ("[gate]\nmin-change = 'a'\n", r"\[gate\] min-change: 'a' is not a valid float"),
+        ("[gate]\nmin-change = 'a'\n", r"\[gate\] min-change: 'a' is not a valid number"),
         ("[gate]\nmin-change = -1\n", r"\[gate\] min-change: -1.* is not in the range x>=0"),
         ("[input]\nkinds = 'csv'\n", r"\[input\] has no 'kinds'; allowed: .*kind"),
         ("gate = 3\n", r"gate must be a table \[gate\]"),

@@ -13,6 +13,7 @@ from barograph.cli.config import current_config, option_defaults
 from barograph.cli.inputs import NAMES, OPTIONS, Inputs, inputs_of
 from barograph.cli.options import (
     F,
+    NumberRange,
     echo_csv,
     echo_json,
     format_option,
@@ -91,7 +92,7 @@ cluster_options = grouped(
     ),
     click.option(
         "--cutoff",
-        type=click.FloatRange(min=0.0, min_open=True),
+        type=NumberRange(min=0.0, min_open=True),
         metavar="R",
         show_default="2.5 for each series of the cluster, at most 150",
         help="Smallest height of the common step over its squared error.",
@@ -106,7 +107,7 @@ cluster_options = grouped(
     ),
     click.option(
         "--floor",
-        type=click.FloatRange(min=0.0),
+        type=NumberRange(min=0.0),
         default=0.001,
         show_default=True,
         metavar="SHARE",

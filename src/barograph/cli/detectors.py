@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import click
 
-from barograph.cli.options import F, grouped, model_option, pair_of, refuse_given
+from barograph.cli.options import F, NumberRange, grouped, model_option, pair_of, refuse_given
 from barograph.compiled import interpret_small
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def min_probability_option(function: F) -> F:
     """Add --min-probability to a command that finds change points."""
     return click.option(
         "--min-probability",
-        type=click.FloatRange(0.0, 1.0),
+        type=NumberRange(0.0, 1.0),
         metavar="P",
         help="Smallest probability of a reported change point, from 0 to 1, for --detector "
         f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
@@ -193,7 +193,7 @@ detector_options = grouped(
     model_option(USE, does="scores the candidates of --detector triaged"),
     click.option(
         "--pvalue",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="P",
         help="Largest p-value of a change, for hunter, edivisive and tau_kappa.",
     ),
@@ -205,7 +205,7 @@ detector_options = grouped(
     ),
     click.option(
         "--min-magnitude",
-        type=click.FloatRange(min=0),
+        type=NumberRange(min=0),
         metavar="SHARE",
         help="Smallest relative change, such as 0.05 for 5 %, for hunter.",
     ),

@@ -13,6 +13,7 @@ import click
 from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import (
+    NumberRange,
     SecondLookFactory,
     grouped,
     model_option,
@@ -47,7 +48,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--min-change",
-        type=click.FloatRange(min=0.0),
+        type=NumberRange(min=0.0),
         default=MIN_CHANGE,
         show_default=True,
         metavar="PERCENT",
@@ -72,7 +73,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--suspect-fails-at",
-        type=click.FloatRange(min=0.0),
+        type=NumberRange(min=0.0),
         default=SUSPECT_FAILS_AT,
         show_default=True,
         metavar="PERCENT",
@@ -85,7 +86,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--false-red",
-        type=click.FloatRange(0.0, 100.0, min_open=True),
+        type=NumberRange(0.0, 100.0, min_open=True),
         default=10.0,
         show_default=True,
         metavar="PERCENT",

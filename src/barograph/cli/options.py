@@ -41,6 +41,21 @@ SecondLookFactory: TypeAlias = "Callable[[], SecondLookConfig | None]"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
+class NumberRange(click.FloatRange):
+    """A number in a range; click lets NaN, which no value exceeds, pass every range."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return number
+
+
 def with_options(function: F, options: Iterable[Callable[[Any], Any]]) -> F:
     """Add options to a command, in the order in which `--help` lists them."""
     decorated: Any = function
@@ -185,7 +200,7 @@ second_look_options = grouped(
     ),
     click.option(
         "--false-alarms-per-1000",
-        type=click.FloatRange(1.0, 10.0),
+        type=NumberRange(1.0, 10.0),
         default=3.0,
         show_default=True,
         metavar="RATE",

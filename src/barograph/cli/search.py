@@ -12,7 +12,7 @@ import click
 
 from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
-from barograph.cli.options import grouped
+from barograph.cli.options import NumberRange, grouped
 from barograph.cli.selection import order_of
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
@@ -72,7 +72,7 @@ search_options = grouped(
     ),
     click.option(
         "--min-change",
-        type=click.FloatRange(min=0.0),
+        type=NumberRange(min=0.0),
         default=0.0,
         show_default=True,
         metavar="PERCENT",
@@ -80,7 +80,7 @@ search_options = grouped(
     ),
     click.option(
         "--false-discoveries",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
         help="Expected share of false changes to allow among all series "
         "(Benjamini-Hochberg), for methods with a p-value. By default all are reported.",

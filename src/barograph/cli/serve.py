@@ -21,6 +21,7 @@ from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
     STORE_MODE,
+    NumberRange,
     SecondLookFactory,
     grouped,
     make_folder,
@@ -82,14 +83,14 @@ access_options = grouped(
     ),
     click.option(
         "--session-hours",
-        type=click.FloatRange(0, 8760, min_open=True),
+        type=NumberRange(0, 8760, min_open=True),
         default=12.0,
         show_default=True,
         help="How long a person stays signed in to the pages.",
     ),
     click.option(
         "--rate",
-        type=click.FloatRange(min=0, min_open=True),
+        type=NumberRange(min=0, min_open=True),
         default=200.0,
         show_default=True,
         help="Requests per second that one token, or one address without a token, may send in the "

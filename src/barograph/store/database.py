@@ -52,12 +52,13 @@ def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
         mode: Permissions of a new SQLite file.
     """
     try:
-        address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
+        address = sa.make_url(url if "://" in url else f"sqlite:///{url}")
     except SQLAlchemyError:
         raise ConfigError("the store's URL is invalid; give a path or a URL") from None
     if address.get_backend_name() not in KINDS:
         raise ConfigError(
-            f"the store cannot be kept in {address.get_backend_name()!r}; allowed: {KINDS}"
+            f"the store cannot be kept in {address.get_backend_name()!r}; "
+            f"allowed: {', '.join(KINDS)}"
         )
     if address.get_backend_name() == "postgresql":
         return _postgresql(address.set(drivername="postgresql+psycopg"))
