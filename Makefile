@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro studies paper test check kernels defaults bench screenshots clean
+.PHONY: help setup repro studies paper test check kernels modules defaults bench screenshots clean
 
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,8 +32,8 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 	@python -m barograph.pipeline.report
 
 test: setup ## check the code, then run all tests
-	@# mypy uses one core, and the kernels would otherwise be compiled by each worker of pytest.
-	$(MAKE) --jobs=2 check kernels
+	@# mypy uses one core. Each worker of pytest would otherwise compile the kernels and modules.
+	$(MAKE) --jobs=2 modules kernels
 	@# Four workers on two cores: tests wait for disks, servers and browsers almost half of the time.
 	python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=10
 
@@ -44,6 +44,9 @@ check: setup ## formatting, lint and types
 
 kernels: setup ## compile what the tests compute with
 	python tools/kernels.py
+
+modules: check ## compile the modules of the tests
+	python -m pytest --collect-only --quiet --quiet >/dev/null || true # the tests will say why
 
 defaults: setup ## rebuild the shipped models and report whether they differ
 	python tools/defaults.py

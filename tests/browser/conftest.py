@@ -20,7 +20,8 @@ __all__ = ["compiled_kernels"]
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+# The shell draws no window, and takes half of the time.
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE = 30_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 # Texts that charts have drawn, the latest last.
