@@ -197,6 +197,8 @@ def test_one_of_several_columns_of_dates_is_not_guessed(tmp_path: Path) -> None:
         ("Benchmark Name,Metric,git.sha,ns", "a/b"),
         ("Test case,measurement,commit.id,ns", "a/b"),
         ("scenario,metric,git.commit,ns", "a/b"),
+        ("series_id,metric,commit,ns", "a/b"),
+        ("series_name,metric,commit,ns", "a/b"),
     ],
 )
 def test_usual_names_of_columns_are_known(tmp_path: Path, header: str, series: str) -> None:

@@ -51,7 +51,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "suite", "group"),
     "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command",
         "_measurement", "benchmark_name", "bench_name", "test_case", "testcase", "case", "scenario",
-        "workload",
+        "workload", "series_name", "series_id",
     ),
     "measurement": ("measurement", "metric", "measure", "statistic", "metric_name", "_field"),
     "args": ("args", "params", "parameters"),
