@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 
 from barograph.files import delete_drafts, named, published, whole
 from barograph.models import artifact
+
+UNPRIVILEGED = 65534  # a user who owns nothing
 
 
 @pytest.fixture
@@ -98,6 +101,23 @@ def test_full_disk_error_names_the_file_and_keeps_the_old_model(tmp_path: Path) 
     assert caught.value.errno == errno.EFBIG
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_error_names_a_folder_that_is_not_writable() -> None:
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / "a.txt"
+        path.parent.chmod(0o555)
+        if user == 0:
+            os.seteuid(UNPRIVILEGED)  # root may write anywhere
+        try:
+            with pytest.raises(PermissionError) as caught, whole(path):
+                pass
+        finally:
+            os.seteuid(user)
+            path.parent.chmod(0o755)
+    assert caught.value.filename == str(path)
+    assert caught.value.strerror == f"the folder {path.parent} is not writable"
 
 
 def test_named_keeps_an_error_with_a_path(tmp_path: Path) -> None:

@@ -156,7 +156,11 @@ def _new(target: Path, *, is_folder: bool) -> tuple[Path, int]:
     """Create a temporary file or folder; return its path, and a handle with the lock or -1."""
     place: dict[str, Any] = {"dir": target.parent, "prefix": f".{target.name}.", "suffix": ".tmp"}
     while True:
-        draft = Path(tempfile.mkdtemp(**place) if is_folder else _new_file(**place))
+        try:
+            draft = Path(tempfile.mkdtemp(**place) if is_folder else _new_file(**place))
+        except PermissionError as error:  # names the temporary file
+            reason = f"the folder {target.resolve().parent} is not writable"
+            raise PermissionError(error.errno, reason, os.fspath(target)) from None
         handle = -1
         with suppress(OSError):  # where there are no locks, nothing is taken for abandoned
             handle = _locked(draft, wait=True)

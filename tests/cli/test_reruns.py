@@ -94,7 +94,7 @@ def test_nothing_is_measured_without_a_suspect(history: Path) -> None:
     [
         ("exit 7 # {out}", "--rerun: the command ended with exit status 7"),
         ("true {out}", "--rerun: the command wrote no results to {out}"),
-        ('echo \'[{"test": "other", "value": 3}]\' > {out}', "none of the suspects, but other"),
+        ('echo \'[{"test": "other", "value": 3}]\' > {out}', "measured other, but not it's"),
         ("true", "--rerun 'true': needs {out}, the file to write"),
     ],
 )

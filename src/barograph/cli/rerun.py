@@ -146,5 +146,6 @@ def _append(
         raise DataError(f"--rerun: the command measured commit {min(others)}, not {commit}")
     if not names & {entry.series for entry in suspects}:
         named = ", ".join(sorted(names)[:SHOWN])
-        raise DataError(f"--rerun: the command measured none of the suspects, but {named}")
+        missed = ", ".join([entry.series for entry in suspects][:SHOWN])
+        raise DataError(f"--rerun: the command measured {named}, but not {missed}")
     append(inputs.locations[0], [out], options, run)
