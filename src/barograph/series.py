@@ -321,6 +321,8 @@ def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
         raw = np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} must be one-dimensional: {error}") from error
+    if raw.ndim == 0:
+        raise DataError(f"{name} is {f'{values!r}':.60}; it must be a list or an array of numbers")
     if raw.ndim != 1:
         raise DataError(f"{name} must be one-dimensional, but has the shape {raw.shape}")
     if raw.dtype.kind not in "iufb" and raw.size:

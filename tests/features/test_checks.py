@@ -16,7 +16,7 @@ from barograph.features import checks
         ([1.0, np.nan], "pre[1] is nan"),
         ([1.0, 2.0, -np.inf], "pre[2] is -inf"),
         ([[1.0], [2.0]], "pre must be one-dimensional, but has the shape (2, 1)"),
-        (3.0, "pre must be one-dimensional, but has the shape ()"),
+        (3.0, "pre is 3.0; it must be a list or an array of numbers"),
         ([1.0, "two"], "pre[1] is 'two'"),
         (["1", "2"], "pre[0] is '1'"),
         ([1.0, None], "pre[1] is nan"),

@@ -60,7 +60,7 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         (["1", "2"], r"values\[0\] is '1'; it must be a number"),
         ([1.0, 2j], r"must be a number"),
         ([[1.0, 2.0]], r"values must be one-dimensional, but has the shape \(1, 2\)"),
-        (7.0, r"must be one-dimensional, but has the shape \(\)"),
+        (7.0, "values is 7.0; it must be a list or an array of numbers"),
         (FRAME[["value"]].to_numpy(), r"but has the shape \(120, 1\)"),
         (FRAME[["commit"]], r"values has no column 'value'; its columns are \['commit'\]"),
         (FRAME.assign(value="x"), r"values\['value'\]\[0\] is 'x'"),
