@@ -25,7 +25,8 @@ from side_by_side import arguments, fsync, show
 from store import model
 
 from barograph.series import Region, SeriesId
-from barograph.service import ModelWatch, create_app
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
 from barograph.store import Store
 from barograph.store.audit import now
 from barograph.store.database import Insertion, Row

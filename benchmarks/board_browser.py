@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from barograph.service import ModelWatch, create_app
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
 from barograph.store import Store
 
 if TYPE_CHECKING:

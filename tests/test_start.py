@@ -16,16 +16,21 @@ from barograph.cli.score import _work
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
 
+def printed(code: str) -> str:
+    """Return the last line that code prints in a process of its own."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()[-1]
+
+
 def test_help_imports_no_large_package() -> None:
     code = (
         "import sys\nfrom barograph.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {BIG!r} if name in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert printed(code) == "[]"
 
 
 def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
@@ -34,10 +39,16 @@ def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
         "import sys\nfrom barograph.service.model_report import model_card\n"
         f"print(model_card(None)[:12], [name for name in {learning!r} if name in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    assert printed(code) == "# Model card []"
+
+
+def test_background_process_does_without_the_web_framework() -> None:
+    web = ("fastapi", "pydantic", "starlette", "uvicorn", "jinja2", "sklearn")
+    code = (
+        "import sys, barograph.__main__, barograph.service.background\n"
+        f"print([name for name in {web!r} if name in sys.modules])"
     )
-    assert done.stdout.strip() == "# Model card []"
+    assert printed(code) == "[]"
 
 
 HISTORIES = {

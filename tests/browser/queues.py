@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from barograph.detection import Hunter
 from barograph.series import Direction, SeriesId
-from barograph.service import RefreshLoop, WorkerConfig
+from barograph.service.background import RefreshLoop, WorkerConfig
 from barograph.store import Measurement, Store
 
 if TYPE_CHECKING:

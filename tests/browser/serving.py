@@ -8,7 +8,10 @@ from pathlib import Path
 import uvicorn
 
 from barograph.series import Verdict
-from barograph.service import ModelWatch, Retraining, Settings, create_app
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
+from barograph.service.retraining import Retraining
+from barograph.service.settings import Settings
 from barograph.store import Store
 from barograph.triage import verdicts
 from tests.service.models import small_model

@@ -10,8 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.series import SeriesId, Verdict
-from barograph.service import Retraining, RetrainingConfig
-from barograph.service.retraining import RetrainingProgress
+from barograph.service.retraining import Retraining, RetrainingConfig, RetrainingProgress
 from barograph.store import Measurement, Store, arrivals, rejections, retrainings
 from barograph.store.audit import now
 from barograph.store.schema import candidates

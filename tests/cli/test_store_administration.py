@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from barograph.errors import ConfigError
-from barograph.service import Settings
+from barograph.service.settings import Settings
 from tests.cli.store_commands import run, run_json, write
 
 pytestmark = pytest.mark.usefixtures("workplace")
@@ -76,7 +76,7 @@ def test_rate_of_the_command_limits_the_service(
         limits.append((settings.rate, settings.burst))
         raise ConfigError("enough")
 
-    monkeypatch.setattr("barograph.service.create_app", created)
+    monkeypatch.setattr("barograph.service.app.create_app", created)
     code, _, error = run(capsys, "serve", "--store", str(tmp_path / "ci.db"), "--rate", "2.5")
     assert (code, "enough" in error) == (1, True)
     assert limits == [(2.5, 25)]  # ten seconds of it may come together

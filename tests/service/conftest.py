@@ -12,7 +12,10 @@ from barograph.cli import warmup
 from barograph.detection import Hunter
 from barograph.detection.online import SecondLookConfig
 from barograph.detection.online.cold_start import is_cold
-from barograph.service import ModelWatch, RefreshLoop, Settings, WorkerConfig, create_app
+from barograph.service.app import create_app
+from barograph.service.background import RefreshLoop, WorkerConfig
+from barograph.service.model_watch import ModelWatch
+from barograph.service.settings import Settings
 from barograph.store import Limits, Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.models import small_model

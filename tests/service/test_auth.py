@@ -8,11 +8,11 @@ import pytest
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from barograph.service import Settings
 from barograph.service.app import ROUTERS
 from barograph.service.auth import RateLimiter, is_loopback
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.rendering import PageRoute
+from barograph.service.settings import Settings
 from barograph.store import tokens
 from barograph.store.tokens import Scope
 from tests.service.conftest import Start, app_of, make_token, store_of

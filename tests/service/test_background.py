@@ -16,7 +16,8 @@ import pytest
 
 from barograph.detection import Hunter
 from barograph.errors import StoreError
-from barograph.service import BackgroundWorker, WorkerConfig, background
+from barograph.service import background
+from barograph.service.background import BackgroundWorker, WorkerConfig
 from barograph.store import Store, audit, stale
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps

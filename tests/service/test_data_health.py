@@ -10,7 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection.online import SecondLookConfig
-from barograph.service import ModelWatch, create_app
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
 from barograph.store import Store
 from tests.service.conftest import HERE, app_of, refresh_loop
 from tests.service.samples import POINTS, steps

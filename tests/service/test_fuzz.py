@@ -14,8 +14,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from barograph.service import ModelWatch, Settings, create_app
-from barograph.service.app import ROUTERS
+from barograph.service.app import ROUTERS, create_app
+from barograph.service.model_watch import ModelWatch
+from barograph.service.settings import Settings
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.models import small_model

@@ -8,7 +8,9 @@ from fastapi.testclient import TestClient
 
 from barograph.cli.retrain import read_params
 from barograph.history import History
-from barograph.service import ModelWatch, Retraining, RetrainingConfig, create_app
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
+from barograph.service.retraining import Retraining, RetrainingConfig
 from barograph.store import Store
 from barograph.store.exchange import import_history
 from tests.pipeline.conftest import project

@@ -14,7 +14,9 @@ from barograph.detection.online import Judge, PendingSeries, cold_start
 from barograph.detection.online.batch import BatchDecisions
 from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
-from barograph.service import ModelWatch, create_app, model_watch
+from barograph.service import model_watch
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
 from barograph.store import Store
 from tests.service.conftest import HERE, Start, app_of
 from tests.service.models import small_model

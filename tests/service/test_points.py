@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.service import Settings
+from barograph.service.settings import Settings
 from barograph.sources.fields import identity_of
 from barograph.store import Limits
 from tests.service.conftest import Start

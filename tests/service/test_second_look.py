@@ -12,7 +12,7 @@ from barograph.detection.online import Budget, SecondLookConfig
 from barograph.errors import DataError
 from barograph.models import OnlineModels
 from barograph.series import Floats
-from barograph.service import ModelWatch
+from barograph.service.model_watch import ModelWatch
 from barograph.training.online.learn import learn
 from tests.service.conftest import Start
 from tests.service.models import small_model

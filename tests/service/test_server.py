@@ -22,10 +22,11 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from barograph.service import ModelWatch, Settings, create_app
+from barograph.service.app import create_app
 from barograph.service.middleware import HEADERS
+from barograph.service.model_watch import ModelWatch
 from barograph.service.server import make_server, run_server
-from barograph.service.settings import ConnectionLimits
+from barograph.service.settings import ConnectionLimits, Settings
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.servers import in_thread

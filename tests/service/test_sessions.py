@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from barograph.service import Settings
 from barograph.service.auth import COOKIE, CSRF
 from barograph.service.pages.sign_in import safe_path
+from barograph.service.settings import Settings
 from barograph.store import audit, sessions, tokens
 from barograph.store.audit import now
 from barograph.store.tokens import Scope

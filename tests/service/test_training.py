@@ -17,9 +17,10 @@ from fastapi.testclient import TestClient
 from barograph.errors import ConfigError
 from barograph.models.artifact import file_digest
 from barograph.series import Verdict
-from barograph.service import ModelWatch, RetrainingConfig, create_app
 from barograph.service import retraining as module
-from barograph.service.retraining import Retraining, RetrainingProgress
+from barograph.service.app import create_app
+from barograph.service.model_watch import ModelWatch
+from barograph.service.retraining import Retraining, RetrainingConfig, RetrainingProgress
 from barograph.store import Store, retrainings
 from barograph.store.audit import now
 from barograph.store.schema import candidates

@@ -21,7 +21,7 @@ from barograph.cli import retrain as command
 from barograph.errors import ConfigError, DataError
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
-from barograph.service import Retraining, RetrainingConfig
+from barograph.service.retraining import Retraining, RetrainingConfig
 from barograph.store import Store, audit, export, retrainings
 from barograph.training import registry, tables
 from barograph.training import release as releasing

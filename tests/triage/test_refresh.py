@@ -13,7 +13,7 @@ from barograph.errors import DataError
 from barograph.history import History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
-from barograph.service import RefreshLoop, WorkerConfig
+from barograph.service.background import RefreshLoop, WorkerConfig
 from barograph.store import Measurement, Store, arrivals, audit, export, reading, schema, stale
 from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
 from barograph.store.database import Row

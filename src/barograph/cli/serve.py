@@ -35,7 +35,10 @@ from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.service import ModelWatch, RetrainingConfig, Settings, WorkerConfig
+    from barograph.service.background import WorkerConfig
+    from barograph.service.model_watch import ModelWatch
+    from barograph.service.retraining import RetrainingConfig
+    from barograph.service.settings import Settings
     from barograph.store import Store
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
@@ -49,8 +52,8 @@ def _access(
     """Return what makes the settings of a service that listens on a host."""
 
     def settings(host: str) -> Settings:
-        from barograph.service import Settings
         from barograph.service.auth import is_loopback
+        from barograph.service.settings import Settings
 
         return Settings(
             local=is_loopback(host),
@@ -160,7 +163,9 @@ def command(
 
     _prepare_process(log_level, demo=demo)
     with needed("the service", "service"):
-        from barograph.service import ModelWatch, RetrainingConfig, WorkerConfig
+        from barograph.service.background import WorkerConfig
+        from barograph.service.model_watch import ModelWatch
+        from barograph.service.retraining import RetrainingConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
 
     params = partial(read_params, None, None, None)  # called in the process that learns
@@ -214,7 +219,9 @@ def _listen(
     Raises:
         ConfigError: The address is not free.
     """
-    from barograph.service import BackgroundWorker, Retraining, create_app
+    from barograph.service.app import create_app
+    from barograph.service.background import BackgroundWorker
+    from barograph.service.retraining import Retraining
     from barograph.service.server import address, make_server, run_server
     from barograph.service.settings import ConnectionLimits
 
