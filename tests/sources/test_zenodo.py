@@ -259,7 +259,7 @@ def test_unpack_writes_every_file(tmp_path: Path, pack: Pack) -> None:
 def test_unpack_refuses_path_traversal(tmp_path: Path, pack: Pack, name: str) -> None:
     (tmp_path / "here").mkdir()
     archive = pack(tmp_path / "here" / "a.bin", {"fine": b"1", name: b"2"})
-    refuse(archive, "outside the destination|leads out of")
+    refuse(archive, "leads out of the archive's folder")
 
 
 @every_kind
