@@ -163,6 +163,7 @@ def command(
 
     _prepare_process(log_level, demo=demo)
     with needed("the service", "service"):
+        import barograph.service.app  # noqa: F401 - what is missing is said before anything starts
         from barograph.service.background import WorkerConfig
         from barograph.service.model_watch import ModelWatch
         from barograph.service.retraining import RetrainingConfig
