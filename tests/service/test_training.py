@@ -78,7 +78,8 @@ def test_record_leaves_out_what_was_undone_or_reopened(decided: TestClient) -> N
         record_batch(connection, [(first, None)], Verdict.UNSURE, "ada")
 
     store_of(decided).write(work)
-    assert decided.get("/api/v1/model/record").json()["recent"]["verdicts"] == 3
+    answer = decided.get("/api/v1/model/record").json()
+    assert (answer["recent"]["verdicts"], answer["due"]["new"]) == (3, 3)
 
 
 def test_second_verdict_is_compared_with_the_probability_before_the_first(

@@ -202,11 +202,12 @@ def known_verdicts(connection: sa.Connection) -> tuple[int, int]:
 
 
 def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
-    """Return how many candidates got a final verdict after an entry of the history."""
-    v = verdicts.c
-    query = sa.select(sa.func.count(v.candidate.distinct())).where(
-        v.id > last_verdict, v.verdict.in_(FINAL)
+    """Return how many candidates got their final verdict after an entry of the history."""
+    v, c = verdicts.c, candidates.c
+    query = sa.select(sa.func.count(v.candidate.distinct())).join_from(
+        verdicts, candidates, v.candidate == c.id
     )
+    query = query.where(v.id > last_verdict, v.verdict.in_(FINAL), c.verdict.in_(FINAL))
     return connection.scalar(query) or 0
 
 
