@@ -113,6 +113,13 @@ def test_read_warns_about_skipped_results(tmp_path: Path) -> None:
         bg.read(path, max_skipped_share=0.0)
 
 
+@pytest.mark.parametrize("share", [-0.1, 2.0, float("nan")])
+def test_read_refuses_a_share_that_is_none(tmp_path: Path, share: float) -> None:
+    (tmp_path / "results.csv").write_text("commit,value\na,1\nb,2\n")
+    with pytest.raises(ConfigError, match=f"max_skipped_share: {share}; allowed: 0 to 1"):
+        bg.read(tmp_path / "results.csv", max_skipped_share=share)
+
+
 def test_empty_labels_name_one_series_and_different_arguments_several() -> None:
     frame = pd.DataFrame({"value": [1.0, 2.0] * 20, "project": np.nan})
     assert as_values(frame).size == 40

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from barograph.sources import Document, Place, Skip, Source
+from barograph.history import History
+from barograph.sources import Document, LoadReport, Place, Skip, Source, load
 from barograph.sources.simulator.documents import dump_writer
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
@@ -91,3 +92,14 @@ class Memory(Source):
     def change_points(self) -> Iterator[Document | Skip]:
         for number, fields in enumerate(self.candidates, 1):
             yield Document(Place("candidates", number), fields)
+
+
+def loaded(
+    folder: Path,
+    documents: Sequence[Mapping[str, Any]],
+    candidates: Sequence[Mapping[str, Any]] = (),
+    share: float = 1.0,
+) -> tuple[History, LoadReport]:
+    """Load documents into the tables of a folder, and read these."""
+    report = load(Memory(documents, candidates), folder, max_skipped_share=share)
+    return History.read(folder), report

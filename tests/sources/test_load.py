@@ -1,32 +1,26 @@
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from bson import Decimal128
 
 from barograph.errors import ConfigError, DataError
-from barograph.history import History
-from barograph.series import Floats, SeriesId, Verdict
-from barograph.sources import Document, LoadReport, Place, Skip, Source, load, loader
-from barograph.sources.base import SeriesColumns
-from barograph.texts import Texts
-from tests.same import assert_same
-from tests.sources.documents import START, Memory, change_point, identity, point, series, triaged
-
-
-def loaded(
-    folder: Path,
-    documents: Sequence[Mapping[str, Any]],
-    candidates: Sequence[Mapping[str, Any]] = (),
-    share: float = 1.0,
-) -> tuple[History, LoadReport]:
-    report = load(Memory(documents, candidates), folder, max_skipped_share=share)
-    return History.read(folder), report
+from barograph.series import Verdict
+from barograph.sources import Document, LoadReport, Place, Skip, load, read_source
+from barograph.sources.files import Files
+from tests.sources.documents import (
+    START,
+    Memory,
+    change_point,
+    identity,
+    loaded,
+    point,
+    series,
+    triaged,
+)
 
 
 def reasons(report: LoadReport, kind: str) -> dict[str, int]:
@@ -306,64 +300,6 @@ def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
     assert history.candidates.verdict.tolist() == ["true_positive"]
 
 
-@pytest.mark.parametrize("size", [17, 1])
-def test_many_groups_give_the_same_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    documents = [series(f"t{number}", count=3 + number % 5) for number in range(60)]
-    numbers = np.random.default_rng(1).permutation(60).tolist()
-    candidates = [change_point(f"t{n}", order=20) for n in numbers if n not in (7, 8, 9, 59)]
-    candidates += [change_point("t3", order=0), change_point("t4", order=15, commit="none")]
-    whole, expected = loaded(tmp_path / "one", documents, candidates)
-    monkeypatch.setattr(loader, "GROUP", size)
-    history, report = loaded(tmp_path / "many", documents, candidates)
-    assert pq.ParquetFile(tmp_path / "many" / "points.parquet").num_row_groups > 15
-    assert_same(history, whole)
-    assert report == expected
-    assert history.candidates.series.tolist() == [n for n in range(60) if n not in (7, 8, 9, 59)]
-
-
-def test_load_keeps_no_more_than_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "GROUP", 30)
-    in_memory: list[int] = []
-
-    class Long(Source):
-        name = "long"
-
-        def change_points(self) -> Iterator[Document | Skip]:
-            yield from ()
-
-        def time_series(self) -> Iterator[SeriesColumns]:
-            given: list[weakref.ref[Floats]] = []
-            for number in range(20):
-                values = np.arange(10.0)
-                given.append(weakref.ref(values))
-                yield columns(number, values)
-                del values
-                in_memory.append(sum(reference() is not None for reference in given))
-
-    def columns(number: int, values: Floats) -> SeriesColumns:
-        count = np.array([values.size])
-        name = SeriesId("p", "v", "t", f"t{number}", "m")
-        orders, times = np.arange(10), np.zeros(10, dtype=np.int64)
-        commits = Texts.unknown(10)
-        return SeriesColumns("long", number, [name], [1], count, orders, times, values, commits)
-
-    assert load(Long(), tmp_path).points == 200
-    assert max(in_memory) <= 4
-
-
-def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "GROUP", 15)
-    monkeypatch.setattr(loader, "REPORTED", 2)
-    calls: list[tuple[str, int]] = []
-    documents = [series(f"t{number}") for number in range(6)]
-    candidates = [change_point(f"t{number}") for number in range(5)]
-    source = Memory(documents, candidates)
-    load(source, tmp_path, progress=lambda kind, count: calls.append((kind, count)))
-    assert calls == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
-
-
 def test_load_refuses_too_many_unusable_points(tmp_path: Path) -> None:
     document = series()
     document["data"][2]["value"] = float("nan")
@@ -386,6 +322,8 @@ def test_load_refuses_too_many_unknown_labels(tmp_path: Path) -> None:
 def test_max_skipped_share_must_be_between_0_and_1(tmp_path: Path, share: float) -> None:
     with pytest.raises(ConfigError, match="max_skipped_share"):
         loaded(tmp_path, [series()], share=share)
+    with pytest.raises(ConfigError, match="max_skipped_share"):
+        read_source(Files("results.csv"), max_skipped_share=share)
 
 
 def test_load_refuses_an_empty_source(tmp_path: Path) -> None:

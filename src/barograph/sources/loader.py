@@ -7,6 +7,7 @@ then its candidates are placed at the points of one group after the other.
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import DataError
 from barograph.files import published
 from barograph.history import History
 from barograph.parquet import (
@@ -31,7 +32,7 @@ from barograph.sources.files import Files
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
 from barograph.sources.points import UNNAMED, read_candidate, read_series
-from barograph.sources.report import KINDS, LoadReport, Place, Skip
+from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 from barograph.texts import Texts
 
 ProgressCallback = Callable[[str, int], None]
@@ -63,9 +64,9 @@ def load(
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
         SourceError: The source cannot be reached, or the connection broke off.
+        ConfigError: The share is not between 0 and 1.
     """
-    if not 0 <= max_skipped_share <= 1:
-        raise ConfigError(f"max_skipped_share: {max_skipped_share}; allowed: 0 to 1")
+    check_share(max_skipped_share)
     if isinstance(source, Files):
         history, report = _read_files(source, max_skipped_share)
         history.write(folder)
@@ -93,7 +94,9 @@ def read_source(
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
         SourceError: The source cannot be reached, or the connection broke off.
+        ConfigError: The share is not between 0 and 1.
     """
+    check_share(max_skipped_share)
     if isinstance(source, Files):
         return _read_files(source, max_skipped_share)
     with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
@@ -235,7 +238,7 @@ def _write_candidates(
     """Place the candidates at the points of their groups, and count those without a point."""
 
     def group_of(candidate: Candidate) -> int:
-        return int(np.searchsorted(groups, candidate[0], side="right")) - 1
+        return bisect_right(groups, candidate[0]) - 1
 
     with table_writer(folder, "candidates") as write:
         for number, members in groupby(candidates, group_of):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.wording import plural
 
 KINDS = ("series", "points", "candidates")
@@ -56,6 +56,12 @@ class Skip:
     def __str__(self) -> str:
         """`FILE: document N: field: reason (got VALUE)`."""
         return f"{self.place}: {self.field}: {self.reason} (got {shortened(self.value)})"
+
+
+def check_share(share: float) -> None:
+    """Raise a ConfigError if a number is no share that may be skipped."""
+    if not 0 <= share <= 1:
+        raise ConfigError(f"max_skipped_share: {share}; allowed: 0 to 1")
 
 
 def shortened(value: object) -> str:

@@ -55,25 +55,19 @@ def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
         address = sa.make_url(url if "://" in url else f"sqlite:///{url}")
     except SQLAlchemyError:
         raise ConfigError("the store's URL is invalid; give a path or a URL") from None
-    if address.get_backend_name() not in KINDS:
-        raise ConfigError(
-            f"the store cannot be kept in {address.get_backend_name()!r}; "
-            f"allowed: {', '.join(KINDS)}"
-        )
-    if address.get_backend_name() == "postgresql":
+    kind = address.get_backend_name()
+    if kind not in KINDS:
+        raise ConfigError(f"the store cannot be kept in {kind!r}; allowed: {', '.join(KINDS)}")
+    if kind == "postgresql":
         return _postgresql(address.set(drivername="postgresql+psycopg"))
     if address.database in (None, "", ":memory:"):
         raise ConfigError("an SQLite store needs a file; a database in memory would be lost")
     if Path(address.database).is_dir():
         raise ConfigError(f"{address.database}: is a directory; an SQLite store needs a file")
     file = SQLiteFile(Path(address.database), mode, BUSY_MS / 1000)
-    engine = sa.create_engine(
-        address,
-        pool_size=8,
-        max_overflow=-1,
-        pool_use_lifo=True,  # each connection has a cache, which another that writes empties
-        execution_options={"file": file},
-    )
+    # The last in is the first out: a connection has a cache, which another that writes empties.
+    pool = {"pool_size": 8, "max_overflow": -1, "pool_use_lifo": True}
+    engine = sa.create_engine(address, execution_options={"file": file}, **pool)
     sa.event.listen(engine, "do_connect", lambda *_: file.prepare())
     sa.event.listen(engine, "connect", partial(_configure_sqlite, log))
     sa.event.listen(engine, "connect", lambda *_: file.opened())

@@ -23,7 +23,7 @@ from barograph.sources.formats.json_text import (
     require_small,
     split_json,
 )
-from barograph.sources.report import Place, Skip
+from barograph.sources.report import Place, Skip, check_share
 from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
@@ -61,7 +61,8 @@ class ReadOptions:
         max_skipped_share: The maximum share of results that may be unusable.
 
     Raises:
-        ConfigError: The delimiter is no ASCII character, or there is no such aggregate.
+        ConfigError: The delimiter is no ASCII character, there is no such aggregate, or the share
+            is not between 0 and 1.
     """
 
     kind: str = ""
@@ -90,6 +91,7 @@ class ReadOptions:
         if self.aggregate not in AGGREGATES:
             names = ", ".join(AGGREGATES)
             raise ConfigError(f"aggregate: {self.aggregate!r}; allowed: {names}")
+        check_share(self.max_skipped_share)
 
 
 class Result(NamedTuple):
