@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store, tokens
-from barograph.store.schema import candidates
+from barograph.store.schema import candidates, verdicts
 from barograph.store.tokens import Scope
 from barograph.triage.refresh import CandidateRefresher
 from tests.browser.conftest import ready
@@ -30,17 +30,25 @@ def board(tmp_path: Path) -> Iterator[Board]:
         yield board
 
 
-def fill(store: Store, tests: tuple[str, ...] = ("insert", "update", "remove")) -> list[int]:
-    """Add series that got slower at the same commit; return all candidates in their order."""
+def fill(
+    store: Store, tests: tuple[str, ...] = ("insert", "update", "remove"), first: int = 0
+) -> list[int]:
+    """Add series that got slower at the same commit; return all candidates in their order.
+
+    Args:
+        store: Where to add them.
+        tests: Their names.
+        first: Order of their first commit.
+    """
     store.ingest(
         [
             Measurement(
                 SeriesId("db", "linux", "nightly", test, "p99"),
-                *(100.0 + order % 3 + 50.0 * (order >= STEP), order, f"{order:040x}"),
+                *(100.0 + k % 3 + 50.0 * (k >= STEP), first + k, f"{first + k:040x}"),
                 direction=Direction.LOWER_IS_BETTER,
             )
             for test in tests
-            for order in range(30)
+            for k in range(30)
         ],
         "ci",
     )
@@ -136,6 +144,35 @@ def test_verdict_that_is_saved_after_a_sign_in_leaves_the_list(board: Board, pag
     sign_in()
     page.get_by_role("heading", name="All clear").wait_for()
     assert board.verdicts(number) == [("real", "ada")]
+
+
+def test_verdict_is_kept_if_another_request_finds_that_the_session_ended(
+    board: Board, page: "Page"
+) -> None:
+    fill(board.store, ("insert",))
+    fill(board.store, ("update",), first=100)
+    secret = board.store.write(
+        lambda c: tokens.create(c, "ada", [Scope.READ, Scope.TRIAGE], "test")
+    )
+
+    def sign_in() -> None:
+        page.get_by_label("Token").fill(secret)
+        page.keyboard.press("Enter")
+        ready(page)
+
+    page.goto(board.url)
+    sign_in()
+    page.route("**/api/v1/verdicts", lambda _: None)  # the service is slow to answer this one
+    page.context.clear_cookies()
+    page.keyboard.press("a")
+    page.wait_for_url("**/sign-in?*")
+    page.unroute("**/api/v1/verdicts")
+    with page.expect_response("**/api/v1/verdicts"):
+        sign_in()
+    assert len(page.locator("tr.group").all()) == 1
+    with board.store.read() as connection:
+        [(verdict, who)] = connection.execute(sa.select(verdicts.c.verdict, verdicts.c.who))
+    assert (verdict, who) == ("true_positive", "ada")
 
 
 def test_group_that_changed_under_the_selection_is_decided_in_part(

@@ -41,11 +41,21 @@ export async function request(method, path, { body, headers = {}, stay = false, 
 
 export const get = (path, options) => request("GET", path, options);
 
-// Go to the sign-in page, and back here afterwards.
+let leaving = false; // for the sign-in page
+export const isLeaving = () => leaving;
+
+// Go to the sign-in page, and back here afterwards. A listener to `signedout` keeps what the page has
+// not sent yet, or keeps the page open; returns whether it is left.
 export function signIn() {
+  if (leaving) return true; // other requests that were under way fail as well
+  if (!document.dispatchEvent(new Event("signedout", { cancelable: true }))) return false;
+  leaving = true;
   const here = location.pathname + location.search + location.hash;
   location.assign(`/sign-in?next=${encodeURIComponent(here)}`);
+  return true;
 }
+
+addEventListener("pageshow", () => { leaving = false; }); // also when the browser goes back to it
 
 // The first requests wait until the page is painted, which they would delay.
 const painted = new Promise((done) => {

@@ -14,13 +14,14 @@
 // none is recorded twice. Leaving the page asks first. Signing in again keeps them.
 
 import { element } from "./elements.js";
-import { HttpError, person, request, signIn } from "./http.js";
+import { HttpError, isLeaving, person, request, signIn } from "./http.js";
 import { hide, show } from "./toast.js";
 import { VERDICTS, ago, middleCut } from "./wording.js";
 
 const MEANINGS = { true_positive: " (acknowledge)", false_positive: " (hide)" }; // what the keys stand for
 const KEPT = "verdicts"; // in the storage of the tab, while the person signs in
 const BACK_OFF = [1, 2, 4, 8, 15, 30]; // seconds
+const SIGNED_OUT = 5000; // ms between two attempts while the page cannot be left
 const DELAY = 700; // ms until the number of unsaved verdicts is shown
 
 const steps = []; // what can be undone, the latest last
@@ -29,7 +30,6 @@ const versions = new Map(); // of the change points that this page decided
 const listeners = [];
 let isSending = false;
 let wake = null; // ends the pause between two attempts
-let isLeaving = false;
 
 export function give(verdict, points, { note = "", reason = "", label = "", leftOut = 0 } = {}) {
   const name = label || counted(points.length);
@@ -128,8 +128,10 @@ async function work() {
     try {
       answer = await attempt(job);
     } catch (error) {
-      if (error instanceof HttpError && error.status === 401) return keepAndSignIn();
-      if (error instanceof HttpError && error.isTemporary) await pause(job, error);
+      if (error instanceof HttpError && error.status === 401) {
+        if (signIn()) return;
+        await new Promise((done) => setTimeout(done, SIGNED_OUT));
+      } else if (error instanceof HttpError && error.isTemporary) await pause(job, error);
       else fail(job, error);
       continue;
     }
@@ -225,23 +227,22 @@ async function pause(job, error) {
 addEventListener("online", () => wake?.());
 
 addEventListener("beforeunload", (event) => {
-  if (queue.length && !isLeaving) event.preventDefault();
+  if (queue.length && !isLeaving()) event.preventDefault();
 });
 
-function keepAndSignIn() {
+// Any request of the page may be the first that finds that the person was signed out.
+document.addEventListener("signedout", (event) => {
   const jobs = queue.map(({ kind, step, key, body }) => ({ kind, step, key, body }));
+  if (!jobs.length) return;
   try {
     sessionStorage.setItem(KEPT, JSON.stringify({ person, jobs }));
-    isLeaving = true;
-    signIn();
   } catch {
-    // Without storage the page must stay open, or the verdicts would be lost.
+    event.preventDefault(); // without storage the page must stay open, or the verdicts would be lost
     show("You were signed out. Sign in again in another tab; then your verdicts are saved.", [], {
       stay: true,
     });
-    setTimeout(work, 5000);
   }
-}
+});
 
 function resume() {
   let kept = null;
