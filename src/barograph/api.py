@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection import Triaged
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.history import History
 from barograph.models.columns import column_names
 from barograph.series import LABELS, ChangePoint, Floats, as_floats, require_finite
@@ -73,6 +74,8 @@ def read(
         >>> [(str(series.id), len(series)) for series in history]
         [('results', 30)]
     """
+    if not isinstance(location, str | PathLike):
+        raise ConfigError(f"location is {location!r}: give a path, or the name of a database")
     from barograph.sources import open_source
     from barograph.sources.files import Files
     from barograph.sources.report import KINDS

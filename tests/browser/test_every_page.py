@@ -175,13 +175,14 @@ def test_page_is_light_and_still(opened: Opened) -> None:
     assert opened.page.evaluate("document.getAnimations().length") == 0
 
 
-def test_page_fits_a_phone_with_all_of_its_navigation(opened: Opened) -> None:
-    opened.page.set_viewport_size({"width": 390, "height": 844})
+@pytest.mark.parametrize("phone", [390, 320])
+def test_page_fits_a_phone_with_all_of_its_navigation(opened: Opened, phone: int) -> None:
+    opened.page.set_viewport_size({"width": phone, "height": 844})
     opened.page.evaluate("scrollTo(0, 0)")
     width = opened.page.evaluate("document.documentElement.scrollWidth")
     covered = opened.page.evaluate(COVERED)
     opened.page.set_viewport_size({"width": 1440, "height": 1000})
-    assert width <= 390
+    assert width <= phone
     assert not covered
 
 

@@ -113,6 +113,11 @@ def test_read_warns_about_skipped_results(tmp_path: Path) -> None:
         bg.read(path, max_skipped_share=0.0)
 
 
+def test_read_refuses_what_is_no_location() -> None:
+    with pytest.raises(ConfigError, match="location is None: give a path, or the name of a data"):
+        bg.read(None)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("share", [-0.1, 2.0, float("nan")])
 def test_read_refuses_a_share_that_is_none(tmp_path: Path, share: float) -> None:
     (tmp_path / "results.csv").write_text("commit,value\na,1\nb,2\n")

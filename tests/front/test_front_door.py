@@ -57,7 +57,10 @@ def test_every_name_is_found_listed_and_documented_with_an_example(name: str) ->
     member = getattr(bg, name)
     assert member.__name__ == name
     assert "Example:" in member.__doc__
-    assert name in dir(bg)
+
+
+def test_only_public_names_are_listed() -> None:
+    assert dir(bg) == sorted([*bg.__all__, "__version__"])
 
 
 def test_type_checkers_see_the_same_names() -> None:

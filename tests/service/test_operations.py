@@ -56,6 +56,14 @@ def test_errors_have_one_shape(
     assert reply["message"]
 
 
+def test_unknown_address_is_a_page_for_a_visitor(client: TestClient) -> None:
+    visit = {"accept": "text/html,application/xhtml+xml", "sec-fetch-mode": "navigate"}
+    page = client.get("/nowhere", headers=visit)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no page /nowhere" in page.text
+    assert client.get("/api/v1/nowhere", headers=visit).json()["error"]["status"] == 404
+
+
 def test_probes_report_status_and_model(client: TestClient) -> None:
     model = client.get("/api/v1/model").json()["version"]
     assert client.get("/health").json()["status"] == "alive"

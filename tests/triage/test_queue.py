@@ -126,9 +126,15 @@ def test_a_filter_on_days_uses_when_candidates_were_found(
         QueueFilter(since="soon")
 
 
+def test_a_series_with_several_candidates_is_counted_once(filled: Filled) -> None:
+    filled.add(SeriesId("db", "arm", "nightly", "find", "p99", (("threads", "16"),)), order=20)
+    page = groups_of(filled)
+    assert (page.members, page.series) == (5, 4)
+
+
 def test_a_page_counts_groups_members_and_effects(filled: Filled) -> None:
     page = groups_of(filled)
-    assert (page.total, page.members, page.commits) == (2, 4, 2)
+    assert (page.total, page.members, page.series, page.commits) == (2, 4, 4, 2)
     assert page.effects == {"worse": 1, "better": 1, "unknown": 0}
     assert page.newest == NOW
     with filled.store.read() as connection:

@@ -4,8 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC
+from functools import cache
 from itertools import pairwise
-from typing import Any, Literal, Self, get_args
+from numbers import Integral, Real
+from typing import Any, Literal, Self, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,14 @@ from barograph.errors import ConfigError, DataError
 from barograph.series import ChangePoint, Flags, Floats, Ints, Region, as_floats
 
 Missing = Literal["error", "drop", "fill"]
+
+# What a parameter with this annotation takes, NumPy's numbers included, and how errors call it.
+NUMBERS: dict[Any, tuple[Any, str]] = {
+    int: (Integral, "a whole number"),
+    int | None: (Integral | None, "a whole number"),
+    float: (Real, "a number"),
+    float | None: (Real | None, "a number"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,9 @@ class Detector(ABC):
     missing: Missing = field(default="error", kw_only=True)
 
     def __post_init__(self) -> None:
+        for name, kind, what in _numbers(type(self)):
+            value = getattr(self, name)
+            require(isinstance(value, kind), name, value, what)
         allowed("missing", self.missing, get_args(Missing))
 
     @property
@@ -271,6 +284,14 @@ def allowed(name: str, value: object, choices: Sequence[object]) -> None:
     """Raise a `ConfigError` if a parameter is none of the choices."""
     if value not in choices:
         raise ConfigError(f"{name} is {value!r}: allowed are {', '.join(map(repr, choices))}")
+
+
+@cache
+def _numbers(detector: type[Detector]) -> list[tuple[str, Any, str]]:
+    """Return name and type of each parameter that is a number, and what it must be."""
+    types = get_type_hints(detector)
+    names = [entry.name for entry in fields(detector) if entry.init]
+    return [(name, *NUMBERS[types[name]]) for name in names if types[name] in NUMBERS]
 
 
 def require(condition: bool, name: str, value: object, rule: str) -> None:

@@ -115,6 +115,8 @@ class Triaged(Detector):
         require(is_detector, "candidates", self.candidates, "a detector")
         least = self.min_probability
         require(least is None or 0 <= least <= 1, "min_probability", least, "from 0 to 1")
+        is_model = self.model is None or isinstance(self.model, TriageModel)
+        require(is_model, "model", self.model, "a TriageModel")
         use = USE if self.model is None else self.model.use
         require(use == USE, "model", f"a model for the use {use!r}", f"for the use {USE!r}")
 

@@ -127,7 +127,7 @@ class TriageModel:
             use: One of USES.
         """
         if use not in USES:
-            raise ArtifactError(f"unknown use {use!r}; known uses: {USES}")
+            raise ArtifactError(f"unknown use {use!r}; known uses: {', '.join(USES)}")
         shipped = resources.files("barograph.models").joinpath(DEFAULTS, file_of(use))
         if not shipped.is_file():
             raise ArtifactError(

@@ -153,6 +153,7 @@ def create_app(
 def _add_parts(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
     """Add routes, the answers to errors, and middleware."""
     handle_errors(app)
+    app.add_exception_handler(404, rendering.answer_missing)
     for router in ROUTERS:
         # Not include_router: it nests the routes, and metrics need their paths.
         app.router.routes.extend(router.routes)

@@ -45,6 +45,7 @@ class QueuePage:
         previous: The group before the first, if there is one.
         total: The number of groups on all pages.
         members: The number of candidates in them.
+        series: The number of their series.
         commits: The number of suspect ranges.
         effects: The number of groups for each value of `QueueFilter.effect`.
         hidden: The number of groups that are hidden, by kind.
@@ -58,6 +59,7 @@ class QueuePage:
     previous: CauseGroup | None = None
     total: int = 0
     members: int = 0
+    series: int = 0
     commits: int = 0
     effects: dict[str, int] = field(default_factory=dict)
     hidden: dict[str, int] = field(default_factory=dict)
@@ -98,6 +100,7 @@ def open_groups(
         previous=ordered[offset - 1] if 0 < offset <= len(ordered) else None,
         total=len(ordered),
         members=sum(len(group.members) for group in ordered),
+        series=len({entry.series for group in ordered for entry in group.members}),
         commits=len({(group.project, group.order) for group in ordered}),
         effects={name: effects[name] for name in EFFECTS},
         hidden={kind: hidden[kind] for kind in KINDS if hidden[kind]},

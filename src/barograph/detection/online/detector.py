@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import regions
+from barograph.detection.base import regions, require
 from barograph.detection.online.batch import BatchDecisions
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import (
@@ -79,12 +79,13 @@ class OnlineDetector:
         budget: Budget | None = None,
         history: int = HISTORY,
     ) -> None:
+        for name, given in (("model", model), ("confirm", confirm)):
+            require(given is None or isinstance(given, TriageModel), name, given, "a TriageModel")
         if model is None:
             if confirm is not None:
                 raise ConfigError("confirm needs a model of the newest point, too")
             model, confirm = _default_models().newest, _default_models().confirm
-        if history < SHORTEST_HISTORY:
-            raise ConfigError(f"history is {history}: it must be {SHORTEST_HISTORY} or more")
+        require(history >= SHORTEST_HISTORY, "history", history, f"{SHORTEST_HISTORY} or more")
         if confirm is None and budget is not None:
             raise ConfigError("a budget is shared between windows: it needs a confirming model")
         self._judge = OnlineJudge(model, history, confirm)

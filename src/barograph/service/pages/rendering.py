@@ -21,7 +21,7 @@ from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.assets import accepts_gzip, address, version
-from barograph.service.responses import problem
+from barograph.service.responses import error_response, problem
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -48,6 +48,7 @@ VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
 THEMES = ("light", "dark")  # without a choice, that of the system
 HTML = "text/html; charset=utf-8"
 SHARED = ("tokens.css", "board.css")  # by all pages
+LONGEST = 80  # characters of an address in a message
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
 
@@ -160,6 +161,17 @@ class PageRoute(GuardedRoute):
             return page
 
         return answered
+
+
+async def answer_missing(request: Request, error: Exception) -> Response:
+    """Answer a request for what does not exist: with a page if a person visits its address."""
+    status, message, headers = problem(error)
+    is_visit = "text/html" in request.headers.get("accept", "") and request.method in READING
+    if is_visit and not request.url.path.startswith("/api/"):
+        message = f"there is no page {wording.middle_cut(request.url.path, LONGEST)}"
+        return render(request, "error.html", status=status, message=message, code=status)
+    details = getattr(error, "details", None)
+    return error_response(status, message, details=details, headers=headers)
 
 
 def _signed_out(request: Request) -> Response:
