@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
@@ -53,6 +54,28 @@ def test_interpreting_process_gives_the_same_bits(
         assert pickle.dumps(got[:-1]) == pickle.dumps(expected[:-1])
         assert list(got.logs) == list(expected.logs)
         assert expected.is_change.any()
+
+
+class NotedJudge:
+    """Counts how often it is pickled."""
+
+    count = 0
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        NotedJudge.count += 1
+        return NotedJudge, ()
+
+
+def test_judge_is_pickled_before_other_threads_use_it() -> None:
+    judge: Any = NotedJudge()
+    process = JudgeProcess(judge, interprets=True)
+    try:
+        assert NotedJudge.count == 1
+        with suppress(EOFError, OSError):
+            process.judge(pending())
+        assert NotedJudge.count == 1
+    finally:
+        process.close()
 
 
 def test_error_of_the_judge_is_raised_and_the_process_goes_on(interpreter: JudgeProcess) -> None:

@@ -52,7 +52,8 @@ class JudgeProcess:
             env=environment,
             start_new_session=True,  # Ctrl-C reaches the service only, which closes the pipes
         )
-        self._judge: OnlineJudge | None = judge
+        # At once: while it is pickled, no other thread may use it, which could add to its caches.
+        self._pickled: bytes | None = pickle.dumps(judge)
         self._is_closed = False
         self._lock = threading.Lock()
 
@@ -68,9 +69,9 @@ class JudgeProcess:
         with self._lock:
             if self._is_closed:
                 raise EOFError
-            if self._judge is not None:
-                pickle.dump(self._judge, requests)
-                self._judge = None
+            if self._pickled is not None:
+                requests.write(self._pickled)
+                self._pickled = None
             pickle.dump(sent, requests)
             requests.flush()
             reply = pickle.load(replies)  # noqa: S301 - from our own process
@@ -144,11 +145,16 @@ class ColdStartJudge:
         self._compiling.join()
 
     def _compile(self) -> None:
-        # If the process fails, this one compiles, and raises what is wrong.
-        with suppress(Exception):
-            self._compiler.judge(self._trial)
-            self._compiler.judge(self._trial[-1:])  # few rows go through a kernel of their own
+        trials = [*self._trial] * 8, self._trial[-1:]  # few rows go through a kernel of their own
+        with suppress(Exception):  # if the process fails, this one compiles
+            for trial in trials:
+                self._compiler.judge(trial)
         self._compiler.close()
+        # To load compiled kernels takes 0.4 s, for which the first request would wait.
+        with suppress(Exception):  # a request raises what is wrong
+            for trial in trials:
+                if not self._is_closed.is_set():
+                    self._judge.judge(trial)
         self._is_compiled.set()
         self._interpreter.close()
         if not self._is_closed.is_set():
