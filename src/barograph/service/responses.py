@@ -106,12 +106,13 @@ def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
 
 def handle_errors(app: FastAPI) -> None:
     """Answer all errors of an app in one shape."""
-    app.add_exception_handler(HTTPException, _answer)
-    app.add_exception_handler(BarographError, _answer)
+    app.add_exception_handler(HTTPException, answer_error)
+    app.add_exception_handler(BarographError, answer_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
 
 
-async def _answer(_request: Request, error: Exception) -> Response:
+async def answer_error(_request: Request, error: Exception) -> Response:
+    """Answer an error as JSON."""
     status, message, headers = problem(error)
     return error_response(status, message, details=getattr(error, "details", None), headers=headers)
 

@@ -22,7 +22,7 @@ from barograph.detection.online.newest import describe_all
 from barograph.detection.online.pending import PendingSeries
 from barograph.errors import NotReadyError
 from barograph.features.regime.family import rows
-from barograph.models.flat.trees import walk_trees
+from barograph.models.flat.trees import LANES, walk_trees
 
 LARGEST = 300  # results that are judged interpreted, in about a second
 # -P: files in the current folder must not stand in for modules.
@@ -145,7 +145,8 @@ class ColdStartJudge:
         self._compiling.join()
 
     def _compile(self) -> None:
-        trials = [*self._trial] * 8, self._trial[-1:]  # few rows go through a kernel of their own
+        # Fewer rows than lanes go through a kernel of their own.
+        trials = [*self._trial] * LANES, self._trial[-1:]
         with suppress(Exception):  # if the process fails, this one compiles
             for trial in trials:
                 self._compiler.judge(trial)

@@ -21,7 +21,7 @@ from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.assets import accepts_gzip, address, version
-from barograph.service.responses import error_response, problem
+from barograph.service.responses import answer_error, problem
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -165,13 +165,11 @@ class PageRoute(GuardedRoute):
 
 async def answer_missing(request: Request, error: Exception) -> Response:
     """Answer a request for what does not exist: with a page if a person visits its address."""
-    status, message, headers = problem(error)
     is_visit = "text/html" in request.headers.get("accept", "") and request.method in READING
     if is_visit and not request.url.path.startswith("/api/"):
-        message = f"there is no page {wording.middle_cut(request.url.path, LONGEST)}"
-        return render(request, "error.html", status=status, message=message, code=status)
-    details = getattr(error, "details", None)
-    return error_response(status, message, details=details, headers=headers)
+        message = f"there is no page {cut(request.url.path, LONGEST)}"
+        return render(request, "error.html", status=404, message=message, code=404)
+    return await answer_error(request, error)
 
 
 def _signed_out(request: Request) -> Response:
@@ -182,6 +180,11 @@ def _signed_out(request: Request) -> Response:
         # and then the cookie is sent, if there is one.
         return render(request, "arriving.html")
     return RedirectResponse(f"/sign-in?{urlencode({'next': here(request)})}", 303)
+
+
+def cut(text: str, most: int) -> str:
+    """Return text without invisible characters, and without its middle if it is long."""
+    return wording.middle_cut(wording.printable(text), most)
 
 
 def here(request: Request) -> str:
@@ -204,7 +207,7 @@ def environment() -> Environment:
         "age": age,
         "change": lambda percent: wording.typeset(wording.change_text(percent)),
         "commit": lambda name: wording.printable(wording.short_commit(name)),
-        "cut": lambda text, most: wording.middle_cut(wording.printable(text), most),
+        "cut": cut,
         "number": lambda value: wording.typeset(wording.number(value)),
         "unit": wording.unit_text,
         "plural": wording.plural,

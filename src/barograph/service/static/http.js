@@ -45,14 +45,13 @@ let leaving = false; // for the sign-in page
 export const isLeaving = () => leaving;
 
 // Go to the sign-in page, and back here afterwards. A listener to `signedout` keeps what the page has
-// not sent yet, or keeps the page open; returns whether it is left.
-export function signIn() {
-  if (leaving) return true; // other requests that were under way fail as well
-  if (!document.dispatchEvent(new Event("signedout", { cancelable: true }))) return false;
+// not sent yet, or keeps the page open.
+function signIn() {
+  if (leaving) return; // other requests that were under way fail as well
+  if (!document.dispatchEvent(new Event("signedout", { cancelable: true }))) return;
   leaving = true;
   const here = location.pathname + location.search + location.hash;
   location.assign(`/sign-in?next=${encodeURIComponent(here)}`);
-  return true;
 }
 
 addEventListener("pageshow", () => { leaving = false; }); // also when the browser goes back to it

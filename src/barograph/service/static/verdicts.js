@@ -14,7 +14,7 @@
 // none is recorded twice. Leaving the page asks first. Signing in again keeps them.
 
 import { element } from "./elements.js";
-import { HttpError, isLeaving, person, request, signIn } from "./http.js";
+import { HttpError, isLeaving, person, request } from "./http.js";
 import { hide, show } from "./toast.js";
 import { VERDICTS, ago, middleCut } from "./wording.js";
 
@@ -129,7 +129,7 @@ async function work() {
       answer = await attempt(job);
     } catch (error) {
       if (error instanceof HttpError && error.status === 401) {
-        if (signIn()) return;
+        if (isLeaving()) return;
         await new Promise((done) => setTimeout(done, SIGNED_OUT));
       } else if (error instanceof HttpError && error.isTemporary) await pause(job, error);
       else fail(job, error);
@@ -146,7 +146,7 @@ function attempt(job) {
   if (job.kind === "undo") {
     if (job.step.batch === null) return { saved: [], refused: [] }; // the verdict was never saved
     const path = `/api/v1/verdicts/${job.step.batch}/undo`;
-    return request("POST", path, { headers, stay: true });
+    return request("POST", path, { headers });
   }
   // What is sent again must be the same, so the body is made once.
   const { verdict, note, reason, points } = job.step;
@@ -156,7 +156,7 @@ function attempt(job) {
     reason,
     change_points: points.map(({ id, version }) => ({ id, version: versions.get(id) ?? version })),
   };
-  return request("POST", "/api/v1/verdicts", { body: job.body, headers, stay: true });
+  return request("POST", "/api/v1/verdicts", { body: job.body, headers });
 }
 
 function finish(job, { batch = null, saved, refused }) {
