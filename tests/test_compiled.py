@@ -97,6 +97,21 @@ def test_command_reports_once_that_it_compiles_for_long(tmp_path: Path) -> None:
     assert printed("import kernels", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "library")) == ""
 
 
+def test_work_stops_before_it_compiles(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        "from barograph.compiled import has_compiled, kernel, runs_compiled\n"
+        "@kernel\ndef add(x):\n    return x + 1\n"
+        "print(runs_compiled(lambda: add(1)), has_compiled())\n"
+        "print(add(1), has_compiled(), runs_compiled(lambda: add(1)))\n"
+        "print(runs_compiled(lambda: add(1.0)))\n"  # for other arguments it is not compiled yet
+    )
+    outputs = [printed("import kernels", tmp_path).split() for _ in range(2)]
+    assert outputs[0] == ["False", "False", "2", "True", "True", "False"]
+    assert outputs[1] == ["True", "False", "2", "False", "True", "False"]
+    interpreted = printed("import kernels", tmp_path, NUMBA_DISABLE_JIT="1").split()
+    assert interpreted == ["True", "False", "2", "False", "True", "True"]
+
+
 def test_code_that_different_processes_compile_has_different_names(tmp_path: Path) -> None:
     (tmp_path / "sorting.py").write_text(SORTED)
     numbers = []

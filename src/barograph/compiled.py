@@ -90,13 +90,32 @@ def interpret_small(points: float) -> None:
         _Choice.interprets = True
 
 
-def is_cached(function: Callable[..., Any]) -> bool:
-    """Whether a kernel runs without compiling: its code is on disk, or it is interpreted."""
-    if is_interpreted():
-        return True
-    from barograph.jit import has_cache
+def runs_compiled(work: Callable[[], object]) -> bool:
+    """Do work if every kernel that it needs is compiled or interpreted; return whether it was done.
 
-    return has_cache(function)
+    Args:
+        work: Calls kernels in this thread, and can be stopped before any of them.
+    """
+    if is_interpreted():
+        work()
+        return True
+    from barograph import jit
+
+    try:
+        with jit.compiling_refused():
+            work()
+    except jit.NotCompiled:
+        return False
+    return True
+
+
+def has_compiled() -> bool:
+    """Whether this process compiled a kernel: memory that only its end frees."""
+    if is_interpreted():
+        return False
+    from barograph import jit
+
+    return jit.KernelCache.has_compiled
 
 
 def cache_folder() -> Path:

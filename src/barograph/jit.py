@@ -6,8 +6,10 @@ import hashlib
 import os
 import secrets
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -23,6 +25,29 @@ from barograph.parallel import PATIENCE
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class NotCompiled(BaseException):
+    """A kernel is not compiled, and this thread must not compile it."""
+
+
+class _Thread(threading.local):
+    """What a thread may do."""
+
+    may_compile = True
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def compiling_refused() -> Iterator[None]:
+    """Raise `NotCompiled` where this thread would compile a kernel."""
+    _thread.may_compile = False
+    try:
+        yield
+    finally:
+        _thread.may_compile = True
 
 
 def number_functions() -> None:
@@ -53,8 +78,12 @@ class KernelCache(FunctionCache):
     Args:
         function: The function.
         reports: Whether to report on stderr, once per process, that compiling takes long.
+
+    Attributes:
+        has_compiled: Whether the process has begun to compile a kernel.
     """
 
+    has_compiled = False
     _began: float | None = None  # when the process compiled its first function
     _is_reported = False
 
@@ -72,8 +101,12 @@ class KernelCache(FunctionCache):
         except (AttributeError, ImportError):
             base.flush()
             loaded = None
-        if loaded is None and self._reports:
-            self._report_compiling()
+        if loaded is None:
+            if not _thread.may_compile:
+                raise NotCompiled
+            KernelCache.has_compiled = True
+            if self._reports:
+                self._report_compiling()
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -81,15 +114,6 @@ class KernelCache(FunctionCache):
         self._stamp()
         base: Any = super()
         base.save_overload(sig, data)
-
-    def is_filled(self) -> bool:
-        """Whether code of the present source files is on disk, for whatever arguments."""
-        self._stamp()
-        this: Any = self
-        try:
-            return bool(this._cache_file._load_index())  # noqa: SLF001 - Numba has no public way
-        except (AttributeError, ImportError, OSError):
-            return False
 
     @classmethod
     def _report_compiling(cls) -> None:
@@ -152,9 +176,3 @@ def compile_kernel(
     make_cache: Callable[..., KernelCache] = KernelCache
     vars(compiled)["_cache"] = make_cache(function, reports=reports)
     return compiled
-
-
-def has_cache(compiled: Callable[..., Any]) -> bool:
-    """Whether compiled code of a function of `compile_kernel` is on disk."""
-    cache: KernelCache = vars(compiled)["_cache"]
-    return cache.is_filled()

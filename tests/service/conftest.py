@@ -9,12 +9,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from barograph.cli import warmup
+from barograph.compiled import runs_compiled
 from barograph.detection import Hunter
-from barograph.detection.online import SecondLookConfig
-from barograph.detection.online.cold_start import is_cold
+from barograph.detection.online import SecondLookConfig, make_judge
+from barograph.models import OnlineModels
 from barograph.service.app import create_app
 from barograph.service.background import RefreshLoop, WorkerConfig
-from barograph.service.model_watch import ModelWatch
+from barograph.service.model_watch import ModelWatch, trials
 from barograph.service.settings import Settings
 from barograph.store import Limits, Store, tokens
 from barograph.store.tokens import Scope
@@ -24,11 +25,19 @@ Start = Callable[..., TestClient]
 HERE = "http://127.0.0.1"
 
 
+def judge_trials(models: OnlineModels) -> None:
+    """Judge as a service does before it uses models."""
+    judge, _ = make_judge(models, SecondLookConfig())
+    for trial in trials():
+        judge.judge(trial)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_kernels() -> None:
     """Compile what a service computes with: a cold one refuses large requests for some seconds."""
-    if is_cold():
+    if not runs_compiled(lambda: judge_trials(OnlineModels.default())):
         warmup.command.main([], standalone_mode=False)
+    judge_trials(OnlineModels(small_model()))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import Judge, PendingSeries, cold_start
+from barograph.detection.online import Judge, OnlineJudge, PendingSeries, cold_start
 from barograph.detection.online.batch import BatchDecisions
 from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
@@ -217,12 +217,16 @@ def test_large_request_is_refused_while_kernels_are_compiled(
     assert client.post(POINTS, json=rows).json()["written"] == 2
 
 
+def test_judge_of_compiled_kernels_is_used_at_once(artifact: Path) -> None:
+    assert isinstance(model_watch.load_model(artifact).judge, OnlineJudge)
+
+
 @pytest.mark.parametrize("command", [(sys.executable, "-c", ""), ("/missing",)])
 def test_service_compiles_by_itself_where_no_other_process_can_judge(
     monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(cold_start, "COMMAND", command)
-    monkeypatch.setattr(model_watch, "is_cold", lambda: True)
+    monkeypatch.setattr(model_watch, "runs_compiled", lambda _: False)
     loaded = model_watch.load_model(None)
     decided = loaded.judge.judge([PendingSeries(np.full(400, 100.0), 0, 0)])
     assert decided.probability.size == 400

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from barograph.compiled import runs_compiled
 from barograph.detection.online import (
     Judge,
     OnlineJudge,
@@ -20,9 +21,10 @@ from barograph.detection.online import (
     SecondLookConfig,
     make_judge,
 )
-from barograph.detection.online.cold_start import ColdStartJudge, is_cold
+from barograph.detection.online.cold_start import ColdStartJudge
 from barograph.errors import ArtifactError, BarographError, NotReadyError
 from barograph.models import OnlineModels, TriageModel
+from barograph.models.flat.trees import LANES
 from barograph.triage.refresh import label_free_model
 
 LOG = logging.getLogger("barograph.service")
@@ -57,38 +59,41 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
     judge, disabled_reason = make_judge(models, second_look)
     source = str(path) if path is not None else "the built-in model"
+    is_compiled = runs_compiled(lambda: _try(judge, source))
+    in_use = judge if is_compiled else _cold_start(judge, source)
+    second_look_is_on = judge.confirm is not None
+    return LoadedModel(models.newest, in_use, source, second_look_is_on, disabled_reason)
+
+
+def trials() -> tuple[list[PendingSeries], ...]:
+    """Return series that take every branch of a decision, in batches for every kernel."""
     rng = np.random.default_rng(0)
     histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
-    in_use = _cold_start(judge, histories, source) if is_cold() else None
-    if in_use is None:
-        _try(judge, histories, source)
-    second_look_is_on = judge.confirm is not None
-    return LoadedModel(models.newest, in_use or judge, source, second_look_is_on, disabled_reason)
+    return histories * LANES, histories[-1:]  # fewer rows than lanes have a kernel of their own
 
 
-def _cold_start(
-    judge: OnlineJudge, histories: list[PendingSeries], source: str
-) -> ColdStartJudge | None:
-    """Return a judge for the time until kernels are compiled; None if no process can judge."""
+def _cold_start(judge: OnlineJudge, source: str) -> Judge:
+    """Return a judge for the time until kernels are compiled, the given one once they are."""
     cold = None
     try:
         cold = ColdStartJudge(
-            judge, histories, lambda: LOG.info("decisions use compiled kernels now")
+            judge, trials(), lambda: LOG.info("decisions use compiled kernels now")
         )
-        _try(cold, histories, source)
+        _try(cold, source)
     except (OSError, NotReadyError) as error:
         LOG.warning("the service waits until kernels are compiled, as no process judges: %s", error)
         if cold is not None:
             cold.close()
-        return None
+        _try(judge, source)
+        return judge
     LOG.info("kernels are being compiled; until then, decisions are interpreted")
     return cold
 
 
-def _try(judge: Judge, histories: list[PendingSeries], source: str) -> None:
+def _try(judge: Judge, source: str) -> None:
     """Let a judge decide on random histories."""
     try:
-        results = [judge.judge(histories), judge.judge(histories[-1:])]
+        results = [judge.judge(trial) for trial in trials()]
     except BarographError:
         raise
     except Exception as error:

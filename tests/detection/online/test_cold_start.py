@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from barograph.compiled import runs_compiled
 from barograph.detection.online import (
     OnlineJudge,
     PendingSeries,
@@ -99,7 +100,7 @@ def test_files_in_the_current_folder_do_not_stand_in_for_modules(
 
 def test_large_batches_are_refused_until_the_kernels_are_compiled(judge: OnlineJudge) -> None:
     is_compiled = Event()
-    cold = ColdStartJudge(judge, pending(), is_compiled.set)
+    cold = ColdStartJudge(judge, [pending()], is_compiled.set)
     many = [PendingSeries(pending()[0].values, 0, 0)] * (cold_start.LARGEST // 60 + 1)
     try:
         with pytest.raises(NotReadyError, match="at most 300 results"):
@@ -133,7 +134,7 @@ def test_process_is_closed_while_it_judges(judge: OnlineJudge) -> None:
 
 def test_closed_judge_still_decides(judge: OnlineJudge) -> None:
     is_compiled = Event()
-    cold = ColdStartJudge(judge, pending(), is_compiled.set)
+    cold = ColdStartJudge(judge, [pending()], is_compiled.set)
     cold.close()
     assert not is_compiled.is_set()
     assert cold.judge(pending()).answer.tolist() == judge.judge(pending()).answer.tolist()
@@ -143,7 +144,14 @@ def test_closed_judge_still_decides(judge: OnlineJudge) -> None:
 def test_start_is_cold_only_if_something_is_to_be_compiled(
     tmp_path: Path, disabled: str, expected: str
 ) -> None:
-    script = "from barograph.detection.online.cold_start import is_cold; print(is_cold())"
+    script = """
+from barograph.compiled import has_compiled, runs_compiled
+from barograph.detection.online import OnlineJudge
+from barograph.models import OnlineModels
+from tests.detection.online.test_cold_start import pending
+judge = OnlineJudge(OnlineModels.default().newest)
+print(not runs_compiled(lambda: judge.judge(pending())), has_compiled())
+"""
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": disabled}
     printed = subprocess.run(  # noqa: S603 - no part of it is input
         [sys.executable, "-c", script],
@@ -152,10 +160,9 @@ def test_start_is_cold_only_if_something_is_to_be_compiled(
         text=True,
         check=True,
     ).stdout
-    assert printed.strip() == expected
+    assert printed.split() == [expected, "False"]
 
 
 def test_start_is_warm_once_the_judge_was_used(judge: OnlineJudge) -> None:
     judge.judge(pending())
-    judge.judge(pending()[-1:])
-    assert not cold_start.is_cold()
+    assert runs_compiled(lambda: judge.judge(pending()))

@@ -15,24 +15,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from barograph.compiled import is_cached
 from barograph.detection.online.batch import BatchDecisions
 from barograph.detection.online.judge import OnlineJudge
-from barograph.detection.online.newest import describe_all
 from barograph.detection.online.pending import PendingSeries
 from barograph.errors import NotReadyError
-from barograph.features.regime.family import rows
-from barograph.models.flat.trees import LANES, walk_trees
 
 LARGEST = 300  # results that are judged interpreted, in about a second
 # -P: files in the current folder must not stand in for modules.
 COMMAND = (sys.executable, "-P", "-c", f"from {__name__} import serve; serve()")
-
-
-def is_cold() -> bool:
-    """Whether kernels of the online judge still have to be compiled."""
-    kernels: tuple[Callable[..., None], ...] = (rows, describe_all, walk_trees)
-    return not all(map(is_cached, kernels))
 
 
 class JudgeProcess:
@@ -99,14 +89,17 @@ class ColdStartJudge:
 
     Args:
         judge: The judge.
-        trial: Series whose judgement needs every kernel.
+        trials: Batches of series whose judgement needs every kernel.
         on_compiled: Called once this process uses compiled kernels.
     """
 
     def __init__(
-        self, judge: OnlineJudge, trial: Sequence[PendingSeries], on_compiled: Callable[[], None]
+        self,
+        judge: OnlineJudge,
+        trials: Sequence[Sequence[PendingSeries]],
+        on_compiled: Callable[[], None],
     ) -> None:
-        self._judge, self._trial, self._on_compiled = judge, trial, on_compiled
+        self._judge, self._trials, self._on_compiled = judge, trials, on_compiled
         self._is_compiled, self._is_closed = threading.Event(), threading.Event()
         self._interpreter = JudgeProcess(judge, interprets=True)
         self._compiler = JudgeProcess(judge, interprets=False)
@@ -145,15 +138,13 @@ class ColdStartJudge:
         self._compiling.join()
 
     def _compile(self) -> None:
-        # Fewer rows than lanes go through a kernel of their own.
-        trials = [*self._trial] * LANES, self._trial[-1:]
         with suppress(Exception):  # if the process fails, this one compiles
-            for trial in trials:
+            for trial in self._trials:
                 self._compiler.judge(trial)
         self._compiler.close()
         # To load compiled kernels takes 0.4 s, for which the first request would wait.
         with suppress(Exception):  # a request raises what is wrong
-            for trial in trials:
+            for trial in self._trials:
                 if not self._is_closed.is_set():
                     self._judge.judge(trial)
         self._is_compiled.set()
