@@ -126,7 +126,7 @@ def loaded(load: Load, process: int, length: float) -> Samples:
 def states_of(process: int, threads: Sequence[threading.Thread]) -> Iterator[tuple[float, int]]:
     """Yield the memory and the open files of a process every second while threads are alive."""
     while any(thread.is_alive() for thread in threads):
-        yield service.memory_of(process, "VmRSS"), len(list(Path(f"/proc/{process}/fd").iterdir()))
+        yield service.memory_of(process), len(list(Path(f"/proc/{process}/fd").iterdir()))
         time.sleep(1.0)
 
 
