@@ -27,23 +27,12 @@ def test_tail_keeps_the_newest_values_and_the_start(added: list[int], history: i
     for number, count in enumerate(added):
         new = [float(len(every) + k) for k in range(count)]
         every += new
-        values = tail.extended(new)
-        assert values.tolist() == every[-values.size :]
+        values = np.concatenate((tail.values, new))
         # The first of the new values is the last change point.
-        tail.accept(count, values.size - count, number, history)
+        tail = SeriesTail.of(values, values.size - count, number, len(every), history)
         assert tail.values.tolist() == every[-tail.values.size :]
-        assert (
-            tail.values.size == needed(len(every), history) == len(every) - (tail.count - tail.size)
-        )
+        assert tail.values.size == needed(len(every), history)
         assert tail.values[tail.start] == max(new[0], tail.values[0])
-        assert tail.count == len(every)
-
-
-def test_tail_drops_values_that_were_not_accepted() -> None:
-    tail = SeriesTail(np.array([1.0, 2.0]), 0, 1, 2)
-    tail.extended([9.0])
-    assert tail.values.tolist() == [1.0, 2.0]
-    assert tail.extended([3.0]).tolist() == [1.0, 2.0, 3.0]
 
 
 def test_cache_evicts_the_least_recently_used() -> None:
@@ -53,15 +42,12 @@ def test_cache_evicts_the_least_recently_used() -> None:
     assert cache.used == 12
     assert cache.use(0)
     cache.trim()
-    assert [number in cache for number in range(3)] == [True, False, True]
+    assert [cache.use(number) for number in range(3)] == [True, False, True]
     assert cache.used == 8
     cache.put(0, SeriesTail(np.zeros(2), 0, 3, 2))
     assert cache.used == 6
-    cache[0].extended([1.0])
-    cache.recount(cache[0])
-    assert cache.used == 4 + cache[0].room > 6
     cache.clear()
-    assert (len(cache), cache.used, cache.use(0)) == (0, 0, False)
+    assert (cache.used, cache.use(0)) == (0, False)
 
 
 def grown(store: Store, seed: int) -> None:

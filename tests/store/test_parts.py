@@ -53,8 +53,8 @@ def test_parts_leave_what_one_transaction_leaves(
 ) -> None:
     sent = mixed()
     expected = store.ingest(sent, "ci")
-    monkeypatch.setattr("barograph.store.store.TOGETHER", 75)
     with Store(new_url(), Rule()) as other:
+        monkeypatch.setattr(other._writer, "_together", 75)
         actual = other.ingest(sent, "ci")
         assert answers(actual.points) == answers(expected.points)
         assert actual.counts == expected.counts
@@ -65,7 +65,7 @@ def test_parts_leave_what_one_transaction_leaves(
 def test_error_in_between_is_repaired_by_sending_the_request_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("barograph.store.store.TOGETHER", 20)
+    monkeypatch.setattr(store._writer, "_together", 20)
     sent = history("abc", 20)
     taken = store._ingest.take
 

@@ -1,34 +1,39 @@
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 
 import pytest
 
 from barograph.errors import DataError, StoreError
+from barograph.store import IngestResult, Measurement, PointResult, PointStatus
 from barograph.store.writer import Request, Writer
 from tests.shared import PATIENCE
-
-Ints = Writer[int, int]
+from tests.store.samples import series
 
 
 class Recorder:
-    """Adds up the items of each request; a negative one is refused, 13 breaks the disk."""
+    """Notes the values of each group; a negative one is refused, 13 breaks the disk."""
 
     def __init__(self) -> None:
-        self.groups: list[list[int]] = []
+        self.groups: list[list[float]] = []
         self.entered = threading.Event()
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def __call__(self, group: Sequence[Request[int, int]]) -> list[int]:
+    def __call__(self, group: Sequence[Request]) -> list[IngestResult]:
         self.entered.set()
         assert self.go_on.wait(PATIENCE)
-        items = [item for request in group for item in request.items]
-        if 13 in items:
+        parts = [[sent.value for sent in request.items] for request in group]
+        values = [value for part in parts for value in part]
+        if 13 in values:
             raise StoreError("the disk is full")
-        if min(items) < 0:
+        if min(values) < 0:
             raise DataError("negative")
-        self.groups.append(items)
-        return [sum(request.items) for request in group]
+        self.groups.append(values)
+        return [
+            IngestResult([PointResult(PointStatus.WRITTEN, str(value)) for value in part], "model")
+            for part in parts
+        ]
 
 
 @pytest.fixture
@@ -37,96 +42,101 @@ def recorder() -> Recorder:
 
 
 @pytest.fixture
-def writer(recorder: Recorder) -> Iterator[Ints]:
-    started: Ints = Writer(recorder, together=10, backlog=20)
+def writer(recorder: Recorder) -> Iterator[Writer]:
+    started = Writer(recorder, together=10, backlog=20)
     yield started
     recorder.go_on.set()
     started.close()
 
 
-def hold(writer: Ints, recorder: Recorder) -> None:
+def send(writer: Writer, *values: float, who: str = "me") -> Future[IngestResult]:
+    sent = [Measurement(series("a"), value, order) for order, value in enumerate(values)]
+    return writer.submit(sent, who)
+
+
+def answer(future: Future[IngestResult], seconds: float = PATIENCE) -> list[float]:
+    return [float(point.reason) for point in future.result(seconds).points]
+
+
+def hold(writer: Writer, recorder: Recorder) -> None:
     """Keep the thread busy with a first request, so that what follows must wait."""
     recorder.go_on.clear()
-    writer.submit([1], "me")
+    send(writer, 1)
     assert recorder.entered.wait(PATIENCE)
 
 
-def test_waiting_requests_are_written_together(writer: Ints, recorder: Recorder) -> None:
+def test_waiting_requests_are_written_together(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    waiting = [writer.submit([2, 3], "me"), writer.submit([4], "you"), writer.submit([5], "me")]
+    waiting = [send(writer, 2, 3), send(writer, 4, who="you"), send(writer, 5)]
     recorder.go_on.set()
-    assert [future.result(PATIENCE) for future in waiting] == [5, 4, 5]
+    assert [answer(future) for future in waiting] == [[2, 3], [4], [5]]
     assert recorder.groups == [[1], [2, 3, 4, 5]]
 
 
-def test_group_size_is_limited(writer: Ints, recorder: Recorder) -> None:
+def test_group_size_is_limited(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    waiting = [writer.submit([1] * size, "me") for size in (6, 4, 3, 7)]
+    waiting = [send(writer, *[1] * size) for size in (6, 4, 3, 7)]
     recorder.go_on.set()
-    assert [future.result(PATIENCE) for future in waiting] == [6, 4, 3, 7]
+    assert [len(answer(future)) for future in waiting] == [6, 4, 3, 7]
     assert [len(group) for group in recorder.groups] == [1, 10, 10]
 
 
-def test_failing_request_affects_no_other(writer: Ints, recorder: Recorder) -> None:
+def test_failing_request_affects_no_other(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    waiting = [writer.submit(items, "me") for items in ([2], [-1], [3])]
+    waiting = [send(writer, value) for value in (2, -1, 3)]
     recorder.go_on.set()
-    assert [waiting[0].result(PATIENCE), waiting[2].result(PATIENCE)] == [2, 3]
+    assert [answer(waiting[0]), answer(waiting[2])] == [[2], [3]]
     with pytest.raises(DataError, match="negative"):
-        waiting[1].result(PATIENCE)
+        answer(waiting[1])
 
 
 def test_disk_error_reaches_every_request_and_the_writer_continues(
-    writer: Ints, recorder: Recorder
+    writer: Writer, recorder: Recorder
 ) -> None:
     hold(writer, recorder)
-    waiting = [writer.submit([13], "me"), writer.submit([2], "me")]
+    waiting = [send(writer, 13), send(writer, 2)]
     recorder.go_on.set()
     for future in waiting:
         with pytest.raises(StoreError, match="disk is full"):
-            future.result(PATIENCE)
-    assert writer.submit([4], "me").result(PATIENCE) == 4
+            answer(future)
+    assert answer(send(writer, 4)) == [4]
 
 
-def test_cancelled_request_is_not_written(writer: Ints, recorder: Recorder) -> None:
+def test_cancelled_request_is_not_written(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    gone, stays = writer.submit([2], "me"), writer.submit([3], "me")
+    gone, stays = send(writer, *[2] * 15), send(writer, 3)
     assert gone.cancel()
     recorder.go_on.set()
-    assert stays.result(PATIENCE) == 3
+    assert answer(stays) == [3]
     assert not stays.cancel()
     assert recorder.groups == [[1], [3]]
+    assert len(answer(send(writer, *[0] * 20))) == 20  # nothing of it is counted as waiting
 
 
-def test_request_beyond_the_backlog_is_refused(writer: Ints, recorder: Recorder) -> None:
+def test_request_beyond_the_backlog_is_refused(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    writer.submit([0] * 15, "me")
+    send(writer, *[0] * 15)
     with pytest.raises(StoreError, match="15 measurements are waiting already"):
-        writer.submit([0] * 6, "me")
+        send(writer, *[0] * 6)
 
 
-def test_parts_of_a_request_let_others_in_between(writer: Ints, recorder: Recorder) -> None:
+def test_parts_of_a_request_let_others_in_between(writer: Writer, recorder: Recorder) -> None:
     hold(writer, recorder)
-    parts = writer.submit_parts([[1] * 6, [2] * 6], "me")
-    other = writer.submit([3] * 6, "you")
+    large, other = send(writer, *[2] * 10, 3, 3), send(writer, *[4] * 6, who="you")
     recorder.go_on.set()
-    assert [future.result(PATIENCE) for future in (*parts, other)] == [6, 12, 18]
-    assert [set(group) for group in recorder.groups] == [{1}, {1}, {3}, {2}]
+    assert [answer(large), answer(other)] == [[2] * 10 + [3, 3], [4] * 6]
+    assert [set(group) for group in recorder.groups] == [{1}, {2}, {3, 4}]
+    assert len(recorder.groups[1]) == 10
 
 
-def test_parts_after_a_failed_one_are_not_written(writer: Ints, recorder: Recorder) -> None:
-    parts = writer.submit_parts([[1] * 6, [13], [2] * 6], "me")
-    assert parts[0].result(PATIENCE) == 6
-    for part in parts[1:]:
-        with pytest.raises(StoreError, match="disk is full"):
-            part.result(PATIENCE)
-    assert recorder.groups == [[1] * 6]
-    assert (
-        writer.submit([0] * 20, "me").result(PATIENCE) == 0
-    )  # nothing of it is counted as waiting
+def test_parts_after_a_failed_one_are_not_written(writer: Writer, recorder: Recorder) -> None:
+    with pytest.raises(StoreError, match=r"only 10 of 28 results were written.*disk is full"):
+        answer(send(writer, *[1] * 10, 13, *[1] * 9, *[2] * 8))
+    assert recorder.groups == [[1] * 10]
+    assert len(answer(send(writer, *[0] * 20))) == 20  # nothing of it is counted as waiting
 
 
-def test_jobs_run_alone_and_raise_their_errors(writer: Ints) -> None:
+def test_jobs_run_alone_and_raise_their_errors(writer: Writer) -> None:
     assert writer.run(lambda: 7) == 7
     with pytest.raises(DataError, match="no"):
         writer.run(lambda: _fail(DataError("no")))
@@ -139,10 +149,10 @@ def _fail(error: Exception) -> int:
 
 
 def test_close_finishes_the_queue(recorder: Recorder) -> None:
-    writer: Ints = Writer(recorder)
-    waiting = [writer.submit([item], "me") for item in range(1, 6)]
-    waiting += writer.submit_parts([[6], [7]], "me")
+    writer = Writer(recorder, together=10)
+    waiting = [send(writer, item) for item in range(1, 6)]
+    waiting.append(send(writer, *[6] * 25))
     writer.close()
-    assert [future.result(0) for future in waiting] == [1, 2, 3, 4, 5, 6, 7]
+    assert [answer(future, 0) for future in waiting] == [[1], [2], [3], [4], [5], [6] * 25]
     with pytest.raises(StoreError, match="closed"):
-        writer.submit([1], "me")
+        send(writer, 1)

@@ -9,9 +9,10 @@ writes the blocks of all of them.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sqlalchemy as sa
@@ -21,7 +22,14 @@ from barograph.detection.online.views import kept_from
 from barograph.errors import DataError
 from barograph.series import Floats, SeriesId
 from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
-from barograph.store.measurement import CHANGE, Limits, Measurement, direction_of, in_unit
+from barograph.store.measurement import (
+    CHANGE,
+    Limits,
+    Measurement,
+    direction_of,
+    in_unit,
+    series_fault,
+)
 from barograph.store.reading import StoredSeries, series_named, stored_series
 from barograph.store.schema import blocks, commits, points, series, steps
 
@@ -30,7 +38,6 @@ ORDER_OF = sa.select(commits.c.order).where(
     commits.c.project == sa.bindparam("project"), commits.c.commit == sa.bindparam("commit")
 )
 NOWHERE = -(2**63)  # before every order
-SLACK = 1.1  # how far a buffer grows beyond what is needed now
 BLOCK_EVERY = 64  # points of a series between two blocks
 _BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
@@ -48,23 +55,37 @@ class Registry:
         self._series.clear()
         self._commits.clear()
 
-    def trim(self) -> None:
-        """Empty the cache of series if it is too large; call it only between batches."""
+    def find(
+        self, connection: sa.Connection, measurements: Sequence[Measurement], limits: Limits
+    ) -> list[StoredSeries | str]:
+        """Return the series of each measurement, or why it is refused; create missing ones."""
         if len(self._series) > CACHED:
             self._series.clear()
-
-    def known(self, names: Iterable[SeriesId]) -> list[StoredSeries | None]:
-        """Return what is known of each series, None if it is not cached."""
-        return list(map(self._series.get, names))
-
-    def number(self, name: SeriesId) -> int:
-        """Return the number of a cached series."""
-        return self._series[name].id
-
-    def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
-        """Cache those of the series that the store has."""
-        missing = [name for name in names if name not in self._series]
-        self._series |= series_named(connection, missing)
+        found = [self._series.get(measurement.series) for measurement in measurements]
+        first: dict[SeriesId, Measurement] = {}
+        for known, measurement in zip(found, measurements, strict=True):
+            if known is None:
+                first.setdefault(measurement.series, measurement)
+        refused = {name: reason for name in first if (reason := series_fault(name, limits))}
+        if names := [name for name in first if name not in refused]:
+            self._series |= series_named(connection, names)
+        if new := [name for name in names if name not in self._series]:
+            rows = [
+                {
+                    "digest": name.digest,
+                    **name.labels,
+                    "args": name.args_json,
+                    "direction": int(direction_of(first[name])),
+                    "unit": first[name].unit,
+                }
+                for name in new
+            ]
+            connection.execute(sa.insert(series), rows)
+            self._series |= series_named(connection, new)
+        return [
+            known or refused.get(measurement.series) or self._series[measurement.series]
+            for known, measurement in zip(found, measurements, strict=True)
+        ]
 
     def preload(self, connection: sa.Connection, after: int, count: int) -> list[int]:
         """Cache the series whose numbers follow one; return their numbers."""
@@ -75,23 +96,6 @@ class Registry:
         known = list(map(stored_series, rows))
         self._series |= {stored.name: stored for stored in known}
         return [stored.id for stored in known]
-
-    def add(self, connection: sa.Connection, new: dict[SeriesId, Measurement]) -> None:
-        """Create series that the store does not have, each from its first measurement."""
-        if not new:
-            return
-        rows = [
-            {
-                "digest": name.digest,
-                **name.labels,
-                "args": name.args_json,
-                "direction": int(direction_of(first)),
-                "unit": first.unit,
-            }
-            for name, first in new.items()
-        ]
-        connection.execute(sa.insert(series), rows)
-        self.look_up(connection, new)
 
     def fit(
         self, connection: sa.Connection, measurement: Measurement, limits: Limits
@@ -169,59 +173,38 @@ def needed(count: int, history: int) -> int:
     return count - kept_from(count, history)
 
 
+@dataclass(slots=True)
 class SeriesTail:
     """The newest values of one series, and the position of its last change point.
 
-    Args:
+    Attributes:
         values: One for each commit, oldest first.
         start: Index of the last change point among the values, 0 if it is before them.
         last: Order of the newest commit.
         count: Number of commits of the whole series.
-
-    Attributes:
-        size: Number of values that are kept.
-        room: Number of values that the buffer can hold.
-        counted: The room that the cache has counted.
         state: State of the second look; its positions count all commits of the series.
     """
 
-    __slots__ = ("_buffer", "count", "counted", "last", "room", "size", "start", "state")
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    start: int = 0
+    last: int = NOWHERE
+    count: int = 0
+    state: AlarmState | None = None
 
-    def __init__(
-        self, values: Floats | None = None, start: int = 0, last: int = NOWHERE, count: int = 0
-    ) -> None:
-        self._buffer = np.empty(0) if values is None else values
-        self.size = self.room = self._buffer.size
-        self.counted = 0
-        self.start = start
-        self.last = last
-        self.count = count
-        self.state: AlarmState | None = None
-
-    @property
-    def values(self) -> Floats:
-        """The values, oldest first: a view that the next `extended` may invalidate."""
-        return self._buffer[: self.size]
-
-    def extended(self, values: list[float]) -> Floats:
-        """Return the values with new ones appended; they are kept only once `accept` is called."""
-        size = self.size + len(values)
-        if size > self.room:
-            grown = np.empty(int(size * SLACK) + 4)
-            grown[: self.size] = self.values
-            self._buffer, self.room = grown, grown.size
-        self._buffer[self.size : size] = values
-        return self._buffer[:size]
-
-    def accept(self, added: int, start: int, last: int, history: int) -> None:
-        """Keep the values of the last `extended`, and drop those that no decision reads again."""
-        self.size += added
-        self.start, self.last, self.count = start, last, self.count + added
-        drop = self.size - needed(self.count, history)
-        if drop > 0:
-            self._buffer = self._buffer[drop : self.size].copy()
-            self.size = self.room = self._buffer.size
-            self.start = max(0, self.start - drop)
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        start: int,
+        last: int,
+        count: int,
+        history: int,
+        state: AlarmState | None = None,
+    ) -> Self:
+        """Return a tail that keeps only what the next decision reads."""
+        drop = max(0, values.size - needed(count, history))
+        kept = values[drop:].copy() if drop else values
+        return cls(kept, max(0, start - drop), last, count, state)
 
 
 class TailCache:
@@ -229,28 +212,20 @@ class TailCache:
 
     Args:
         room: Number of values to hold in all, eight bytes each.
+
+    Attributes:
+        used: Number of values held.
     """
 
     def __init__(self, room: int) -> None:
         self.room = room
+        self.used = 0
         self._tails: OrderedDict[int, SeriesTail] = OrderedDict()
-        self._used = 0
-
-    def __len__(self) -> int:
-        return len(self._tails)
-
-    @property
-    def used(self) -> int:
-        """Number of values held."""
-        return self._used
 
     @property
     def is_full(self) -> bool:
         """Whether another series of average length would not fit."""
-        return self._used * (len(self._tails) + 1) > self.room * len(self._tails) > 0
-
-    def __contains__(self, series: int) -> bool:
-        return series in self._tails
+        return self.used * (len(self._tails) + 1) > self.room * len(self._tails) > 0
 
     def __getitem__(self, series: int) -> SeriesTail:
         return self._tails[series]
@@ -266,29 +241,22 @@ class TailCache:
         """Add or replace the tail of a series."""
         self.drop(series)
         self._tails[series] = tail
-        self.recount(tail)
-
-    def recount(self, tail: SeriesTail) -> None:
-        """Count the room of a cached tail again."""
-        self._used += tail.room - tail.counted
-        tail.counted = tail.room
+        self.used += tail.values.size
 
     def drop(self, series: int) -> None:
         """Evict the tail of a series."""
-        tail = self._tails.pop(series, None)
-        if tail is not None:
-            self._used -= tail.counted
+        if series in self._tails:
+            self.used -= self._tails.pop(series).values.size
 
     def trim(self) -> None:
         """Evict the least recently used tails until the rest fits."""
-        while self._used > self.room and self._tails:
-            _, tail = self._tails.popitem(last=False)
-            self._used -= tail.counted
+        while self.used > self.room:
+            self.drop(next(iter(self._tails)))
 
     def clear(self) -> None:
         """Evict every tail."""
         self._tails.clear()
-        self._used = 0
+        self.used = 0
 
 
 def load_tails(
@@ -329,7 +297,7 @@ def _load_chunk(
         series, order, count, start, content = row
         values = np.frombuffer(content, dtype="<f8")
         if values.size >= needed(count, history):  # else it was written for a shorter history
-            tails[series] = _cut(values, start, order, count, history)
+            tails[series] = SeriesTail.of(values, start, order, count, history)
     with_block = [series for series, tail in tails.items() if tail.count]
     without = [series for series, tail in tails.items() if not tail.count]
     after_block = b.series.in_(with_block), b.series == p.series, p.order > b.order
@@ -356,13 +324,7 @@ def with_stored(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
     values = np.concatenate((tail.values, [row.settled for row in rows]))
     last, newest = rows[-1], values.size - 1
     start = newest if last.answer == CHANGE else max(0, newest - last.baseline_size)
-    return _cut(values, start, last.order, tail.count + len(rows), history)
-
-
-def _cut(values: Floats, start: int, last: int, count: int, history: int) -> SeriesTail:
-    """Return a tail that keeps only what the next decision reads."""
-    drop = values.size - needed(count, history)
-    return SeriesTail(values[drop:].copy(), max(0, start - drop), last, count)
+    return SeriesTail.of(values, start, last.order, tail.count + len(rows), history)
 
 
 def second_look_states(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, AlarmState]:

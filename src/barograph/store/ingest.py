@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.errors import DataError
-from barograph.series import LARGEST_ORDER, ORDER_HINT, SeriesId
+from barograph.series import LARGEST_ORDER, ORDER_HINT
 from barograph.store import stale
 from barograph.store.cache import Registry, TailCache, fits, load_tails
 from barograph.store.judging import (
+    Arrival,
     PointRows,
     Unjudged,
     UnjudgedCommit,
@@ -22,30 +23,22 @@ from barograph.store.judging import (
 )
 from barograph.store.late import (
     ChangedHistory,
-    Changes,
-    StoredRuns,
-    StoredValue,
-    StoredValues,
     judge_again,
     note_unjudged,
-    stored_values,
     unjudged_from,
-    upsert,
+    write_late,
 )
 from barograph.store.measurement import (
-    Entry,
     Limits,
     Measurement,
     PointResult,
     PointStatus,
-    commit_fault,
     fault,
+    length_fault,
     rerun_fault,
-    series_fault,
 )
-from barograph.store.reading import StoredSeries
 
-Arrived = dict[int, list[Entry]]  # by series
+Arrived = dict[int, list[Arrival]]  # by series
 
 
 class Taken(NamedTuple):
@@ -97,8 +90,7 @@ class Ingest:
         connection: sa.Connection,
         measurements: Sequence[Measurement],
         judge: Judge,
-        model: int,
-        timestamp: int,
+        rows: PointRows,
         *,
         complete: bool = False,
     ) -> Taken:
@@ -108,23 +100,24 @@ class Ingest:
             connection: Of the writing transaction.
             measurements: The measurements of all requests of a group.
             judge: Decides.
-            model: Number of its model.
-            timestamp: Time of arrival.
+            rows: Takes the rows of points, which are written.
             complete: Whether to leave no decision for a later transaction.
         """
-        measurements = list(measurements)  # some are replaced, in the unit of their series
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
-        rows, unjudged = PointRows(timestamp, model), self._unjudged_from(connection)
+        unjudged = self._unjudged_from(connection)
         appended: Unjudged = {}
         late: Arrived = {}
-        for series, entries in arrived.items():
-            if not self._follows(series, entries) or series in unjudged:
-                late[series] = entries
-            elif commits := self._append(series, entries, measurements, rows, results):
+        for series, arrivals in arrived.items():
+            if not self._follows(series, arrivals) or series in unjudged:
+                late[series] = arrivals
+            elif commits := self._append(series, arrivals, rows):
                 appended[series] = commits
-        changed = self._write_late(connection, late, measurements, rows, results)
+        changed: dict[int, ChangedHistory] = {}
+        if late:
+            lengths = {series: self.tails[series].count for series in late}
+            changed = write_late(connection, late, lengths, unjudged, self.limits, rows)
         decide(connection, self.tails, appended, judge, rows)
         stale.mark(connection, appended)
         left = self._judge_again(connection, changed, judge, rows)
@@ -136,12 +129,7 @@ class Ingest:
         return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
 
     def go_on(
-        self,
-        connection: sa.Connection,
-        numbers: Container[int],
-        judge: Judge,
-        model: int,
-        timestamp: int,
+        self, connection: sa.Connection, numbers: Container[int], judge: Judge, rows: PointRows
     ) -> bool:
         """Make further decisions on some series again; return whether all are made."""
         changed = {
@@ -149,7 +137,7 @@ class Ingest:
             for series, since in self._unjudged_from(connection).items()
             if series in numbers
         }
-        return not self._judge_again(connection, changed, judge, PointRows(timestamp, model))
+        return not self._judge_again(connection, changed, judge, rows)
 
     def _judge_again(
         self,
@@ -179,7 +167,7 @@ class Ingest:
     def _locate(
         self,
         connection: sa.Connection,
-        measurements: list[Measurement],
+        measurements: Sequence[Measurement],
         results: list[PointResult],
         history: int,
     ) -> Arrived:
@@ -189,91 +177,62 @@ class Ingest:
             results[row].reason = fault(measurement, self.limits)
             if not results[row].reason:
                 valid.append(row)
-        numbers, refused = self._numbers(connection, [measurements[row] for row in valid])
+        found = self.registry.find(connection, [measurements[row] for row in valid], self.limits)
         arrived: Arrived = {}
         orders: dict[tuple[str, str], int] = {}
-        without_order: list[int] = []
-        for row, known in zip(valid, numbers, strict=True):
-            measurement = measurements[row]
-            if known is None:
-                results[row].reason = refused[measurement.series]
+        without_order: list[tuple[int, int, Measurement]] = []
+        for row, known in zip(valid, found, strict=True):
+            measurement, result = measurements[row], results[row]
+            if isinstance(known, str):
+                result.reason = known
                 continue
             if not fits(known, measurement):
-                results[row].reason = self._fit(connection, measurements, row)
-                if results[row].reason:
+                try:
+                    measurement = self.registry.fit(connection, measurement, self.limits)
+                except DataError as error:
+                    result.reason = str(error)
                     continue
             if measurement.order is None:
-                without_order.append(row)
-            else:
-                entry = Entry(measurement.order, measurement.run, row)
-                arrived.setdefault(known.id, []).append(entry)
-                if measurement.commit:
-                    commit = (measurement.series.project, measurement.commit)
-                    orders.setdefault(commit, measurement.order)
+                without_order.append((known.id, row, measurement))
+                continue
+            arrival = Arrival(measurement.order, measurement.run, row, measurement, result)
+            arrived.setdefault(known.id, []).append(arrival)
+            if measurement.commit:
+                commit = (measurement.series.project, measurement.commit)
+                orders.setdefault(commit, measurement.order)
         self.registry.add_commits(connection, orders)
-        for row in without_order:
-            results[row].reason = self._locate_by_commit(
-                connection, row, measurements[row], arrived, history
-            )
+        for series, row, measurement in without_order:
+            arrivals = arrived.get(series, [])
+            order = self._order_of(connection, series, measurement, arrivals, history)
+            if order > LARGEST_ORDER:
+                results[row].reason = f"order: the next one is {order}; {ORDER_HINT}"
+            else:
+                arrivals.append(Arrival(order, measurement.run, row, measurement, results[row]))
+                arrived[series] = arrivals
         return arrived
 
-    def _fit(self, connection: sa.Connection, measurements: list[Measurement], row: int) -> str:
-        """Replace a measurement by that in the unit of its series; return why it is refused."""
-        try:
-            measurements[row] = self.registry.fit(connection, measurements[row], self.limits)
-        except DataError as error:
-            return str(error)
-        return ""
-
-    def _numbers(
-        self, connection: sa.Connection, measurements: list[Measurement]
-    ) -> tuple[list[StoredSeries | None], dict[SeriesId, str]]:
-        """Return the series of each measurement, creating missing ones, or why it is refused."""
-        self.registry.trim()
-        names = [measurement.series for measurement in measurements]
-        cached = self.registry.known(names)
-        if None not in cached:
-            return cached, {}
-        unknown = {name: None for name, known in zip(names, cached, strict=True) if known is None}
-        reasons = {name: series_fault(name, self.limits) for name in unknown}
-        refused = {name: reason for name, reason in reasons.items() if reason}
-        self.registry.look_up(connection, (name for name in unknown if name not in refused))
-        new: dict[SeriesId, Measurement] = {}
-        for measurement, known in zip(measurements, self.registry.known(names), strict=True):
-            if known is None and measurement.series not in refused:
-                new.setdefault(measurement.series, measurement)
-        self.registry.add(connection, new)
-        return self.registry.known(names), refused
-
-    def _locate_by_commit(
+    def _order_of(
         self,
         connection: sa.Connection,
-        row: int,
+        series: int,
         measurement: Measurement,
-        arrived: Arrived,
+        arrivals: Sequence[Arrival],
         history: int,
-    ) -> str:
-        """Give a measurement without an order that of its commit, or the next one.
-
-        Returns:
-            Why it is refused, or an empty text.
-        """
+    ) -> int:
+        """Return the order of the commit of a measurement; a new commit gets the next one."""
         commit = (measurement.series.project, measurement.commit)
-        number = self.registry.number(measurement.series)
         order = self.registry.order_of(connection, *commit)
         if order is None:
-            self._load(connection, [number], history)
-            tail = self.tails[number]
+            self._load(connection, [series], history)
+            tail = self.tails[series]
             order = max(
                 self.registry.next_order(connection, measurement.series.project),
                 tail.last + 1 if tail.count else 0,
-                *(entry.order + 1 for entry in arrived.get(number, ())),
+                *(arrival.order + 1 for arrival in arrivals),
             )
-            if order > LARGEST_ORDER:
-                return f"order: the next one is {order}; {ORDER_HINT}"
-            self.registry.add_commits(connection, {commit: order})
-        arrived.setdefault(number, []).append(Entry(order, measurement.run, row))
-        return ""
+            if order <= LARGEST_ORDER:
+                self.registry.add_commits(connection, {commit: order})
+        return order
 
     def _load(self, connection: sa.Connection, numbers: list[int], history: int) -> None:
         """Read the tails that are not cached."""
@@ -281,114 +240,37 @@ class Ingest:
         for series, tail in load_tails(connection, missing, history).items():
             self.tails.put(series, tail)
 
-    def _follows(self, series: int, entries: list[Entry]) -> bool:
-        """Sort entries; return whether all are of later commits than the last, each run once."""
-        entries.sort()
-        if entries[0].order <= self.tails[series].last:
+    def _follows(self, series: int, arrivals: list[Arrival]) -> bool:
+        """Sort arrivals; return whether all are of later commits than the last, each run once."""
+        arrivals.sort()
+        if arrivals[0].order <= self.tails[series].last:
             return False
-        if len(entries) == 1:
+        if len(arrivals) == 1:
             return True
-        return all(entry[:2] != following[:2] for entry, following in pairwise(entries))
+        return all(arrival[:2] != following[:2] for arrival, following in pairwise(arrivals))
 
     def _append(
-        self,
-        series: int,
-        entries: list[Entry],
-        measurements: Sequence[Measurement],
-        rows: PointRows,
-        results: list[PointResult],
+        self, series: int, arrivals: list[Arrival], rows: PointRows
     ) -> list[UnjudgedCommit]:
         """Return the commits to append to a series; reject what is beyond a limit."""
         room = self.limits.series_length - self.tails[series].count
         commits: list[UnjudgedCommit] = []
-        for entry in entries:
-            measurement, result = measurements[entry.row], results[entry.row]
-            measured = rows.measured(series, entry, measurement)
-            value = stored_value(measurement)
-            if commits and commits[-1].order == entry.order:
-                result.reason = rerun_fault(
-                    measurement, entry.order, commits[-1].commits, self.limits
-                )
-                if not result.reason:
-                    rerun = UnjudgedRun(entry.run, value, measured)
-                    commits[-1] = commits[-1].with_rerun(rerun, result)
-            elif len(commits) < room:
-                commits.append(UnjudgedCommit(entry.order, entry.run, value, measured, (result,)))
-            else:
-                result.reason = self._too_long
-            if not result.reason:
-                result.status, result.series = PointStatus.WRITTEN, series
-                result.order = entry.order
-        return commits
-
-    @property
-    def _too_long(self) -> str:
-        return f"series: has {self.limits.series_length} commits, and no more are allowed"
-
-    def _write_late(
-        self,
-        connection: sa.Connection,
-        late: Arrived,
-        measurements: Sequence[Measurement],
-        rows: PointRows,
-        results: list[PointResult],
-    ) -> dict[int, ChangedHistory]:
-        """Add or revise points of series; return what must be judged again."""
-        if not late:
-            return {}
-        unjudged, changes = self._unjudged_from(connection), Changes(rows)
-        stored = stored_values(
-            connection, {(series, entry.order) for series in late for entry in late[series]}
-        )
-        histories = {
-            series: self._upsert(
-                series, entries, measurements, stored, changes, results, unjudged.get(series)
-            )
-            for series, entries in late.items()
-        }
-        changes.write(connection)
-        return {series: history for series, history in histories.items() if history is not None}
-
-    def _upsert(
-        self,
-        series: int,
-        entries: list[Entry],
-        measurements: Sequence[Measurement],
-        stored: StoredValues,
-        changes: Changes,
-        results: list[PointResult],
-        since: int | None,
-    ) -> ChangedHistory | None:
-        """Add or revise points of a series; return from which order it must be judged again.
-
-        `since` is the order from which it must be in any case.
-        """
-        count = self.tails[series].count
-        accepted: dict[int, list[PointResult]] = {}
-        for entry in entries:
-            measurement, runs = measurements[entry.row], stored[series, entry.order]
-            is_new = entry.run not in runs
-            reason = self._fault(measurement, entry, runs, count)
-            if reason:
-                results[entry.row].reason = reason
+        named: list[str] = []  # the commit that each run of the last one names
+        for arrival in arrivals:
+            measurement, result = arrival.measurement, arrival.result
+            if not commits or commits[-1].order != arrival.order:
+                if len(commits) >= room:
+                    result.reason = length_fault(self.limits)
+                    continue
+                commits.append(UnjudgedCommit(arrival.order, [], []))
+                named = []
+            elif reason := rerun_fault(measurement, arrival.order, named, self.limits):
+                result.reason = reason
                 continue
-            result, changed = upsert(series, entry, measurement, runs, changes)
-            results[entry.row] = result
-            if is_new:
-                count += not runs
-                runs[entry.run] = StoredValue(
-                    measurement.commit, measurement.time, stored_value(measurement)
-                )
-            accepted.setdefault(entry.order, []).append(result)
-            if changed and (since is None or entry.order < since):
-                since = entry.order
-        return None if since is None else ChangedHistory(since, accepted)
-
-    def _fault(self, measurement: Measurement, entry: Entry, runs: StoredRuns, count: int) -> str:
-        """Return why a measurement is refused, given what the store has of its commit."""
-        if not runs:
-            return self._too_long if count >= self.limits.series_length else ""
-        commits = [stored.commit for stored in runs.values()]
-        if entry.run in runs:
-            return commit_fault(measurement, entry.order, commits)
-        return rerun_fault(measurement, entry.order, commits, self.limits)
+            measured = rows.measured(series, arrival)
+            run = UnjudgedRun(arrival.run, stored_value(measurement), measured)
+            commits[-1].runs.append(run)
+            commits[-1].results.append(result)
+            named.append(measurement.commit)
+            result.status, result.series, result.order = PointStatus.WRITTEN, series, arrival.order
+        return commits

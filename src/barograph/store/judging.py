@@ -1,9 +1,9 @@
 """Judge the commits that follow the cached values of their series, and write the decisions."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -26,13 +26,12 @@ from barograph.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.store.measurement import (
     DECISION,
     CommitDecision,
-    Entry,
     KnownChange,
     Measurement,
     PointResult,
     StoredDecision,
 )
-from barograph.store.schema import points, steps
+from barograph.store.schema import points, revisions, steps
 
 CHUNK = 1000  # series or orders in one query
 
@@ -43,7 +42,9 @@ MEASURED = ("commit", "time", "value", "received")
 DECIDED = ("settled", *DECISION, "model", "reasons")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
 OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
-COMMIT = NEW_POINT.names.index("commit")
+OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
+REVISED = (*PLACE, "value", "time", "received")
+REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 LOOK_BACK = 16  # orders that are read in advance
 STEP = Insertion(
     steps,
@@ -54,31 +55,22 @@ STEP = Insertion(
 )
 
 
-class PointRows(NamedTuple):
-    """Makes the rows of points that one transaction writes.
+class Arrival(NamedTuple):
+    """A measurement in its place, with its result; sorts by the place, then by arrival.
 
     Attributes:
-        received: When the measurements were received.
-        model: Number of the model that decides.
+        order: Order of the commit.
+        run: Run of the commit.
+        row: Index of the measurement in its batch.
+        measurement: The measurement, in the unit of its series.
+        result: What its sender gets back.
     """
 
-    received: int
-    model: int
-
-    def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
-        """Return the columns of a point that do not depend on the decision."""
-        place = (series, entry.order, entry.run)
-        return (
-            *place,
-            measurement.commit,
-            measurement.time,
-            stored_value(measurement),
-            self.received,
-        )
-
-    def decided(self, settled: float | None, decision: StoredDecision) -> Row:
-        """Return the columns of a point that hold the decision; reasons are found on request."""
-        return (settled, *decision, self.model, None)
+    order: int
+    run: str
+    row: int
+    measurement: Measurement
+    result: PointResult
 
 
 class UnjudgedRun(NamedTuple):
@@ -96,55 +88,89 @@ class UnjudgedRun(NamedTuple):
 
 
 class UnjudgedCommit(NamedTuple):
-    """A commit to be judged. Most have one run: its fields stand here to save an object.
-
-    Attributes:
-        order: Its order.
-        run: Its first run.
-        value: The value of that run.
-        measured: As in `UnjudgedRun`.
-        results: The results that report the decision.
-        reruns: Its further runs, in order.
-    """
+    """A commit to be judged: its order, its runs in order, and the results that report it."""
 
     order: int
-    run: str
-    value: float
-    measured: Row | None
-    results: tuple[PointResult, ...] = ()
-    reruns: tuple[UnjudgedRun, ...] = ()
-
-    @classmethod
-    def stored(cls, order: int, runs: Iterable[Any], results: Sequence[PointResult]) -> Self:
-        """Return a commit whose results are stored: rows of order, run and value."""
-        first, *others = (UnjudgedRun(run, value, None) for _, run, value in runs)
-        return cls(order, *first, tuple(results), tuple(others))
-
-    def with_rerun(self, rerun: UnjudgedRun, result: PointResult) -> Self:
-        """Return the commit with a further run."""
-        return self._replace(results=(*self.results, result), reruns=(*self.reruns, rerun))
-
-    @property
-    def commits(self) -> list[str]:
-        """The commit that each new run names, or an empty text."""
-        rows = self.measured, *(rerun.measured for rerun in self.reruns)
-        return [str(row[COMMIT]) for row in rows if row is not None]
-
-    @property
-    def values(self) -> list[float]:
-        """The value of each run, in order."""
-        return [self.value, *(rerun.value for rerun in self.reruns)]
+    runs: list[UnjudgedRun]
+    results: list[PointResult]
 
 
 Unjudged = dict[int, list[UnjudgedCommit]]  # by series, each in the order of its commits
 
 
+@dataclass
+class PointRows:
+    """The rows that one transaction writes.
+
+    Attributes:
+        received: When the measurements were received.
+        model: Number of the model that decides.
+        new: Points.
+        replaced: Values, times and commits of stored points.
+        revised: Superseded values by place and value; None if that value holds again.
+        decided: Decisions on stored points.
+        steps: Steps of the second look.
+    """
+
+    received: int
+    model: int
+    new: list[Row] = field(default_factory=list)
+    replaced: list[Row] = field(default_factory=list)
+    revised: dict[Row, Row | None] = field(default_factory=dict)
+    decided: list[Row] = field(default_factory=list)
+    steps: list[Row] = field(default_factory=list)
+
+    def measured(self, series: int, arrival: Arrival) -> Row:
+        """Return the columns of a point that do not depend on the decision."""
+        order, run, _, measurement, _ = arrival
+        place, value = (series, order, run), stored_value(measurement)
+        return (*place, measurement.commit, measurement.time, value, self.received)
+
+    def add(
+        self, series: int, commit: UnjudgedCommit, settled: float, decision: StoredDecision
+    ) -> None:
+        """Add the decision on a commit to the row of each run; the first has the settled value.
+
+        Reasons are found on request.
+        """
+        for k, run in enumerate(commit.runs):
+            decided = (None if k else settled, *decision, self.model, None)
+            if run.measured is not None:
+                self.new.append(run.measured + decided)
+            else:
+                self.decided.append((series, commit.order, run.run, *decided))
+
+    def add_steps(
+        self, series: int, log: AlarmLog, order_at: Callable[[int], int]
+    ) -> dict[int, AlarmStep]:
+        """Add the steps of a series; return them with orders, by that of their arrival."""
+        by_order: dict[int, AlarmStep] = {}
+        for step, state in zip(log.steps, log.states, strict=True):
+            moved_from = None if step.moved_from is None else order_at(step.moved_from)
+            order, index = order_at(step.newest), order_at(step.index)
+            by_order[order] = replace(step, index=index, newest=order, moved_from=moved_from)
+            change = (step.kind.value, index, moved_from, step.probability)
+            standing = (state.change, state.score, state.confirmed, state.direction)
+            self.steps.append((series, order, *change, *standing, self.model))
+        return by_order
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write the rows; a point that is both new and replaced is added first."""
+        NEW_POINT.into(connection, self.new)
+        OTHER_VALUE.into(connection, self.replaced)
+        OTHER_DECISION.into(connection, self.decided)
+        for key, row in self.revised.items():
+            if row is None:
+                same = [c == part for c, part in zip(revisions.primary_key, key, strict=True)]
+                connection.execute(sa.delete(revisions).where(*same))
+        REVISION.into(connection, [row for row in self.revised.values() if row is not None])
+        STEP.into(connection, self.steps)
+        for written in (self.new, self.replaced, self.revised, self.decided, self.steps):
+            written.clear()
+
+
 def decide(
-    connection: sa.Connection,
-    tails: TailCache,
-    unjudged: Unjudged,
-    judge: Judge,
-    point_rows: PointRows,
+    connection: sa.Connection, tails: TailCache, unjudged: Unjudged, judge: Judge, rows: PointRows
 ) -> None:
     """Judge commits that follow the cached tails; write the decisions and extend the tails."""
     if not unjudged:
@@ -152,38 +178,44 @@ def decide(
     pending = [_pending(tails[series], commits) for series, commits in unjudged.items()]
     judged = judge.judge(pending)
     decisions = _decisions(judged)
-    rows = _Rows(point_rows)
     due: list[tuple[int, SeriesTail]] = []
     items = zip(unjudged.items(), pending, judged.logs, strict=True)
     for (series, commits), values, log in items:
-        tail = tails[series]
-        order_at = _orders(connection, series, tail.count, commits)
-        steps_by_order = rows.add_steps(series, log, order_at) if log.states else {}
+        before = tails[series].count
+        order_at = _orders(connection, series, before, commits)
+        steps = rows.add_steps(series, log, order_at) if log.states else {}
         for place, commit in enumerate(commits, values.first):
             settled, known, decision = next(decisions)
-            if commit.reruns:
+            if len(commit.runs) > 1:
                 values.values[place] = settled  # in the tail, where the first run stood
-            since = None if known < 0 else order_at(known)
-            rows.add(series, commit, settled, (*decision, since), steps_by_order)
+            decision = (*decision, None if known < 0 else order_at(known))
+            rows.add(series, commit, settled, decision)
+            reported = CommitDecision.of(decision)
+            for result in commit.results:
+                result.decision = reported
+                result.steps = (steps[commit.order],) if commit.order in steps else ()
         start = log.alarms[-1] - values.base if log.alarms else values.start
-        tail.accept(len(commits), start, commits[-1].order, judge.history)
-        tails.recount(tail)
-        tail.state = log.state
-        rewritten = commits[0].measured is None  # its block may hold other values
-        if rewritten or is_block_due(series, tail.count - len(commits), tail.count):
+        end = commits[-1].order, before + len(commits)
+        tail = SeriesTail.of(values.values, start, *end, judge.history, log.state)
+        tails.put(series, tail)
+        rewritten = commits[0].runs[0].measured is None  # its block may hold other values
+        if rewritten or is_block_due(series, before, tail.count):
             due.append((series, tail))
     rows.write(connection)
     write_blocks(connection, due)
 
 
 def _pending(tail: SeriesTail, commits: list[UnjudgedCommit]) -> PendingSeries:
-    first = tail.size
-    values = tail.extended([commit.value for commit in commits])
-    pending = PendingSeries(values, first, tail.start, tail.count - first, tail.state)
-    runs = [(first + k, commit) for k, commit in enumerate(commits) if commit.reruns]
-    if not runs:
-        return pending
-    return pending._replace(runs={place: np.array(commit.values) for place, commit in runs})
+    first = tail.values.size
+    values = np.empty(first + len(commits))
+    values[:first] = tail.values
+    values[first:] = [commit.runs[0].value for commit in commits]
+    runs = {
+        first + k: np.array([run.value for run in commit.runs])
+        for k, commit in enumerate(commits)
+        if len(commit.runs) > 1
+    }
+    return PendingSeries(values, first, tail.start, tail.count - first, tail.state, runs)
 
 
 def _decisions(judged: BatchDecisions) -> Iterator[tuple[float, int, tuple[Any, ...]]]:
@@ -215,65 +247,6 @@ def _orders(
         return before[back - 1]
 
     return order_at
-
-
-class _Rows:
-    """The rows that decisions add and change.
-
-    Args:
-        point_rows: Makes the rows of points.
-    """
-
-    def __init__(self, point_rows: PointRows) -> None:
-        self._point_rows = point_rows
-        self._new: list[Row] = []
-        self._again: list[Row] = []
-        self._steps: list[Row] = []
-
-    def add_steps(
-        self, series: int, log: AlarmLog, order_at: Callable[[int], int]
-    ) -> dict[int, AlarmStep]:
-        """Add the steps of a series; return them with orders, by that of their arrival."""
-        by_order: dict[int, AlarmStep] = {}
-        for step, state in zip(log.steps, log.states, strict=True):
-            moved_from = None if step.moved_from is None else order_at(step.moved_from)
-            order, index = order_at(step.newest), order_at(step.index)
-            by_order[order] = replace(step, index=index, newest=order, moved_from=moved_from)
-            change = (step.kind.value, index, moved_from, step.probability)
-            standing = (state.change, state.score, state.confirmed, state.direction)
-            self._steps.append((series, order, *change, *standing, self._point_rows.model))
-        return by_order
-
-    def add(
-        self,
-        series: int,
-        commit: UnjudgedCommit,
-        settled: float,
-        decision: StoredDecision,
-        steps: Mapping[int, AlarmStep],
-    ) -> None:
-        """Add the decision on a commit to the row of each run, and report it."""
-        self._add(series, commit.order, commit, self._point_rows.decided(settled, decision))
-        for rerun in commit.reruns:  # the first run has the settled value
-            self._add(series, commit.order, rerun, self._point_rows.decided(None, decision))
-        reported = CommitDecision.of(decision)
-        for result in commit.results:
-            result.decision = reported
-            result.steps = (steps[commit.order],) if commit.order in steps else ()
-
-    def _add(
-        self, series: int, order: int, result: UnjudgedCommit | UnjudgedRun, decided: Row
-    ) -> None:
-        if result.measured is not None:
-            self._new.append(result.measured + decided)
-        else:
-            self._again.append((series, order, result.run, *decided))
-
-    def write(self, connection: sa.Connection) -> None:
-        """Write the rows."""
-        NEW_POINT.into(connection, self._new)
-        OTHER_DECISION.into(connection, self._again)
-        STEP.into(connection, self._steps)
 
 
 def stored_value(measurement: Measurement) -> float:

@@ -17,15 +17,14 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmStep, Judge, StepKind
 from barograph.series import UNKNOWN_TIME
 from barograph.store.cache import SeriesTail, TailCache, second_look_states, with_stored
-from barograph.store.database import BulkUpdate, Insertion, Row
+from barograph.store.database import Insertion
 from barograph.store.judging import (
-    MEASURED,
-    NEW_POINT,
-    PLACE,
     UNDECIDED,
+    Arrival,
     PointRows,
     Unjudged,
     UnjudgedCommit,
+    UnjudgedRun,
     batched_lookups,
     decide,
     name_known_changes,
@@ -34,20 +33,20 @@ from barograph.store.judging import (
 from barograph.store.measurement import (
     DECISION,
     CommitDecision,
-    Entry,
+    Limits,
     Measurement,
     PointResult,
     PointStatus,
     StoredDecision,
+    commit_fault,
+    length_fault,
+    rerun_fault,
 )
 from barograph.store.schema import points, revisions, steps, unjudged
 
 DELETED = "deleted, or merged into another series, before its decision was made"
 JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
 PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
-OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
-REVISED = ("series", "order", "run", "value", "time", "received")
-REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 
 
@@ -152,94 +151,108 @@ def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> 
     name_known_changes(connection, results)
 
 
-@dataclass
-class Changes:
-    """The rows of one transaction that are written before any decision.
+def write_late(
+    connection: sa.Connection,
+    late: Mapping[int, Sequence[Arrival]],
+    lengths: Mapping[int, int],
+    unjudged: Mapping[int, int],
+    limits: Limits,
+    rows: PointRows,
+) -> dict[int, ChangedHistory]:
+    """Add or revise points of series, and return what must be judged again.
 
-    Attributes:
-        rows: Makes the rows of points.
-        added: Points between or before stored ones, or further runs of stored commits.
-        replaced: Points whose value, time or commit changes.
-        revised: Superseded values by place and value; None if that value holds again.
+    Args:
+        connection: Of the writing transaction.
+        late: The arrivals by series.
+        lengths: The number of commits of each series.
+        unjudged: The order from which series must be judged again in any case.
+        limits: What a sender may ask.
+        rows: Takes the rows of points, which are written.
     """
-
-    rows: PointRows
-    added: list[Row] = field(default_factory=list)
-    replaced: list[Row] = field(default_factory=list)
-    revised: dict[Row, Row | None] = field(default_factory=dict)
-
-    def add(
-        self, series: int, entry: Entry, measurement: Measurement, *, is_new_commit: bool
-    ) -> None:
-        """Add a point; it is judged together with those after it, perhaps later."""
-        row = self.rows.measured(series, entry, measurement)
-        settled = stored_value(measurement) if is_new_commit else None
-        self.added.append((*row, *self.rows.decided(settled, UNDECIDED)))
-
-    def resolve_conflict(
-        self, series: int, entry: Entry, stored: StoredValue, measurement: Measurement
-    ) -> tuple[PointStatus, bool]:
-        """Handle a measurement of a stored point; return whether another value holds now.
-
-        The latest time of every value is kept, so that arrival plays no part in which one holds.
-        """
-        place = (series, entry.order, entry.run)
-        value, time = float(measurement.value), measurement.time
-        gets_commit = bool(measurement.commit) and not stored.commit
-        stored.commit = stored.commit or measurement.commit
-        known = stored.has(value)
-        if known and not stored.is_later(value, time):
-            if gets_commit:
-                self._replace(place, stored)
-            return PointStatus.DUPLICATE, False
-        if value == stored.value:
-            stored.time = time
-            self._replace(place, stored)
-            return PointStatus.DUPLICATE, False
-        wins = stored.is_superseded_by(value, time)
-        if wins:
-            stored.others.pop(value, None)
-            self.revised[(*place, value)] = None
-            value, time, stored.value, stored.time = stored.value, stored.time, value, time
-        if wins or gets_commit:
-            self._replace(place, stored)
-        stored.others[value] = time
-        self.revised[(*place, value)] = (*place, value, time, self.rows.received)
-        return (PointStatus.DUPLICATE if known and not wins else PointStatus.REVISED), wins
-
-    def _replace(self, place: tuple[int, int, str], stored: StoredValue) -> None:
-        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.rows.received))
-
-    def write(self, connection: sa.Connection) -> None:
-        """Write the rows; a point that is both added and replaced is added first."""
-        NEW_POINT.into(connection, self.added)
-        OTHER_VALUE.into(connection, self.replaced)
-        for key, row in self.revised.items():
-            if row is None:
-                same = [c == part for c, part in zip(revisions.primary_key, key, strict=True)]
-                connection.execute(sa.delete(revisions).where(*same))
-        REVISION.into(connection, [row for row in self.revised.values() if row is not None])
+    places = {(series, arrival.order) for series, arrivals in late.items() for arrival in arrivals}
+    stored = stored_values(connection, places)
+    changed: dict[int, ChangedHistory] = {}
+    for series, arrivals in late.items():
+        length, since = lengths[series], unjudged.get(series)
+        accepted: dict[int, list[PointResult]] = defaultdict(list)
+        for arrival in arrivals:
+            runs = stored[series, arrival.order]
+            arrival.result.reason = _fault(arrival, runs, length, limits)
+            if arrival.result.reason:
+                continue
+            length += not runs
+            if upsert(series, arrival, runs, rows) and (since is None or arrival.order < since):
+                since = arrival.order
+            accepted[arrival.order].append(arrival.result)
+        if since is not None:
+            changed[series] = ChangedHistory(since, accepted)
+    rows.write(connection)
+    return changed
 
 
-def upsert(
-    series: int,
-    entry: Entry,
-    measurement: Measurement,
-    runs: StoredRuns,
-    changes: Changes,
-) -> tuple[PointResult, bool]:
-    """Add the rows that a measurement needs; return its result, and whether the history changes."""
-    stored = runs.get(entry.run)
-    if stored is None:
-        changes.add(series, entry, measurement, is_new_commit=not runs)
-        return PointResult(PointStatus.WRITTEN, series=series, order=entry.order), True
-    status, changed = changes.resolve_conflict(series, entry, stored, measurement)
-    reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""
-    result = PointResult(status, reason, series, entry.order)
+def _fault(arrival: Arrival, runs: StoredRuns, length: int, limits: Limits) -> str:
+    """Return why a measurement is refused, given what the store has of its commit."""
+    if not runs:
+        return length_fault(limits) if length >= limits.series_length else ""
+    commits = [stored.commit for stored in runs.values()]
+    if arrival.run in runs:
+        return commit_fault(arrival.measurement, arrival.order, commits)
+    return rerun_fault(arrival.measurement, arrival.order, commits, limits)
+
+
+def upsert(series: int, arrival: Arrival, runs: StoredRuns, rows: PointRows) -> bool:
+    """Add the rows that a measurement needs; return whether the history changes."""
+    result, measurement, stored = arrival.result, arrival.measurement, runs.get(arrival.run)
+    result.series, result.order = series, arrival.order
+    if stored is None:  # it is judged together with those after it, perhaps later
+        value = stored_value(measurement)
+        decided = (None if runs else value, *UNDECIDED, rows.model, None)
+        rows.new.append(rows.measured(series, arrival) + decided)
+        runs[arrival.run] = StoredValue(measurement.commit, measurement.time, value)
+        result.status = PointStatus.WRITTEN
+        return True
+    place = (series, arrival.order, arrival.run)
+    result.status, changed = resolve_conflict(place, stored, measurement, rows)
+    if result.status is PointStatus.REVISED:
+        result.reason = f"the value {stored.value!r} holds"
     if stored.decision is not None:
-        result.decision = CommitDecision.of(stored.decision)
-        result.steps = stored.steps
-    return result, changed
+        result.decision, result.steps = CommitDecision.of(stored.decision), stored.steps
+    return changed
+
+
+def resolve_conflict(
+    place: tuple[int, int, str], stored: StoredValue, measurement: Measurement, rows: PointRows
+) -> tuple[PointStatus, bool]:
+    """Handle a measurement of a stored point; return whether another value holds now.
+
+    The latest time of every value is kept, so that arrival plays no part in which one holds.
+    """
+    value, time = float(measurement.value), measurement.time
+    gets_commit = bool(measurement.commit) and not stored.commit
+    stored.commit = stored.commit or measurement.commit
+    known = stored.has(value)
+    if known and not stored.is_later(value, time):
+        if gets_commit:
+            _replace(place, stored, rows)
+        return PointStatus.DUPLICATE, False
+    if value == stored.value:
+        stored.time = time
+        _replace(place, stored, rows)
+        return PointStatus.DUPLICATE, False
+    wins = stored.is_superseded_by(value, time)
+    if wins:
+        stored.others.pop(value, None)
+        rows.revised[(*place, value)] = None
+        value, time, stored.value, stored.time = stored.value, stored.time, value, time
+    if wins or gets_commit:
+        _replace(place, stored, rows)
+    stored.others[value] = time
+    rows.revised[(*place, value)] = (*place, value, time, rows.received)
+    return (PointStatus.DUPLICATE if known and not wins else PointStatus.REVISED), wins
+
+
+def _replace(place: tuple[int, int, str], stored: StoredValue, rows: PointRows) -> None:
+    rows.replaced.append((*place, stored.commit, stored.time, stored.value, rows.received))
 
 
 def judge_again(
@@ -266,7 +279,10 @@ def judge_again(
         tails.put(series, tail)
         if later:  # else they were deleted meanwhile
             again[series] = [
-                UnjudgedCommit.stored(order, runs, results.get(order, ()))
+                UnjudgedCommit(
+                    *(order, [UnjudgedRun(run, value, None) for _, run, value in runs]),
+                    results.get(order, []),
+                )
                 for order, runs in groupby(later, attrgetter("order"))
             ]
         if following is not None:

@@ -55,20 +55,6 @@ def direction_of(measurement: Measurement) -> Direction:
     return measurement.direction or direction_of_measurement(name, unit)
 
 
-class Entry(NamedTuple):
-    """The place of one measurement in its series; sorts by it, then by arrival.
-
-    Attributes:
-        order: Order of the commit.
-        run: Run of the commit.
-        row: Index of the measurement in its batch.
-    """
-
-    order: int
-    run: str
-    row: int
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one request may contain.
@@ -251,6 +237,11 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
         return "series: every label is empty"
     labels = [*fields.items(), *(("args", text) for pair in series.args for text in pair)]
     return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
+
+
+def length_fault(limits: Limits) -> str:
+    """Return why a further commit of a series is refused."""
+    return f"series: has {limits.series_length} commits, and no more are allowed"
 
 
 def rerun_fault(

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain, islice
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
@@ -29,11 +30,12 @@ from barograph.store.database import (
     writing,
 )
 from barograph.store.ingest import Ingest
+from barograph.store.judging import PointRows
 from barograph.store.late import report_stored, unjudged_from
 from barograph.store.measurement import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.schema import models, state
 from barograph.store.sqlite_file import MODE
-from barograph.store.writer import TOGETHER, Request, Writer, cut, joined
+from barograph.store.writer import TOGETHER, Request, Writer
 
 T = TypeVar("T")
 PRELOAD = 200  # series that are read in one go, so that requests wait only briefly
@@ -77,7 +79,7 @@ class Store:
         self._ingest = Ingest(self.limits, room)
         self._models: dict[tuple[str, float], int] = {}
         self._finishing: set[int] = set()  # series whose decisions are being made again
-        self._writer: Writer[Measurement, IngestResult] = Writer(self._commit)
+        self._writer = Writer(self._commit)
 
     def __enter__(self) -> Self:
         """Return the store itself."""
@@ -115,11 +117,7 @@ class Store:
             raise DataError(
                 f"{len(batch)} measurements in one request, allowed are {self.limits.batch}"
             )
-        if len(batch) <= TOGETHER:
-            return self._writer.submit(batch, who)
-        rows = cut(batch, TOGETHER)
-        futures = self._writer.submit_parts([[batch[row] for row in part] for part in rows], who)
-        return joined(rows, futures)
+        return self._writer.submit(batch, who)
 
     def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
         """Write and judge measurements; return once they are committed.
@@ -231,9 +229,9 @@ class Store:
         def work(connection: sa.Connection) -> int:
             results = life.take_out(connection, source, target, who)
             self._ingest.forget()
-            model = self.model(connection, judge.version, judge.threshold)
+            rows = PointRows(audit.now(), self.model(connection, judge.version, judge.threshold))
             rest = [result for result in results if result not in moved]
-            taken = self._ingest.take(connection, rest, judge, model, audit.now(), complete=True)
+            taken = self._ingest.take(connection, rest, judge, rows, complete=True)
             _check_fit(taken.results)
             stale.mark(connection, [target])
             return len(results)
@@ -276,22 +274,21 @@ class Store:
             self._models.clear()  # the number of a model may have been rolled back
             raise
 
-    def _commit(
-        self, group: Sequence[Request[Measurement, IngestResult]]
-    ) -> Sequence[IngestResult | None]:
+    def _commit(self, group: Sequence[Request]) -> Sequence[IngestResult | None]:
         """Write a group of requests in one transaction; those with decisions left get no result."""
-        measurements = [measurement for request in group for measurement in request.items]
-        with self._judging() as (connection, judge, model, timestamp):
-            taken = self._ingest.take(connection, measurements, judge, model, timestamp)
-            results = _by_request(group, taken.results, judge.version)
-            _note(connection, timestamp, group, results)
+        parts = [request.items for request in group]
+        with self._judging() as (connection, judge, rows):
+            taken = self._ingest.take(connection, [*chain(*parts)], judge, rows)
+            points = iter(taken.results)
+            results = [IngestResult([*islice(points, len(p))], judge.version) for p in parts]
+            _note(connection, rows.received, group, results)
         numbers = {point.series for point in taken.waiting} | (taken.unfinished - self._finishing)
         if not numbers:
             return results
         waiting = set(map(id, taken.waiting))
         is_left = [not waiting.isdisjoint(map(id, result.points)) for result in results]
         pairs = list(zip(group, results, is_left, strict=True))
-        answers = [(request.future, result) for request, result, left in pairs if left]
+        answers = [(request, result) for request, result, left in pairs if left]
         self._finish(numbers, taken.waiting, answers)
         return [None if left else result for _, result, left in pairs]
 
@@ -299,21 +296,21 @@ class Store:
         self,
         numbers: set[int],
         waiting: Sequence[PointResult] = (),
-        answers: Sequence[tuple[Future[IngestResult], IngestResult]] = (),
+        answers: Sequence[tuple[Request, IngestResult]] = (),
     ) -> None:
         """Queue the transactions that make decisions of series again; answer requests after them.
 
         Args:
             numbers: The series.
             waiting: Results whose decisions are made then.
-            answers: The futures of requests, and what they get.
+            answers: The requests, and what they get.
         """
         self._finishing |= numbers
 
         def go_on() -> None:
             try:
-                with self._judging() as (connection, judge, model, timestamp):
-                    is_done = self._ingest.go_on(connection, numbers, judge, model, timestamp)
+                with self._judging() as (connection, judge, rows):
+                    is_done = self._ingest.go_on(connection, numbers, judge, rows)
                     if is_done:
                         report_stored(connection, waiting)
             except Exception as error:
@@ -321,28 +318,28 @@ class Store:
                 failed = StoreError(
                     f"some decisions were not made again; send the request again: {error}"
                 )
-                for future, _ in answers:
-                    future.set_exception(failed)
+                for request, _ in answers:
+                    self._writer.fail(request, failed)
                 raise
             if not is_done:
                 self._writer.add(go_on)
                 return
             self._finishing -= numbers
-            for future, result in answers:
-                future.set_result(result)
+            for request, result in answers:
+                self._writer.answer(request, result)
 
         self._writer.add(go_on)
 
     @contextmanager
-    def _judging(self) -> Iterator[tuple[sa.Connection, Judge, int, int]]:
-        """Open a transaction that judges; yield it, the judge, its number, and the time."""
+    def _judging(self) -> Iterator[tuple[sa.Connection, Judge, PointRows]]:
+        """Open a transaction that judges; yield it, the judge, and the rows to write."""
         judge, timestamp = self.judge, audit.now()
         assert judge is not None  # noqa: S101 - `submit` checks it
         try:
             with writing(self._engine) as connection:
                 self._claim(connection)
                 model = self.model(connection, judge.version, judge.threshold)
-                yield connection, judge, model, timestamp
+                yield connection, judge, PointRows(timestamp, model)
         except BaseException:
             self._forget()  # the cache has state of a transaction that was rolled back
             raise
@@ -368,21 +365,10 @@ def _check_fit(results: Sequence[PointResult]) -> None:
         )
 
 
-def _by_request(
-    group: Sequence[Request[Measurement, IngestResult]], points: list[PointResult], model: str
-) -> list[IngestResult]:
-    results, first = [], 0
-    for request in group:
-        last = first + len(request.items)
-        results.append(IngestResult(points[first:last], model))
-        first = last
-    return results
-
-
 def _note(
     connection: sa.Connection,
     timestamp: int,
-    group: Sequence[Request[Measurement, IngestResult]],
+    group: Sequence[Request],
     results: list[IngestResult],
 ) -> None:
     """Add one entry for each sender to the audit trail."""

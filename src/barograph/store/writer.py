@@ -10,16 +10,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from barograph.errors import BarographError, StoreError
 from barograph.series import SeriesId
 from barograph.store.measurement import IngestResult, Measurement, PointResult, PointStatus
 
-T = TypeVar("T")
-A = TypeVar("A")
 R = TypeVar("R")
 Positions = list[int]
 TOGETHER = 2_000  # a transaction of as many results takes a tenth of a second
@@ -34,28 +30,43 @@ class _Job:
 
 
 @dataclass
-class Request(Generic[T, A]):
-    """Items to write together with those of other requests; the future gets their own result."""
+class Request:
+    """The measurements of one sender, written in parts; the future gets the result of them all.
 
-    items: Sequence[T]
+    Attributes:
+        who: Name for the audit trail.
+        measurements: The measurements.
+        parts: The rows of each part that is not written yet, the next one first.
+        points: The results of the parts that are written.
+        future: What the sender waits for.
+    """
+
     who: str
-    future: Future[A] = field(default_factory=Future)
+    measurements: Sequence[Measurement]
+    parts: deque[Sequence[int]]
+    points: list[PointResult]
+    future: Future[IngestResult] = field(default_factory=Future)
+
+    @property
+    def items(self) -> list[Measurement]:
+        """The measurements of the next part."""
+        return [self.measurements[row] for row in self.parts[0]]
 
 
-class Writer(Generic[T, A]):
+class Writer:
     """A queue of requests, and the thread that writes groups of them.
 
     Args:
-        commit: Writes a group of requests in one transaction, and returns their results; None if a
-            request needs further work, after which its future gets the result. If it fails because
-            of its content, each request is retried alone.
-        together: Maximum number of items in a group, unless a single request has more.
-        backlog: Number of items that may wait; beyond it requests are refused.
+        commit: Writes the next parts of a group of requests in one transaction, and returns their
+            results; None if one needs further work, after which `answer` gets the result. If it
+            fails because of its content, each request is retried alone.
+        together: Maximum number of measurements in a part, and in a group.
+        backlog: Number of measurements that may wait; beyond it requests are refused.
     """
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Request[T, A]]], Sequence[A | None]],
+        commit: Callable[[Sequence[Request]], Sequence[IngestResult | None]],
         *,
         together: int = TOGETHER,
         backlog: int = 1_000_000,
@@ -63,7 +74,7 @@ class Writer(Generic[T, A]):
         self._commit = commit
         self._together = together
         self._backlog = backlog
-        self._queue: deque[Request[T, A] | _Job] = deque()
+        self._queue: deque[Request | _Job] = deque()
         self._waiting = 0
         self._closed = False
         self._failure = ""  # of the last transaction
@@ -71,28 +82,25 @@ class Writer(Generic[T, A]):
         self._thread = threading.Thread(target=self._run, name="barograph-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, items: Sequence[T], who: str) -> Future[A]:
-        """Queue a request; its future has the result once it is committed."""
-        [future] = self.submit_parts([items], who)
-        return future
+    def submit(self, measurements: Sequence[Measurement], who: str) -> Future[IngestResult]:
+        """Queue a request; its future has the result once all of it is committed.
 
-    def submit_parts(self, parts: Sequence[Sequence[T]], who: str) -> list[Future[A]]:
-        """Queue requests that are written one after the other, with others in between.
-
-        If one fails, so do those after it. They must not be cancelled.
+        Between the parts of a large request others are written. If one fails, those after it are
+        not written.
         """
-        requests: list[Request[T, A]] = [Request(items, who) for items in parts]
-        for request, following in pairwise(requests):
-            request.future.add_done_callback(partial(self._continue, following))
-        count = sum(map(len, parts))
+        count = len(measurements)
+        is_small = count <= self._together
+        parts = [range(count)] if is_small else cut(measurements, self._together)
+        points = [PointResult(PointStatus.REJECTED)] * count
+        request = Request(who, measurements, deque(parts), points)
         with self._wake:
             if self._waiting and self._waiting + count > self._backlog:
                 raise StoreError(
                     f"the store is busy: {self._waiting} measurements are waiting already"
                 )
+            self._put(request)
             self._waiting += count
-            self._put(requests[0])
-        return [request.future for request in requests]
+        return request.future
 
     def run(self, work: Callable[[], R]) -> R:
         """Run work in the writing thread, and return its result."""
@@ -106,6 +114,27 @@ class Writer(Generic[T, A]):
         with self._wake:
             self._queue.append(_Job(work))
             self._wake.notify()
+
+    def answer(self, request: Request, result: IngestResult) -> None:
+        """Take the result of a part in the writing thread; queue the next part, if there is one."""
+        for row, point in zip(request.parts.popleft(), result.points, strict=True):
+            request.points[row] = point
+        if request.parts:
+            self._queue.append(request)  # the queue is finished even if it was closed meanwhile
+        else:
+            request.future.set_result(IngestResult(request.points, result.model))
+
+    def fail(self, request: Request, error: Exception) -> None:
+        """Let a request fail whose next part was not written, or not completely."""
+        left = sum(map(len, request.parts))
+        written, count = len(request.measurements) - left, len(request.measurements)
+        with self._wake:
+            self._waiting -= left - len(request.parts[0])
+        if written and isinstance(error, BarographError):
+            error = StoreError(
+                f"only {written} of {count} results were written; send all again: {error}"
+            )
+        request.future.set_exception(error)
 
     def check(self, work: Callable[[], object]) -> None:
         """Run work if the last transaction failed, which shows whether the next one will.
@@ -125,7 +154,7 @@ class Writer(Generic[T, A]):
             self._wake.notify()
         self._thread.join()
 
-    def _put(self, item: Request[T, A] | _Job) -> None:
+    def _put(self, item: Request | _Job) -> None:
         if self._closed:
             raise StoreError("the store is closed")
         self._queue.append(item)
@@ -140,50 +169,43 @@ class Writer(Generic[T, A]):
                     return
                 group = self._next()
             if isinstance(group, _Job):
-                if group.future.set_running_or_notify_cancel():
-                    self._do(group)
-                continue
-            # Requests that were cancelled while they waited are dropped.
-            live = [request for request in group if request.future.set_running_or_notify_cancel()]
-            if live:
-                self._write(live)
+                self._do(group)
+            elif group:
+                self._write(group)
 
-    def _continue(self, following: Request[T, A], done: Future[A]) -> None:
-        """Queue the request that follows one that is done; if that failed, it fails as well."""
-        error = done.exception()
-        if error is None:
-            self._queue.append(following)  # the queue is finished even if it was closed meanwhile
-            return
-        with self._wake:
-            self._waiting -= len(following.items)
-        following.future.set_exception(error)
-
-    def _next(self) -> list[Request[T, A]] | _Job:
-        """Take the first job, or as many of the first requests as fit into a group."""
+    def _next(self) -> list[Request] | _Job:
+        """Take the first job, or the next parts of as many requests as fit into a group."""
         first = self._queue.popleft()
         if isinstance(first, _Job):
             return first
-        group, size = [first], len(first.items)
+        group, size = [first], len(first.parts[0])
         while self._queue:
             following = self._queue[0]
-            if isinstance(following, _Job) or size + len(following.items) > self._together:
+            if isinstance(following, _Job) or size + len(following.parts[0]) > self._together:
                 break
-            size += len(following.items)
+            size += len(following.parts[0])
             group.append(following)
             self._queue.popleft()
         self._waiting -= size
-        return group
+        return [request for request in group if self._begin(request)]
 
-    def _write(self, group: list[Request[T, A]]) -> None:
+    def _begin(self, request: Request) -> bool:
+        """Return whether a request was not cancelled while it waited; from now on it cannot be."""
+        if request.future.running() or request.future.set_running_or_notify_cancel():
+            return True
+        self._waiting -= sum(map(len, request.parts)) - len(request.parts[0])
+        return False
+
+    def _write(self, group: list[Request]) -> None:
         try:
             results = self._commit(group)
         except StoreError as error:
             self._failure = str(error)
             for request in group:
-                request.future.set_exception(error)
+                self.fail(request, error)
         except Exception as error:
             if len(group) == 1:
-                group[0].future.set_exception(_wrapped(error))
+                self.fail(group[0], _wrapped(error))
                 return
             for request in group:
                 self._write([request])
@@ -191,7 +213,7 @@ class Writer(Generic[T, A]):
             self._failure = ""
             for request, result in zip(group, results, strict=True):
                 if result is not None:
-                    request.future.set_result(result)
+                    self.answer(request, result)
 
     def _do(self, job: _Job) -> None:
         try:
@@ -244,37 +266,3 @@ def cut(measurements: Sequence[Measurement], size: int) -> list[Positions]:
                 parts.append([])
             parts[-1] += rows
     return [sorted(rows) for rows in parts if rows]  # in the order of their arrival
-
-
-def joined(
-    parts: Sequence[Positions], futures: Sequence[Future[IngestResult]]
-) -> Future[IngestResult]:
-    """Return the future of a request whose parts are written one after the other.
-
-    If a part fails, the result is an error that says how much was written.
-    """
-    whole: Future[IngestResult] = Future()
-    whole.set_running_or_notify_cancel()  # what has begun cannot be cancelled
-
-    def finish(_last: object) -> None:
-        points = [PointResult(PointStatus.REJECTED)] * sum(map(len, parts))
-        written = 0
-        for rows, future in zip(parts, futures, strict=True):
-            error = future.exception()
-            if error is not None:
-                whole.set_exception(_named(error, written, len(points)))
-                return
-            result = future.result()
-            for row, point in zip(rows, result.points, strict=True):
-                points[row] = point
-            written += len(rows)
-        whole.set_result(IngestResult(points, result.model))
-
-    futures[-1].add_done_callback(finish)
-    return whole
-
-
-def _named(error: BaseException, written: int, count: int) -> BaseException:
-    if not written or not isinstance(error, BarographError):
-        return error
-    return StoreError(f"only {written} of {count} results were written; send all again: {error}")
