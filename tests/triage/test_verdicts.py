@@ -12,7 +12,7 @@ from barograph.store import Store, audit
 from barograph.store.candidate_records import get_candidate
 from barograph.store.schema import candidates, models
 from barograph.triage import verdicts
-from barograph.triage.verdict_batches import BatchResult, RefusedVerdict, SavedVerdict, Why
+from barograph.triage.verdicts import BatchResult, RefusedVerdict, SavedVerdict, Why
 from tests.store.samples import point
 
 REAL, NOISE, OPEN = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE, Verdict.NOT_TRIAGED

@@ -8,30 +8,85 @@ Undoing a batch adds entries that restore the verdicts before it; nothing is eve
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
+from barograph.store import audit
 from barograph.store.audit import now
+from barograph.store.database import BulkUpdate, Insertion, Row, count_rows, rows_in
 from barograph.store.measurement import CONTROL
-from barograph.store.schema import models, verdict_batches, verdicts
-from barograph.triage.verdict_batches import (
-    BatchHeader,
-    BatchResult,
-    VerdictChange,
-    Why,
-    earlier_result,
-    entries_of,
-    judged_candidates,
-    write_batch,
-)
+from barograph.store.schema import candidates, models, verdict_batches, verdicts
 
 NOTE = 10_000  # characters
 REASON = 200
+REQUEST = 100
 ITEMS = 5000  # candidates in one batch
+ENTRY = Insertion(
+    verdicts,
+    (
+        *("candidate", "verdict", "who", "time", "note", "reason"),
+        *("version", "batch", "undoes", "probability", "model"),
+    ),
+)
+DECIDED = BulkUpdate(candidates, ("id",), ("verdict", "triaged_on", "version"))
+
+
+class Why(StrEnum):
+    """Why a verdict, or its undoing, was refused for a candidate."""
+
+    GONE = "gone"  # the candidate does not exist
+    WITHDRAWN = "withdrawn"  # the latest refresh did not find it
+    DECIDED = "decided"  # somebody gave a verdict since the version that the person saw
+    UNDONE = "undone"  # the verdict was undone already
+
+
+class SavedVerdict(NamedTuple):
+    """A candidate and its version after the verdict."""
+
+    id: int
+    version: int
+
+
+class RefusedVerdict(NamedTuple):
+    """A candidate that kept its verdict, with the latest entry of its history.
+
+    Attributes:
+        id: The number of the candidate.
+        why: The reason.
+        version: Its current version; None if it does not exist.
+        verdict: Its current verdict; None if it does not exist.
+        who: Who gave it; None without a verdict.
+        time: When; None without a verdict.
+    """
+
+    id: int
+    why: Why
+    version: int | None = None
+    verdict: Verdict | None = None
+    who: str | None = None
+    time: int | None = None
+
+
+class BatchResult(NamedTuple):
+    """What was saved and what was refused."""
+
+    batch: int
+    saved: list[SavedVerdict]
+    refused: list[RefusedVerdict]
+
+
+class _Change(NamedTuple):
+    """A verdict to write on a candidate."""
+
+    candidate: int
+    verdict: Verdict
+    triaged_on: int | None
+    undoes: int | None = None
 
 
 class VerdictEntry(NamedTuple):
@@ -100,28 +155,23 @@ def record_batch(
     numbers = [number for number, _ in seen]
     _check_texts(who, note, reason)
     _check_numbers(numbers)
-    content = _digest(["give", verdict.value, note, reason, seen])
-    if (earlier := earlier_result(connection, who, request, content)) is not None:
-        return earlier
     timestamp = now() if timestamp is None else timestamp
+    batch = _batch(who, timestamp, request, ["give", verdict.value, note, reason, seen])
+    if (earlier := _earlier_result(connection, batch)) is not None:
+        return earlier
     dated = timestamp if verdict is not Verdict.NOT_TRIAGED else None
-    known = judged_candidates(connection, numbers)
+    known = _judged(connection, numbers)
     refused = {
         number: why
         for number, version in seen
         if (why := _refusal(known.get(number), version)) is not None
     }
-    changes = [VerdictChange(number, verdict, dated) for number in numbers if number not in refused]
-    common = BatchHeader(who, timestamp, note, reason, request, content)
-    return write_batch(connection, common, changes, refused, known)
+    changes = [_Change(number, verdict, dated) for number in numbers if number not in refused]
+    return _write(connection, batch, (note, reason), changes, refused)
 
 
 def undo(
-    connection: sa.Connection,
-    batch: int,
-    who: str,
-    *,
-    request: str | None = None,
+    connection: sa.Connection, batch: int, who: str, *, request: str | None = None
 ) -> BatchResult:
     """Restore the verdicts before a batch, except where somebody decided meanwhile.
 
@@ -139,28 +189,29 @@ def undo(
     """
     _check_texts(who, "", "")
     check_batch(connection, batch)
-    content = _digest(["undo", batch])
-    if (earlier := earlier_result(connection, who, request, content)) is not None:
+    undoing = _batch(who, now(), request, ["undo", batch])
+    if (earlier := _earlier_result(connection, undoing)) is not None:
         return earlier
-    changes, refused = _undone(connection, batch)
-    numbers = [*(change.candidate for change in changes), *refused]
-    common = BatchHeader(who, now(), "", "", request, content)
-    known = judged_candidates(connection, numbers)
-    return write_batch(connection, common, changes, refused, known)
+    return _write(connection, undoing, ("", ""), *_undone(connection, batch))
 
 
-def _undone(connection: sa.Connection, batch: int) -> tuple[list[VerdictChange], dict[int, Why]]:
+def _undone(connection: sa.Connection, batch: int) -> tuple[list[_Change], dict[int, Why]]:
     """Return the changes that undo a batch, and why some candidates keep their verdicts."""
     v = verdicts.c
     batch_entries = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
-    entries = entries_of(connection, [candidate for _, candidate in batch_entries])
-    changes: list[VerdictChange] = []
+    entries = _entries(connection, [candidate for _, candidate in batch_entries])
+    changes: list[_Change] = []
     refused: dict[int, Why] = {}
     for number, candidate in batch_entries:
         history = entries[candidate]
         in_force = _in_force(history)
         if number == history[-1].id or (in_force and number == in_force[-1].id):
-            changes.append(_restored(history, number))
+            before = _in_force(history, undone=number)
+            restored: tuple[Verdict, int | None] = (Verdict.NOT_TRIAGED, None)
+            if before and before[-1].verdict != Verdict.NOT_TRIAGED.value:
+                # A verdict that is restored has the date on which it was first given.
+                restored = Verdict(before[-1].verdict), before[-1].time
+            changes.append(_Change(candidate, *restored, number))
         else:
             is_undone = any(entry.undoes == number for entry in history)
             refused[candidate] = Why.UNDONE if is_undone else Why.DECIDED
@@ -169,8 +220,7 @@ def _undone(connection: sa.Connection, batch: int) -> tuple[list[VerdictChange],
 
 def check_batch(connection: sa.Connection, batch: int) -> None:
     """Raise a DataError unless there is a batch with this number."""
-    query = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
-    if connection.scalar(query) is None:
+    if not count_rows(connection, verdict_batches, verdict_batches.c.id == batch):
         raise DataError(f"there is no batch {batch} of verdicts")
 
 
@@ -227,10 +277,6 @@ def _check_texts(who: str, note: str, reason: str) -> None:
         raise DataError(f"reason: at most {REASON} characters, and no control characters")
 
 
-def _digest(content: list[Any]) -> bytes:
-    return hashlib.sha256(json.dumps(content).encode()).digest()
-
-
 def _refusal(row: Any, version: int | None) -> Why | None:
     """Return why a candidate does not get a verdict, if so."""
     if row is None:
@@ -241,16 +287,6 @@ def _refusal(row: Any, version: int | None) -> Why | None:
     return None if is_listed else Why.WITHDRAWN
 
 
-def _restored(entries: Sequence[Any], number: int) -> VerdictChange:
-    """Return the change that undoes an entry of a candidate."""
-    before = _in_force(entries, undone=number)
-    owner = entries[-1].candidate
-    if not before or before[-1].verdict == Verdict.NOT_TRIAGED.value:
-        return VerdictChange(owner, Verdict.NOT_TRIAGED, None, number)
-    # A verdict that is restored has the date on which it was first given.
-    return VerdictChange(owner, Verdict(before[-1].verdict), before[-1].time, number)
-
-
 def _in_force(entries: Sequence[Any], undone: int | None = None) -> list[Any]:
     """Return the entries of a candidate that were not undone, the one that applies last.
 
@@ -258,25 +294,107 @@ def _in_force(entries: Sequence[Any], undone: int | None = None) -> list[Any]:
         entries: All entries, the latest last.
         undone: An entry to undo after all of them.
     """
-    by_id = {entry.id: entry for entry in entries}
-    stack: list[Any] = []
-
-    def undo_entry(number: int) -> None:
-        entry = by_id[number]
-        if entry.undoes is None:
-            stack.remove(entry)
-        else:
-            do_again(entry.undoes)
-
-    def do_again(number: int) -> None:
-        entry = by_id[number]
-        if entry.undoes is None:
-            stack.append(entry)
-        else:
-            undo_entry(entry.undoes)
-
+    given: dict[int, Any] = {}  # the verdict that an entry gives, takes back, or gives again
     for entry in entries:
-        do_again(entry.id)
-    if undone is not None:
-        undo_entry(undone)
-    return stack
+        given[entry.id] = entry if entry.undoes is None else given[entry.undoes]
+    in_force: dict[int, Any] = {}
+    for number in (*given, *(() if undone is None else (undone,))):
+        entry = given[number]
+        if in_force.pop(entry.id, None) is None:
+            in_force[entry.id] = entry
+    return list(in_force.values())
+
+
+def _batch(who: str, timestamp: int, request: str | None, content: list[Any]) -> dict[str, Any]:
+    """Return the row of a batch, with a hash of its content."""
+    digest = hashlib.sha256(json.dumps(content).encode()).digest()
+    return {"who": who, "time": timestamp, "request": request, "content": digest}
+
+
+def _earlier_result(connection: sa.Connection, batch: Mapping[str, Any]) -> BatchResult | None:
+    """Return the result of an earlier time that a request was sent."""
+    request = batch["request"]
+    if request is None:
+        return None
+    if not request or len(request) > REQUEST or CONTROL.search(request):
+        raise DataError(f"request: 1 to {REQUEST} characters, and no control characters")
+    b = verdict_batches.c
+    row = connection.execute(
+        sa.select(b.id, b.content, b.refused).where(b.who == batch["who"], b.request == request)
+    ).first()
+    if row is None:
+        return None
+    if bytes(row.content) != batch["content"]:
+        raise DataError(f"the request {request!r:.60} was used for another batch of verdicts")
+    saved = sa.select(verdicts.c.candidate, verdicts.c.version).where(verdicts.c.batch == row.id)
+    refused = [
+        RefusedVerdict(number, Why(why), version, verdict and Verdict(verdict), *rest)
+        for number, why, version, verdict, *rest in json.loads(row.refused)
+    ]
+    pairs = connection.execute(saved.order_by(verdicts.c.id))
+    return BatchResult(row.id, [SavedVerdict(*pair) for pair in pairs], refused)
+
+
+def _judged(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Any]:
+    """Return version, verdict, presence and score of candidates, by their numbers."""
+    c = candidates.c
+    query = sa.select(c.id, c.version, c.verdict, c.present, c.probability, c.model)
+    return {row.id: row for row in rows_in(connection, query, c.id, numbers)}
+
+
+def _entries(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
+    """Return all entries of candidates, the latest last."""
+    v = verdicts.c
+    query = sa.select(v.id, v.candidate, v.verdict, v.who, v.time, v.undoes).order_by(v.id)
+    result: dict[int, list[Any]] = {number: [] for number in numbers}
+    for row in rows_in(connection, query, v.candidate, numbers):
+        result[row.candidate].append(row)
+    return result
+
+
+def _write(
+    connection: sa.Connection,
+    batch: Mapping[str, Any],
+    texts: tuple[str, str],
+    changes: Sequence[_Change],
+    refused: Mapping[int, Why],
+) -> BatchResult:
+    """Write a batch: its entries with a note and a reason, the candidates, and what was refused."""
+    numbers = [change.candidate for change in changes]
+    known = _judged(connection, [*numbers, *refused])
+    refusals = _refusals(connection, refused, known)
+    who, timestamp = batch["who"], batch["time"]
+    row = {**batch, "refused": json.dumps(refusals)}
+    insertion = sa.insert(verdict_batches).returning(verdict_batches.c.id)
+    number = int(connection.execute(insertion, row).scalar_one())
+    entries: list[Row] = []
+    updates: list[Row] = []
+    for candidate, verdict, triaged_on, undoes in changes:
+        version = known[candidate].version + 1
+        scored = known[candidate].probability, known[candidate].model
+        given = (candidate, verdict.value, who, timestamp, *texts)
+        entries.append((*given, version, number, undoes, *scored))
+        updates.append((candidate, verdict.value, triaged_on, version))
+    ENTRY.into(connection, entries)
+    DECIDED.into(connection, updates)
+    if changes:
+        counts = Counter(change.verdict.value for change in changes)
+        facts = {"verdicts": counts, "candidates": numbers}
+        audit.note(connection, timestamp, who, "verdict", f"batch {number}", **facts)
+    saved = [SavedVerdict(candidate, known[candidate].version + 1) for candidate in numbers]
+    return BatchResult(number, saved, refusals)
+
+
+def _refusals(
+    connection: sa.Connection, refused: Mapping[int, Why], known: Mapping[int, Any]
+) -> list[RefusedVerdict]:
+    """Return the refusals, each with the latest entry of the candidate."""
+    entries = _entries(connection, list(refused))
+    result = []
+    for number, why in refused.items():
+        facts: tuple[Any, ...] = ()
+        if (row := known.get(number)) is not None:
+            last = entries[number][-1:]
+            facts = row.version, Verdict(row.verdict), *(last[0][3:5] if last else ())
+        result.append(RefusedVerdict(number, why, *facts))
+    return result

@@ -13,8 +13,7 @@ from barograph.service.routes.tokens import Before
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as judgements
-from barograph.triage.verdict_batches import REQUEST, Why
-from barograph.triage.verdicts import ITEMS, NOTE, REASON, VerdictEntry
+from barograph.triage.verdicts import ITEMS, NOTE, REASON, REQUEST, VerdictEntry, Why
 
 BatchNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the batch.", examples=[12])]
 RequestKey = Annotated[
