@@ -50,11 +50,6 @@ class Registry:
         self._series: dict[SeriesId, StoredSeries] = {}
         self._commits: dict[tuple[str, str], int] = {}
 
-    def clear(self) -> None:
-        """Empty the cache."""
-        self._series.clear()
-        self._commits.clear()
-
     def find(
         self, connection: sa.Connection, measurements: Sequence[Measurement], limits: Limits
     ) -> list[StoredSeries | str]:
@@ -252,11 +247,6 @@ class TailCache:
         """Evict the least recently used tails until the rest fits."""
         while self.used > self.room:
             self.drop(next(iter(self._tails)))
-
-    def clear(self) -> None:
-        """Evict every tail."""
-        self._tails.clear()
-        self.used = 0
 
 
 def load_tails(

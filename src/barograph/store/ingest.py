@@ -66,16 +66,14 @@ class Ingest:
     """
 
     def __init__(self, limits: Limits, room: int) -> None:
-        self.limits = limits
-        self.registry = Registry()
-        self.tails = TailCache(room)
-        self._unjudged: dict[int, int] | None = None  # unknown until they are read
+        self.limits, self._room = limits, room
+        self.forget()
 
     def forget(self) -> None:
         """Empty the cache."""
-        self.registry.clear()
-        self.tails.clear()
-        self._unjudged = None
+        self.registry = Registry()
+        self.tails = TailCache(self._room)
+        self._unjudged: dict[int, int] | None = None  # unknown until they are read
 
     def preload(self, connection: sa.Connection, after: int, count: int, history: int) -> int:
         """Cache the series whose numbers follow one; return the last number, 0 at the end."""

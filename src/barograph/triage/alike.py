@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.scoring import CandidateScorer
 from barograph.models import TriageModel
 from barograph.series import FINAL, Floats, SeriesId, Verdict
 from barograph.store import reading
@@ -20,7 +19,7 @@ from barograph.store.candidate_records import (
 )
 from barograph.store.database import chunks
 from barograph.store.schema import candidates, verdicts
-from barograph.triage.explanations import candidates_of
+from barograph.triage.explanations import scored
 
 MOST = 400  # decided candidates that are compared, the latest verdicts first
 CHUNK = 50  # series that are read in one go
@@ -147,10 +146,8 @@ def _features(
     known = candidates_of_series(connection, numbers)
     result: dict[int, Floats] = {}
     for number, history in points.items():
-        table, ids = candidates_of(history, known.get(number, []))
-        if ids:
-            offsets = np.array([0, len(history)], dtype=np.int64)
-            scorer = CandidateScorer(model, np.array(history.values), offsets, table)
+        if found := scored(model, history, known.get(number, [])):
+            ids, scorer = found
             result.update(zip(ids, scorer.features(), strict=True))
     return result
 

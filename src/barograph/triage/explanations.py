@@ -60,42 +60,39 @@ def explanation(
     return CandidateExplanation(change.probability, reasons, tuple(filter(None, facts)), version)
 
 
-def candidates_of(
-    series: Series, records: list[CandidateRecord], number: int = 0
-) -> tuple[Candidates, list[int]]:
-    """Return candidates of a series as columns, and their numbers in the store.
+def scored(
+    model: TriageModel, series: Series, records: list[CandidateRecord]
+) -> tuple[list[int], CandidateScorer] | None:
+    """Return numbers of candidates of a series and what scores them; None if there are none.
 
     Those before the first or after the last result are left out.
     """
+    places = [(series.index_of(change.order), change) for change in records]
+    inside = [(index, change) for index, change in places if 0 < index < len(series)]
+    if not inside:
+        return None
     rows = [
         (
-            number,
-            series.index_of(change.order),
-            change.verdict.value,
+            *(0, index, change.verdict.value),
             UNKNOWN_TIME if change.calculated_on is None else change.calculated_on,
             UNKNOWN_TIME if change.triaged_on is None else change.triaged_on,
         )
-        for change in records
+        for index, change in inside
     ]
-    inside = [k for k, row in enumerate(rows) if 0 < row[1] < len(series)]
-    if not inside:
-        return Candidates.none(), []
-    owners, indices, verdicts, found_on, triaged_on = (
-        np.array(column) for column in zip(*(rows[k] for k in inside), strict=True)
-    )
+    owners, indices, verdicts, found_on, triaged_on = map(np.array, zip(*rows, strict=True))
     table = Candidates(owners, indices, verdicts, found_on, triaged_on)
-    return table, [records[k].id for k in inside]
+    offsets = np.array([0, len(series)], dtype=np.int64)
+    scorer = CandidateScorer(model, np.array(series.values), offsets, table)
+    return [change.id for _, change in inside], scorer
 
 
 def _reasons(
     model: TriageModel, points: Series, others: list[CandidateRecord], change: CandidateRecord
 ) -> tuple[ReasonText, ...]:
-    known = others if change in others else [*others, change]
-    table, numbers = candidates_of(points, known)
-    if change.id not in numbers:
+    found = scored(model, points, others if change in others else [*others, change])
+    if found is None or change.id not in found[0]:
         return ()
-    offsets = np.array([0, len(points)], dtype=np.int64)
-    scorer = CandidateScorer(model, np.array(points.values), offsets, table)
+    numbers, scorer = found
     return tuple(scorer.explain()[numbers.index(change.id)])
 
 

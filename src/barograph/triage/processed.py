@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from barograph.series import Verdict
 from barograph.store.schema import candidates, series, verdicts
-from barograph.triage.entries import COLUMNS, entries
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import QueueEntry
+from barograph.triage.queue import COLUMNS, entries
 
 PAGE = 100
 

@@ -2,33 +2,44 @@
 
 All open candidates are read in one query and filtered in memory: five thousand take less time than
 the indexes would that each combination of filters needs. They are read once for each revision of
-the store, and grouped once for each set that a filter lets through.
+the store, and grouped once for each set that a filter lets through. The labels of a series are read
+once: its digest, which is a hash of the labels, says whether they are known already.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.series import LABELS
+from barograph.series import LABELS, SeriesId
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
 from barograph.store.database import chunks, revision, rows_in
+from barograph.store.reading import series_id
 from barograph.store.schema import candidates, clusters, commits, series
-from barograph.triage.entries import COLUMNS
-from barograph.triage.entries import entries as read_entries
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, sorted_groups
-from barograph.triage.patterns import KINDS
+from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
+from barograph.triage.traces import Levels, levels
 
 PAGE = 100  # groups
 MEMORY = 8  # sets of candidates that are kept, and of their groups
+KNOWN = 200_000  # series whose labels are kept in memory
+_C, _S = candidates.c, series.c
+COLUMNS = (
+    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
+    *(_C.probability, sa.func.coalesce(_C.detected_on, _C.calculated_on), _C.verdict, _C.present),
+    *(_S.direction, _S.digest),
+)
+HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
 
 _Read = tuple[list[QueueEntry], Steps]
 
@@ -133,10 +144,10 @@ def _details(
 
 def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    entries, steps = _candidates(connection, queue_filter)
+    members, steps = _candidates(connection, queue_filter)
     if queue_filter.has_conditions:
-        entries = [entry for entry in entries if queue_filter.lets_through(entry)]
-    return _groups(queue_filter.within(entries, now()), steps)
+        members = [entry for entry in members if queue_filter.lets_through(entry)]
+    return _groups(queue_filter.within(members, now()), steps)
 
 
 def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
@@ -193,12 +204,12 @@ def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> _Read:
     for known, kept in tuple(_read):
         if known == key:
             return kept
-    read = _entries(connection, queue_filter), _steps(connection)
+    read = _open(connection, queue_filter), _steps(connection)
     _read.appendleft((key, read))
     return read
 
 
-def _entries(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
+def _open(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
     """Return the candidates in the state of a filter."""
     c = candidates.c
     query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
@@ -210,10 +221,69 @@ def _entries(connection: sa.Connection, queue_filter: QueueFilter) -> list[Queue
     if present is not None:
         query = query.where(c.present == present)
     if queue_filter.ids:
-        return list(
-            read_entries(connection, list(rows_in(connection, query, c.id, queue_filter.ids)))
-        )
-    return list(read_entries(connection, connection.execute(query).all()))
+        return list(entries(connection, list(rows_in(connection, query, c.id, queue_filter.ids))))
+    return list(entries(connection, connection.execute(query).all()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # compared by address, which is quick
+class _Labels:
+    """What a series is called."""
+
+    identity: SeriesId
+    name: str
+
+
+_known: dict[bytes, _Labels] = {}  # by digest
+
+
+def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
+    """Yield the candidates of rows that begin with `COLUMNS`."""
+    columns = [tuple(row[: len(COLUMNS)]) for row in rows]
+    labels = _labels(connection, {row[DIGEST] for row in columns})
+    patterns = compiled(stored_patterns(connection))
+    unsized = levels(connection, [row[0] for row in columns if row[HAZARD] is None])
+    for row in columns:
+        yield _entry(row, labels[row[DIGEST]], unsized.get(row[0]), patterns)
+
+
+def _labels(connection: sa.Connection, digests: set[bytes]) -> dict[bytes, _Labels]:
+    """Return the labels of series by digest; read those that are not known yet."""
+    if len(_known) > KNOWN:
+        _known.clear()  # other threads keep what they have
+    labels = {digest: kept for digest in digests if (kept := _known.get(digest)) is not None}
+    missing = [digest for digest in digests if digest not in labels]
+    for row in rows_in(connection, sa.select(series), _S.digest, missing):
+        identity = series_id(row)
+        labels[row.digest] = _known[row.digest] = _Labels(identity, str(identity))
+    return labels
+
+
+@lru_cache(50_000)
+def _entry(
+    row: tuple[Any, ...], labels: _Labels, known: Levels | None, patterns: PatternSet
+) -> QueueEntry:
+    """Return a candidate; most are the same as at the last look."""
+    number, version, owner, order, last_before, commit, hazard, *rest = row
+    probability, detected_on, verdict, present, direction, _ = rest
+    identity, name = labels.identity, labels.name
+    return QueueEntry(
+        *(number, version, owner, identity, name, patterns.kind_of(name), order),
+        *(order - 1 if last_before is None else last_before, commit),
+        *(_effect(hazard, direction, known), hazard, probability, detected_on, verdict, present),
+    )
+
+
+def _effect(hazard: float | None, direction: int, known: Levels | None) -> str:
+    """Return what a change is, in one word: see `QueueEntry.effect`."""
+    if hazard is not None:
+        words = ("worse", "better") if direction else ("rose", "fell")
+        return words[hazard < 0]
+    if known is None:
+        return "changed"
+    rise = known.after - known.before
+    if not direction:
+        return "rose" if rise >= 0 else "fell"
+    return "better" if (rise > 0) == (direction > 0) else "worse"
 
 
 def _steps(connection: sa.Connection) -> Steps:

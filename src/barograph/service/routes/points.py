@@ -287,13 +287,14 @@ async def post_points(request: Request) -> Response:
         submit = partial(context.store.submit, measurements, caller)
         future = await run_in_threadpool(submit) if is_large else submit()
         answer = await asyncio.wrap_future(future)
-        context.metrics.count_points(answer)
-    context.metrics.points.labels("rejected").inc(len(rows) - len(measurements))
-    judged = iter(answer.points)
-    outcomes = [next(judged) if isinstance(row, Measurement) else row for row in rows]
+    if len(measurements) < len(rows):
+        judged = iter(answer.points)
+        points = [next(judged) if isinstance(row, Measurement) else row for row in rows]
+        answer = IngestResult(points, answer.model)
+    context.metrics.count_points(answer)
     if is_large:
-        return await run_in_threadpool(_respond, outcomes, answer.model, context.rejections)
-    return _respond(outcomes, answer.model, context.rejections)
+        return await run_in_threadpool(_respond, answer, context.rejections)
+    return _respond(answer, context.rejections)
 
 
 def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointResult]:
@@ -349,10 +350,9 @@ def _decode_row(row: Any) -> Measurement | PointResult:
     return PointResult(PointStatus.REJECTED, reason)
 
 
-def _respond(outcomes: list[PointResult], model: str, rejections: RejectionCounter) -> Response:
+def _respond(answer: IngestResult, rejections: RejectionCounter) -> Response:
     """Return the answer, or raise an error if all rows were rejected."""
-    answer = IngestResult(outcomes, model)
-    counts = answer.counts
+    counts, outcomes = answer.counts, answer.points
     if counts["rejected"]:
         rejections.add(answer.reasons)
     if counts["rejected"] == len(outcomes):
@@ -363,7 +363,9 @@ def _respond(outcomes: list[PointResult], model: str, rejections: RejectionCount
         raise ApiError(422, outcomes[0].reason, details=details)
     reasons = dict(Counter(answer.reasons).most_common(MAX_DETAILS))
     decisions = list(map(_decision, outcomes))
-    content = IngestAnswer(**counts, rejection_reasons=reasons, model=model, decisions=decisions)
+    content = IngestAnswer(
+        **counts, rejection_reasons=reasons, model=answer.model, decisions=decisions
+    )
     return Response(msgspec.json.encode(content), media_type="application/json")
 
 
