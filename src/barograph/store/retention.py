@@ -7,7 +7,8 @@ next decision reads them. Verdicts are never deleted.
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import sqlalchemy as sa
@@ -46,15 +47,10 @@ class PruneResult:
         kept: Number of series that keep old results because they have verdicts or tickets.
     """
 
-    series: int
-    points: int
-    candidates: int
-    kept: int
-
-    def __add__(self, other: PruneResult) -> PruneResult:
-        """Return the sums."""
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return PruneResult(*(a + b for a, b in pairs))
+    series: int = 0
+    points: int = 0
+    candidates: int = 0
+    kept: int = 0
 
 
 def prune(
@@ -81,50 +77,52 @@ def prune(
         raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
     limit = (audit.now() if timestamp is None else timestamp) - int(older_than * DAY)
 
-    def work(numbers: list[int], connection: sa.Connection) -> PruneResult:
-        result = _prune(connection, numbers, limit, dry_run=dry_run)
-        if result.series and not dry_run:
-            about = f"older than {older_than:g} days"
-            audit.note(connection, audit.now(), who, "prune", about, **asdict(result))
-        return result
-
-    numbers = _old_series(store, limit)
-    total = PruneResult(0, 0, 0, 0)
-    for part in chunks(numbers, CHUNK):
-        prune_part = partial(work, part)
-        if dry_run:
-            with store.read() as connection:
-                total += prune_part(connection)
-        else:
-            total += store.change(prune_part)
-    return total
-
-
-def _old_series(store: Store, limit: int) -> list[int]:
-    """Return the numbers of the series with results from before a time."""
     p = points.c
     old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()
     with store.read() as connection:
-        return sorted(connection.scalars(old))
+        numbers = sorted(connection.scalars(old))
+
+    def work(connection: sa.Connection, part: list[int]) -> Counter[str]:
+        counts = _prune(connection, part, limit, dry_run=dry_run)
+        if counts["series"] and not dry_run:
+            about, facts = f"older than {older_than:g} days", asdict(PruneResult(**counts))
+            audit.note(connection, audit.now(), who, "prune", about, **facts)
+        return counts
+
+    total = Counter[str]()
+    for part in chunks(numbers, CHUNK):
+        if dry_run:
+            with store.read() as connection:
+                total.update(work(connection, part))
+        else:
+            total.update(store.change(partial(work, part=part)))
+    return PruneResult(**total)
 
 
 def _prune(
     connection: sa.Connection, numbers: list[int], limit: int, *, dry_run: bool
-) -> PruneResult:
+) -> Counter[str]:
+    """Prune some series, or only count; return the counts of a `PruneResult`."""
     protected = _protected(connection, numbers)
-    s = series.c
-    total = PruneResult(0, 0, 0, 0)
+    s, p, c = series.c, points.c, candidates.c
+    counts = Counter[str]()
     for number, retired in connection.execute(
         sa.select(s.id, s.retired).where(s.id.in_(numbers))
     ).all():
         cut = _cut(connection, number, limit, 0 if retired is not None else NEWEST)
-        if cut is not None and number in protected:
-            total += PruneResult(0, 0, 0, 1)
-        elif cut is not None:
-            total += PruneResult(1, *_count(connection, number, cut), 0)
-            if not dry_run:
-                _delete(connection, number, cut)
-    return total
+        if cut is None:
+            continue
+        if number in protected:
+            counts["kept"] += 1
+            continue
+        counts["series"] += 1
+        counts["points"] += count_rows(connection, points, p.series == number, p.order < cut)
+        # The first result that is left is no change point: nothing is before it.
+        lost = c.series == number, c.order <= cut
+        counts["candidates"] += count_rows(connection, candidates, *lost)
+        if not dry_run:
+            _delete(connection, number, cut)
+    return counts
 
 
 def _protected(connection: sa.Connection, numbers: list[int]) -> set[int]:
@@ -155,14 +153,6 @@ def _cut(connection: sa.Connection, number: int, limit: int, newest: int) -> int
         cut = min(cut, int(kept))
     first = connection.scalar(orders.order_by(p.order).limit(1))
     return cut if first is not None and first < cut else None
-
-
-def _count(connection: sa.Connection, number: int, cut: int) -> tuple[int, int]:
-    """Return how many results and candidates a series has before an order."""
-    p, c = points.c, candidates.c
-    lost = count_rows(connection, points, p.series == number, p.order < cut)
-    # The first result that is left is no change point: nothing is before it.
-    return lost, count_rows(connection, candidates, c.series == number, c.order <= cut)
 
 
 def _delete(connection: sa.Connection, number: int, cut: int) -> None:

@@ -150,8 +150,7 @@ class Store:
             self._finish(left)
 
         def load_chunk() -> int:
-            with writing(self._engine) as connection:
-                self._claim(connection)
+            with self._ingesting() as connection:
                 return self._ingest.preload(connection, last, PRELOAD, judge.history)
 
         while last := self._writer.run(load_chunk):
@@ -191,13 +190,11 @@ class Store:
         """
 
         def transaction() -> T:
-            try:
-                with writing(self._engine) as connection:
-                    self._claim(connection)
-                    renew_revision(connection)
-                    return work(connection)
-            finally:
-                self._forget()
+            with self._ingesting() as connection:
+                renew_revision(connection)
+                result = work(connection)
+            self._forget()
+            return result
 
         return self._writer.run(transaction)
 
@@ -335,20 +332,25 @@ class Store:
         """Open a transaction that judges; yield it, the judge, and the rows to write."""
         judge, timestamp = self.judge, audit.now()
         assert judge is not None  # noqa: S101 - `submit` checks it
+        with self._ingesting() as connection:
+            model = self.model(connection, judge.version, judge.threshold)
+            yield connection, judge, PointRows(timestamp, model)
+
+    @contextmanager
+    def _ingesting(self) -> Iterator[sa.Connection]:
+        """Open a transaction that uses the cache; empty it if another process ingested meanwhile.
+
+        If the transaction fails, the cache has state that was rolled back, and is emptied too.
+        """
         try:
             with writing(self._engine) as connection:
-                self._claim(connection)
-                model = self.model(connection, judge.version, judge.threshold)
-                yield connection, judge, PointRows(timestamp, model)
+                if connection.scalar(LAST_WRITER) != self._name:
+                    self._forget()
+                    connection.execute(sa.update(state).values(writer=self._name))
+                yield connection
         except BaseException:
-            self._forget()  # the cache has state of a transaction that was rolled back
-            raise
-
-    def _claim(self, connection: sa.Connection) -> None:
-        """Wait for other writers; empty the cache if another process ingested meanwhile."""
-        if connection.scalar(LAST_WRITER) != self._name:
             self._forget()
-            connection.execute(sa.update(state).values(writer=self._name))
+            raise
 
     def _forget(self) -> None:
         """Empty all caches."""
