@@ -2,7 +2,8 @@
 
 BarographError
 ├── DataError            a file, a document or a value is not valid
-│   └── NotEnoughDataError    the input is valid, but there is too little of it
+│   ├── NotEnoughDataError    the input is valid, but there is too little of it
+│   └── NotFoundError         the store does not have what is asked for
 ├── ConfigError          a parameter or an option has a value that is not allowed
 ├── SourceError          a data source cannot be reached, or the connection breaks
 ├── StoreError           the store cannot be opened, read or written: full, damaged, or locked
@@ -23,6 +24,10 @@ class DataError(BarographError, ValueError):
 
 class NotEnoughDataError(DataError):
     """The input is valid, but there is too little of it."""
+
+
+class NotFoundError(DataError):
+    """The store does not have what is asked for; the service answers 404."""
 
 
 class ConfigError(BarographError, ValueError):

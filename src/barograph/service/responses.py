@@ -8,8 +8,7 @@ service, and the log of a failure never holds a token.
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import UnionType
 from typing import Any, Protocol, get_args, get_origin
@@ -20,7 +19,7 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from barograph.errors import BarographError, DataError, NotReadyError, StoreError
+from barograph.errors import BarographError, NotFoundError, NotReadyError, StoreError
 from barograph.series import SeriesId
 
 LOG = logging.getLogger("barograph.service")
@@ -99,7 +98,7 @@ def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
     if isinstance(error, NotReadyError):
         return 503, str(error), RETRY_LATER
     if isinstance(error, BarographError):
-        return 422, str(error), {}
+        return 404 if isinstance(error, NotFoundError) else 422, str(error), {}
     LOG.error("a request failed", exc_info=error)
     return 500, "internal error; see the log of the service", {}
 
@@ -125,15 +124,6 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
         for item in error.errors()[:MAX_DETAILS]
     ]
     return error_response(422, "{field}: {message}".format(**details[0]), details=details)
-
-
-@contextmanager
-def or_404() -> Iterator[None]:
-    """Answer 404 when the store does not have what the request asks for."""
-    try:
-        yield
-    except DataError as error:
-        raise ApiError(404, str(error)) from error
 
 
 def as_json(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import NotFoundError
 from barograph.series import Region, Verdict
 from barograph.store.database import rows_in
 from barograph.store.schema import candidates, models, moves, series
@@ -129,7 +129,7 @@ def get_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     """Return a candidate by its number."""
     row = connection.execute(_candidate_query().where(candidates.c.id == number)).first()
     if row is None:
-        raise DataError(f"there is no candidate {number}")
+        raise NotFoundError(f"there is no candidate {number}")
     return _candidate(row)
 
 

@@ -80,20 +80,24 @@ def rename(
     return get_series(connection, number)
 
 
-def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = True) -> None:
-    """Retire a series that is no longer measured, or bring it back.
+def retire(
+    connection: sa.Connection, number: int, who: str, *, retired: bool = True
+) -> StoredSeries:
+    """Retire a series that is no longer measured, or bring it back, and return it.
 
     A retired series raises no alarm for its silence; its points and verdicts are kept. A series
     that is retired already keeps its time, and the audit trail notes nothing.
 
     Raises:
-        DataError: There is no such series.
+        NotFoundError: There is no such series.
     """
-    if (get_series(connection, number).retired is not None) == retired:
-        return
+    known = get_series(connection, number)
+    if (known.retired is not None) == retired:
+        return known
     timestamp = audit.now() if retired else None
     connection.execute(sa.update(series).where(series.c.id == number).values(retired=timestamp))
     _note(connection, who, "retire" if retired else "bring back", number)
+    return known._replace(retired=timestamp)
 
 
 def delete(

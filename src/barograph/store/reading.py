@@ -11,7 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmStep, StepKind
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.series import LABELS, Direction, Series, SeriesId
 from barograph.store.database import rows_in
 from barograph.store.measurement import DECISION, CommitDecision
@@ -102,7 +102,7 @@ def get_series(connection: sa.Connection, number: int) -> StoredSeries:
     """Return a series by its number."""
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()
     if row is None:
-        raise DataError(f"there is no series {number}")
+        raise NotFoundError(f"there is no series {number}")
     return stored_series(row)
 
 
@@ -266,7 +266,7 @@ def revisions_of(
         limit: Maximum number of values.
 
     Raises:
-        DataError: There is no such point.
+        NotFoundError: There is no such point.
     """
 
     def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
@@ -277,7 +277,7 @@ def revisions_of(
 
     held = values(points, hold=True)
     if connection.execute(held).first() is None:
-        raise DataError(f"there is no point at order {order}, run {run!r:.60}")
+        raise NotFoundError(f"there is no point at order {order}, run {run!r:.60}")
     every = sa.union_all(held, values(revisions, hold=False)).subquery()
     query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]

@@ -9,7 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online.decision import reasons_for_newest
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.models import TriageModel
 from barograph.store.reading import points_of, settled_tail
 from barograph.store.schema import points
@@ -32,12 +32,12 @@ def explained(
         order: Order of the commit.
 
     Raises:
-        DataError: There is no such point.
+        NotFoundError: There is no such point.
         OtherModelError: Another model decided, and its reasons were never requested.
     """
     first_run = points_of(connection, series, first=order, last=order, limit=1)
     if not first_run:
-        raise DataError(f"there is no point at order {order}")
+        raise NotFoundError(f"there is no point at order {order}")
     [point] = first_run
     if point.reasons is not None or not point.decision.baseline_size:
         return point.reasons or []  # the first points of a series are not judged

@@ -98,7 +98,7 @@ class DecidedCases:
             count: Maximum number of cases.
 
         Raises:
-            DataError: There is no such candidate.
+            NotFoundError: There is no such candidate.
         """
         target = get_candidate(connection, candidate)
         features = _features(connection, [target.series], model).get(candidate)  # it may have grown

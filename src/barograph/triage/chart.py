@@ -128,7 +128,7 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         number: Number of the series.
 
     Raises:
-        DataError: There is no such series.
+        NotFoundError: There is no such series.
     """
     series = reading.get_series(connection, number)
     columns = _columns(connection, number)

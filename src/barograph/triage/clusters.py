@@ -15,7 +15,7 @@ from barograph.detection.stepfit import (
     cluster_steps,
     coalesce,
 )
-from barograph.errors import DataError
+from barograph.errors import NotFoundError
 from barograph.series import Floats, Ints
 from barograph.store import audit
 from barograph.store.audit import now
@@ -151,7 +151,7 @@ def get(connection: sa.Connection, number: int) -> Cluster:
     """Return a cluster by its number."""
     row = connection.execute(sa.select(clusters).where(clusters.c.id == number)).first()
     if row is None:
-        raise DataError(f"there is no cluster {number}")
+        raise NotFoundError(f"there is no cluster {number}")
     return _cluster(row)
 
 
@@ -159,7 +159,7 @@ def set_status(connection: sa.Connection, cluster: int, status: Status, who: str
     """Record a person's status for a cluster, which it keeps in later searches."""
     update = sa.update(clusters).where(clusters.c.id == cluster)
     if not connection.execute(update.values(status=status.value)).rowcount:
-        raise DataError(f"there is no cluster {cluster}")
+        raise NotFoundError(f"there is no cluster {cluster}")
     audit.note(connection, now(), who, "cluster", f"cluster {cluster}", status=status.value)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import NotFoundError
 from barograph.series import Verdict
 from barograph.store import commit_details
 from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
@@ -198,10 +198,10 @@ def commit_changes(connection: sa.Connection, project: str, order: int) -> Commi
     names, first, last = _window(connection, project, order)
     every = _series(connection, project, [change.series for change in known])
     if not every:
-        raise DataError(f"there is no project {project!r:.80}")
+        raise NotFoundError(f"there is no project {project!r:.80}")
     results = results_between(connection, every, first, last)
     if not names and not known and not any(_has(values, order) for values in results.values()):
-        raise DataError(f"project {project!r:.80} has no commit at order {order}")
+        raise NotFoundError(f"project {project!r:.80} has no commit at order {order}")
     changed = sorted(
         (_changed(every[change.series], change, results) for change in known),
         key=lambda entry: (-abs(entry.change.hazard or 0.0), entry.series.id),

@@ -47,7 +47,7 @@ def explanation(
         around: What `siblings` returns for the candidate.
 
     Raises:
-        DataError: There is no such candidate.
+        NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
     others = candidates_of_series(connection, [change.series])[change.series]

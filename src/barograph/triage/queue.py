@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.series import LABELS, SeriesId
 from barograph.store import commit_details
 from barograph.store.audit import now
@@ -173,7 +173,7 @@ def get_group(connection: sa.Connection, queue_filter: QueueFilter, candidate: i
     for group in every_group(connection, replace(queue_filter, show=KINDS)):
         if any(entry.id == candidate for entry in group.members):
             return group
-    raise DataError(f"candidate {candidate} is not in the queue")
+    raise NotFoundError(f"candidate {candidate} is not in the queue")
 
 
 def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:

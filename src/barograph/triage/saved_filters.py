@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.store import audit
 from barograph.store.measurement import CONTROL
 from barograph.store.schema import saved_filters
@@ -34,12 +34,12 @@ def get_filter(connection: sa.Connection, name: str) -> SavedFilter:
     """Return a saved filter.
 
     Raises:
-        DataError: There is none of this name.
+        NotFoundError: There is none of this name.
     """
     for saved in every_filter(connection):
         if saved.name == name:
             return saved
-    raise DataError(f"there is no saved filter {name!r:.60}")
+    raise NotFoundError(f"there is no saved filter {name!r:.60}")
 
 
 def save_filter(connection: sa.Connection, name: str, query: str, who: str) -> SavedFilter:
@@ -81,7 +81,7 @@ def delete_filter(connection: sa.Connection, name: str, who: str) -> None:
     """Delete a saved filter.
 
     Raises:
-        DataError: There is none of this name.
+        NotFoundError: There is none of this name.
     """
     get_filter(connection, name)
     connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))

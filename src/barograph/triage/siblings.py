@@ -94,7 +94,7 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
         candidate: Number of the candidate.
 
     Raises:
-        DataError: There is no such candidate.
+        NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
     last = order_before(connection, change.series, change.order)

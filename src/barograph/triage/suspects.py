@@ -84,7 +84,7 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
         candidate: Number of the candidate.
 
     Raises:
-        DataError: There is no such candidate.
+        NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
     last, first = edges(connection, change.series, change.order)

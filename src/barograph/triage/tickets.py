@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.store import audit
 from barograph.store.audit import now
 from barograph.store.database import Insertion, chunks
@@ -115,7 +115,7 @@ def get(connection: sa.Connection, number: int) -> Ticket:
     """Return a ticket by its number in the store."""
     rows = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
     if not rows:
-        raise DataError(f"there is no ticket {number}")
+        raise NotFoundError(f"there is no ticket {number}")
     return rows[0]
 
 

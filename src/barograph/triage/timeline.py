@@ -59,7 +59,7 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         candidate: Number of the candidate.
 
     Raises:
-        DataError: There is no such candidate.
+        NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
     events = [

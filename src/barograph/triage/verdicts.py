@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import DataError, NotFoundError
 from barograph.series import Verdict
 from barograph.store import audit
 from barograph.store.audit import now
@@ -221,7 +221,7 @@ def _undone(connection: sa.Connection, batch: int) -> tuple[list[_Change], dict[
 def check_batch(connection: sa.Connection, batch: int) -> None:
     """Raise a DataError unless there is a batch with this number."""
     if not count_rows(connection, verdict_batches, verdict_batches.c.id == batch):
-        raise DataError(f"there is no batch {batch} of verdicts")
+        raise NotFoundError(f"there is no batch {batch} of verdicts")
 
 
 def history(

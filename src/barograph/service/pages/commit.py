@@ -13,7 +13,6 @@ from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.series import names
 from barograph.service.pages.sparklines import sparkline
-from barograph.service.responses import or_404
 from barograph.service.routes.commits import (
     BeforeOrder,
     CommitOrder,
@@ -73,7 +72,7 @@ def get_page(
     change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,  # noqa: ARG001
 ) -> Response:
     """Answer everything that one commit changed, improvements too."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         changes = commit_changes(connection, project, order)
     name = ", ".join(map(short_commit, changes.commits)) or f"order {order}"
     return render(

@@ -19,7 +19,6 @@ from barograph.service.auth import LOCAL
 from barograph.service.context import AppContext, CallerName, Context
 from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.pages.sparklines import Sparkline, sparkline
-from barograph.service.responses import or_404
 from barograph.service.routes.board import Kind, Who
 from barograph.service.routes.queue import FilterQuery, Offset
 from barograph.store.commit_details import CommitDetails
@@ -151,7 +150,7 @@ def get_members(
     `after` is where the last member stood that the page has: a number of members would be wrong
     as soon as some of them were decided.
     """
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         group = get_group(connection, queue_filter, of)
         left = list(group.members)
         if after:

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from barograph.series import Direction, SeriesId
 from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render, stream
-from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, ProjectFilter, SeriesNumber, Text
 from barograph.store import reading
@@ -84,7 +83,7 @@ def get_page(
     change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,
 ) -> Response:
     """Answer the page of a series; the parameters are the view, which the script restores."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         reading.get_series(connection, number)
 
     def values() -> dict[str, Any]:

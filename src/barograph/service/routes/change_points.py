@@ -6,7 +6,7 @@ from fastapi import Path, Query
 
 from barograph.series import Region, Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, field, next_cursor, or_404
+from barograph.service.responses import Schema, field, next_cursor
 from barograph.service.routes.series import After, Limit, ProjectFilter, SeriesNumber
 from barograph.store import reading
 from barograph.store.candidate_records import find_candidates, get_candidate
@@ -144,8 +144,7 @@ def get_change_points_of_series(
 ) -> dict[str, Any]:
     """Return the change points of one series."""
     with context.store.read() as connection:
-        with or_404():
-            reading.get_series(connection, number)
+        reading.get_series(connection, number)
         rows = find_candidates(
             connection, number=number, withdrawn=include_withdrawn, after=after, limit=limit
         )
@@ -159,5 +158,5 @@ def get_change_points_of_series(
 )
 def get_change_point(context: Context, number: Number) -> Any:
     """Return one change point."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return get_candidate(connection, number)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, field, or_404
+from barograph.service.responses import Schema, field
 from barograph.service.routes.series import SeriesNumber, SeriesResponse
 from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
@@ -78,7 +78,7 @@ routes = guarded_router(Scope.READ, "series")
 )
 def get_chart(context: Context, number: SeriesNumber) -> Any:
     """Return all results of a series with its levels, change points and tickets."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         chart = series_chart(connection, number)
     # A series may have thousands of results: they are written as they are, not checked again.
     return Response(chart_json(chart), media_type="application/json")

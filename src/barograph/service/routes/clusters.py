@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from barograph.detection.stepfit import Status
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, nested, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor
 from barograph.service.routes.series import After, Limit, ProjectFilter, SeriesResponse
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
@@ -81,7 +81,7 @@ def get_clusters(
 @routes.get("/api/v1/clusters/{number}", response_model=ClusterResponse, summary="Get a cluster")
 def get_cluster(context: Context, number: Number) -> Any:
     """Return one cluster."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return clusters.get(connection, number)
 
 
@@ -94,7 +94,7 @@ def get_members(
     context: Context, number: Number, after: After = 0, limit: Limit = 100
 ) -> dict[str, Any]:
     """Return the series that take the step, most similar first."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         members = clusters.get(connection, number).cluster.members
         page = members[after : after + limit]
         rows = [reading.get_series(connection, int(str(member))) for member in page]
@@ -113,8 +113,7 @@ def post_status(
     """Set the status of a cluster; it stays when the cluster is found again."""
 
     def work(connection: sa.Connection) -> clusters.Cluster:
-        with or_404():
-            clusters.set_status(connection, number, body.status, caller)
+        clusters.set_status(connection, number, body.status, caller)
         return clusters.get(connection, number)
 
     return context.store.write(work)

@@ -7,7 +7,7 @@ from fastapi import Query, Request
 from pydantic import Field
 
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, field, nested, or_404
+from barograph.service.responses import Schema, field, nested
 from barograph.service.routes.change_points import ChangePointResponse
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.series import SeriesResponse, Text
@@ -165,7 +165,7 @@ def get_commit(
     context: Context, request: Request, project: ProjectName, order: CommitOrder
 ) -> dict[str, Any]:
     """Return what a commit changed, improvements too, and which series did not move."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         changes = commits.commit_changes(connection, project, order)
     return commit_fields(changes, str(request.base_url))
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, field, nested, or_404
+from barograph.service.responses import Schema, field, nested
 from barograph.service.routes.change_points import Number
 from barograph.service.routes.series import SeriesLabels, SeriesResponse
 from barograph.store.tokens import Scope
@@ -157,7 +157,7 @@ routes = guarded_router(Scope.READ, "change points")
 )
 def get_suspects(context: Context, number: Number) -> Any:
     """Return the suspect commits, what siblings say about them, and which to run next."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return suspects(connection, number)
 
 
@@ -168,7 +168,7 @@ def get_suspects(context: Context, number: Number) -> Any:
 )
 def get_siblings(context: Context, number: Number) -> Any:
     """Return what the other variants of the test did at the same commit."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return siblings(connection, number)
 
 
@@ -179,7 +179,7 @@ def get_siblings(context: Context, number: Number) -> Any:
 )
 def get_reasons(context: Context, number: Number) -> Any:
     """Return why the model gives a change point its probability, in sentences."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return explanation(
             connection, number, context.candidate_model.newest(), siblings(connection, number)
         )
@@ -199,7 +199,7 @@ def get_alike(
     model = context.candidate_model.newest()
     if model is None:
         return {"cases": []}
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return {"cases": context.decided_cases.nearest(connection, number, model, limit)}
 
 
@@ -210,5 +210,5 @@ def get_alike(
 )
 def get_history(context: Context, number: Number) -> dict[str, Any]:
     """Return what happened to a change point, in the order of time."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return {"events": timeline(connection, number)}

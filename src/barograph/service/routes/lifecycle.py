@@ -9,7 +9,7 @@ from pydantic import Field
 
 from barograph.series import SeriesId, normalize_args
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, or_404
+from barograph.service.responses import Schema, field
 from barograph.service.routes.series import SeriesNumber, SeriesResponse, Text
 from barograph.store import life, reading, retention
 from barograph.store.measurement import INTEGER
@@ -91,8 +91,7 @@ def post_rename(
     new_args = None if body.args is None else normalize_args(labels.pop("args"))
 
     def work(connection: sa.Connection) -> reading.StoredSeries:
-        with or_404():
-            old = reading.get_series(connection, number).name
+        old = reading.get_series(connection, number).name
         args = old.args if new_args is None else new_args
         name = SeriesId(**{**old.labels, **labels}, args=args)
         return life.rename(connection, number, name, caller, context.store.limits)
@@ -107,9 +106,6 @@ def post_merge(
     context: Context, number: SeriesNumber, caller: CallerName, body: MergeRequest
 ) -> dict[str, Any]:
     """Move the results, candidates and verdicts of a series to another one, and delete it."""
-    with context.store.read() as connection, or_404():
-        for named in (number, body.into):
-            reading.get_series(connection, named)
     moved = context.store.merge(number, body.into, caller)
     return {"into": body.into, "points": moved}
 
@@ -121,13 +117,9 @@ def post_retire(
     context: Context, number: SeriesNumber, caller: CallerName, body: RetireRequest = RETIRED
 ) -> reading.StoredSeries:
     """Retire a series that is no longer measured, or bring it back; its results are kept."""
-
-    def work(connection: sa.Connection) -> reading.StoredSeries:
-        with or_404():
-            life.retire(connection, number, caller, retired=body.retired)
-        return reading.get_series(connection, number)
-
-    return context.store.change(work)
+    return context.store.change(
+        lambda connection: life.retire(connection, number, caller, retired=body.retired)
+    )
 
 
 @routes.delete(
@@ -137,13 +129,9 @@ def delete_series(
     context: Context, number: SeriesNumber, caller: CallerName, with_verdicts: WithVerdicts = False
 ) -> life.DeletedSeries:
     """Delete a series with its results and candidates; one with verdicts only on request."""
-
-    def work(connection: sa.Connection) -> life.DeletedSeries:
-        with or_404():
-            reading.get_series(connection, number)
-        return life.delete(connection, number, caller, with_verdicts=with_verdicts)
-
-    return context.store.change(work)
+    return context.store.change(
+        lambda connection: life.delete(connection, number, caller, with_verdicts=with_verdicts)
+    )
 
 
 @routes.post("/api/v1/prune", response_model=PruneResponse, summary="Delete old results")

@@ -11,7 +11,7 @@ from fastapi import Depends, Path, Query
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, or_404
+from barograph.service.responses import Schema, field
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.series import (
     MeasurementFilter,
@@ -329,13 +329,9 @@ def rename_saved_filter(
     context: Context, name: FilterName, caller: CallerName, new: FilterNameRequest
 ) -> Any:
     """Rename a saved filter; a name that another filter has is refused."""
-
-    def work(connection: sa.Connection) -> saved_filters.SavedFilter:
-        with or_404():
-            saved_filters.get_filter(connection, name)
-        return saved_filters.rename_filter(connection, name, new.name, caller)
-
-    return context.store.write(work)
+    return context.store.write(
+        lambda connection: saved_filters.rename_filter(connection, name, new.name, caller)
+    )
 
 
 @saving.delete(
@@ -347,8 +343,7 @@ def delete_saved_filter(context: Context, name: FilterName, caller: CallerName) 
     """Delete a saved filter; return those that are left."""
 
     def work(connection: sa.Connection) -> list[saved_filters.SavedFilter]:
-        with or_404():
-            saved_filters.delete_filter(connection, name, caller)
+        saved_filters.delete_filter(connection, name, caller)
         return saved_filters.every_filter(connection)
 
     return {"filters": context.store.write(work)}

@@ -15,7 +15,6 @@ from barograph.service.responses import (
     field,
     nested,
     next_cursor,
-    or_404,
 )
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
@@ -240,7 +239,7 @@ def get_all_series(
 @routes.get("/api/v1/series/{number}", response_model=SeriesResponse, summary="Get a series")
 def get_series(context: Context, number: SeriesNumber) -> Any:
     """Return one series."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return reading.get_series(connection, number)
 
 
@@ -300,16 +299,12 @@ def get_reasons(context: Context, number: SeriesNumber, order: Order) -> dict[st
     """
     loaded = context.model
 
-    def work(connection: sa.Connection) -> dict[str, Any]:
-        version = loaded.judge.version
-        with or_404():
-            try:
-                reasons = explained(connection, loaded.model, version, number, order)
-            except OtherModelError as error:
-                raise ApiError(409, str(error)) from error
-        return {"reasons": reasons}
-
-    return context.store.write(work)
+    model, version = loaded.model, loaded.judge.version
+    try:
+        reasons = context.store.write(lambda c: explained(c, model, version, number, order))
+    except OtherModelError as error:
+        raise ApiError(409, str(error)) from error
+    return {"reasons": reasons}
 
 
 @routes.get(f"{POINT}/revisions", response_model=RevisionsPage, summary="All values of a point")
@@ -322,7 +317,7 @@ def get_revisions(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return every value that was sent for a point, the current one first."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         rows = reading.revisions_of(connection, number, order, run, after=after, limit=limit)
     return {"revisions": rows, "next": after + limit if len(rows) == limit else None}
 
@@ -358,8 +353,7 @@ def _page(
     connection: sa.Connection, number: int, first: int | None, limit: int, *, reruns: bool = True
 ) -> tuple[list[reading.StoredPoint], int | None]:
     """Return the points of whole commits, up to `limit`, and the order of the next page."""
-    with or_404():
-        reading.get_series(connection, number)
+    reading.get_series(connection, number)
     points = reading.points_of(connection, number, first=first, limit=limit + 1, reruns=reruns)
     if len(points) <= limit:
         return points, None

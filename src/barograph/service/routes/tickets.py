@@ -7,7 +7,7 @@ from fastapi import Path, Query
 from pydantic import Field
 
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, nested, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor
 from barograph.service.routes.series import After, Limit
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
@@ -70,7 +70,7 @@ def get_tickets(
 @routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
 def get_ticket(context: Context, number: Number) -> Any:
     """Return one ticket."""
-    with context.store.read() as connection, or_404():
+    with context.store.read() as connection:
         return tickets.get(connection, number)
 
 
@@ -97,8 +97,7 @@ def post_close(context: Context, number: Number, caller: CallerName) -> Any:
     """Mark a ticket as closed."""
 
     def work(connection: sa.Connection) -> tickets.Ticket:
-        with or_404():
-            ticket = tickets.get(connection, number)
+        ticket = tickets.get(connection, number)
         tickets.close(connection, ticket.key, caller)
         return tickets.get(connection, number)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, field, nested, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor
 from barograph.service.routes.series import Limit
 from barograph.service.routes.tokens import Before
 from barograph.store.measurement import INTEGER
@@ -169,8 +169,6 @@ def post_undo(
     context: Context, batch: BatchNumber, caller: CallerName, key: RequestKey = None
 ) -> Any:
     """Restore the verdicts before a batch, except where somebody decided meanwhile."""
-    with context.store.read() as connection, or_404():
-        judgements.check_batch(connection, batch)
     return context.store.write(
         lambda connection: judgements.undo(connection, batch, caller, request=key)
     )
