@@ -8,6 +8,7 @@ from barograph.store import Measurement, Store, reading
 from barograph.triage.commit_text import commit_text
 from barograph.triage.commits import commit_changes, commits_with_changes
 from barograph.triage.effects import effect_between
+from barograph.triage.traces import levels
 from tests.triage.test_evidence import DOWN, refreshed, results
 
 
@@ -29,6 +30,16 @@ def test_a_commit_has_its_changes_by_effect_the_largest_first(changed: Store) ->
     assert [change.series.name.args[0][1] for change in page.of("better")] == ["3"]
     assert page.commits == ("c20",)
     assert page.suspects == 1
+
+
+def test_a_commit_shows_the_levels_that_the_queue_shows(store: Store) -> None:
+    drifting = [sent._replace(value=sent.value + sent.order) for sent in results(1, range(60))]
+    refreshed(store, drifting, 40)
+    with store.read() as connection:
+        [moved] = commit_changes(connection, "p", 40).changed
+        [known] = levels(connection, [moved.change.id]).values()
+    assert (moved.effect.before, moved.effect.after) == (known.before, known.after)
+    assert (moved.effect.count_before, moved.effect.count_after) == (40, 20)
 
 
 def test_a_commit_counts_what_did_not_move_and_what_cannot_tell(changed: Store) -> None:
@@ -64,7 +75,7 @@ def test_the_text_of_a_commit_names_worst_and_best_and_the_rest(changed: Store) 
         "",
         "1 of 4 series did not move.",
         "1 had too few results before it.",
-        "1 have no result since.",
+        "1 has no result since.",
         "Suspect range: this commit alone.",
         "https://b/commit",
     ]

@@ -16,6 +16,7 @@ from barograph.wording import (
     middle_cut,
     number,
     percent,
+    place_text,
     printable,
     probability_text,
     short_commit,
@@ -34,7 +35,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
         changes: What `commit_changes` returns.
         url: Where the commit page is.
     """
-    names = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
+    names = ", ".join(map(short_commit, changes.commits)) or place_text("", changes.order)
     name = middle_cut(names, WIDEST)
     lines = [printable(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
     lines += [printable(" · ".join(filter(None, row[2:]))) for row in changes.details]
@@ -49,7 +50,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     if changes.too_few:
         lines.append(f"{changes.too_few:,} had too few results before it.")
     if waiting := sum(silent.count for silent in changes.silent):
-        lines.append(f"{waiting:,} have no result since.")
+        lines.append(f"{waiting:,} {'has' if waiting == 1 else 'have'} no result since.")
     if changes.changed:
         alone = "this commit alone" if changes.suspects == 1 else f"{changes.suspects:,} commits"
         lines.append(f"Suspect range: {alone}.")

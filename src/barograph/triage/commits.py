@@ -267,8 +267,9 @@ def _changed(
 ) -> ChangedSeries:
     values = results.get(target.id, ())
     effect = effect_between(values, change.order - 1, change.order)
-    if effect.before is None and change.before is not None and change.after is not None:
-        effect = Effect(change.before.median, change.after.median, 0, 0, is_clear=True)
+    old, new = change.before, change.after
+    if old is not None and new is not None:  # the levels that the queue and the series show
+        effect = Effect(old.median, new.median, old.count, new.count, is_clear=True)
     last = max((order for order, _ in values if order < change.order), default=None)
     word = effect_word(effect.before, effect.after, target.direction)
     return ChangedSeries(target, change, effect, word, last, values)

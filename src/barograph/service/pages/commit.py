@@ -31,7 +31,7 @@ from barograph.triage.commits import (
     commits_with_changes,
 )
 from barograph.triage.traces import Levels, Trace
-from barograph.wording import BETTER, CHANGED, WORSE, short_commit, typeset
+from barograph.wording import BETTER, CHANGED, WORSE, place_text, short_commit, typeset
 
 PAGE = 50  # commits of a list
 SHOWN = 64  # results of a sparkline
@@ -74,7 +74,7 @@ def get_page(
     """Answer everything that one commit changed, improvements too."""
     with context.store.read() as connection:
         changes = commit_changes(connection, project, order)
-    name = ", ".join(map(short_commit, changes.commits)) or f"order {order}"
+    name = ", ".join(map(short_commit, changes.commits)) or place_text("", order)
     return render(
         request,
         "commit.html",
@@ -155,5 +155,5 @@ def _trace(moved: ChangedSeries) -> Trace:
     before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
     known, effect = None, moved.effect
     if effect.before is not None and effect.after is not None:
-        known = Levels(effect.before, effect.after, len(before), len(after))
+        known = Levels(effect.before, effect.after, effect.count_before, effect.count_after)
     return Trace((*before, *after), len(before), known)
