@@ -28,7 +28,11 @@ PAINTED = """() => {
     ? paints.filter(({ startTime }) => startTime < drawn.startTime).map(({ name }) => name)
     : null;
 }"""
-NUMBERS = (0.0, 1.0, -2.5, 999.94, 1000.0, 12345.6, 0.012341, -0.5, 123.456, 123456789.0)
+NUMBERS = (
+    *(0.0, 1.0, -2.5, 999.94, 1000.0, 12345.6, 0.012341, -0.5, 123.456, 123456789.0),
+    *(4e-300, -1.25e-300, 1.3e11, 123456789012.0),
+)
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def fill(store: Store) -> None:
@@ -162,10 +166,59 @@ def test_the_newest_undecided_change_has_its_label_beside_another(
 def test_numbers_are_written_as_the_command_line_does(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     written = page.evaluate(
-        "async (numbers) => numbers.map((await import('/static/x/scales.js')).format)",
+        """async (numbers) => {
+          const { format } = await import('/static/x/scales.js');
+          return numbers.map((value) => format(value));
+        }""",
         list(NUMBERS),
     )
     assert written == [typeset(number(value)) for value in NUMBERS]
+
+
+def test_numbers_that_hardly_differ_have_the_digits_that_tell_them_apart(
+    page: "Page", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def close(store: Store) -> None:
+        sent = [result(order) for order in range(60)]
+        store.ingest([row._replace(value=10.0 + row.value / 1e6) for row in sent], "ci")
+
+    page.add_init_script(DRAWN_TEXTS)
+    with serving(tmp_path_factory.mktemp("digits"), close) as board:
+        page.goto(f"{board.url}/series/1")
+        page.wait_for_function("texts.length > 0")
+        drawn: list[str] = page.evaluate("texts")
+        ticks = drawn[: [bool(DAY.fullmatch(text)) for text in drawn].index(True)]
+        assert len(ticks) >= 3
+        assert len(set(ticks)) == len(ticks)
+        cells = page.locator("#results td:nth-child(4)").all_inner_texts()
+        assert {*cells} == {"10.00008", "10.000081", "10.000082"}
+
+
+def test_days_stand_once_below_a_chart(page: "Page", board: Board) -> None:
+    page.add_init_script(DRAWN_TEXTS)
+    page.goto(f"{board.url}/series/1")
+    page.wait_for_function("texts.length > 0")
+    [first, *rest] = [text for text in page.evaluate("texts") if DAY.fullmatch(text)]
+    days = [first, *rest[: rest.index(first) if first in rest else None]]
+    assert 2 <= len(days) == len(set(days))
+
+
+def test_many_results_are_drawn_as_ranges(
+    page: "Page", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    page.add_init_script("""
+      const { rect } = CanvasRenderingContext2D.prototype;
+      window.heights = [];
+      CanvasRenderingContext2D.prototype.rect = function (x, y, width, height) {
+        if (width < 2) heights.push(height);
+        return rect.call(this, x, y, width, height);
+      };
+    """)
+    sent = [result(order % STEP)._replace(order=order, commit=f"c{order}") for order in range(5000)]
+    with serving(tmp_path_factory.mktemp("many"), lambda store: store.ingest(sent, "ci")) as board:
+        page.goto(f"{board.url}/series/1")
+        page.wait_for_function("heights.length > 0")
+        assert max(page.evaluate("heights")) > 50
 
 
 def test_change_before_the_first_answer_is_announced(page: "Page", board: Board) -> None:
@@ -287,7 +340,7 @@ def test_result_that_moves_a_change_is_announced_and_keeps_its_verdict(
         page.clock.fast_forward(31_000)
         page.get_by_role("status").get_by_role("link", name="Show it").click()
         page.locator("#about", has_text=re.compile(rf"c{STEP}: real$")).wait_for()
-        page.locator("#history", has_text=f"Moved from order {STEP + 1} to {STEP}").wait_for()
+        page.locator("#history", has_text=f"Moved from order {STEP + 1} to order {STEP}").wait_for()
 
 
 @pytest.mark.parametrize("path", ["/series/3", "/series", "/commit?project=db&order=30"])

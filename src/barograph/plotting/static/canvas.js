@@ -3,11 +3,11 @@ import {
   ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
   specials, ticketMarks,
 } from "./layers.js";
-import { firstAt, formatTick, vertical } from "./scales.js";
+import { firstAt, formatTick, leastGap, valueSteps, vertical } from "./scales.js";
 
 const COLOURS = [
-  "ink", "ink-2", "ink-3", "trace", "grid", "line", "edge", "mark", "paper", "sheet", "worse",
-  "better", "changed", "noise", "suspect", "suspect-soft",
+  "ink", "ink-2", "ink-3", "trace", "grid", "line", "edge", "mark", "sheet", "worse", "better",
+  "changed", "noise", "suspect", "suspect-soft",
 ];
 const AXIS = 22, OVERVIEW = 36, GAP = 12, RIGHT = 6;
 
@@ -49,14 +49,16 @@ function palette({ ownerDocument: page }) {
 
 // Where the parts of a chart are: the lane of marks, the plot, and the overview below it.
 function layout(state, data, { width, height }) {
-  const { rows, hasOverview, limits } = state;
-  const widest = Math.max(...limits.map((value) => formatTick(value).length));
-  const left = Math.max(40, widest * 7 + 12) + (data.unit ? UNIT : 0);
+  const { rows, hasOverview, limits, scale } = state;
   const top = 15 + ROW * rows, right = width - RIGHT;
   const bottom = height - AXIS - (hasOverview ? OVERVIEW + GAP : 0);
+  const values = valueSteps(limits, scale, bottom - top), step = leastGap(values);
+  const marks = values.map((value) => ({ value, text: formatTick(value, step) }));
+  const widest = Math.max(...marks.map(({ text }) => text.length), 0);
+  const left = Math.max(40, widest * 7 + 12) + (data.unit ? UNIT : 0);
   const box = { left, right, top, bottom, height: bottom - top };
   const overview = hasOverview ? { top: height - OVERVIEW, bottom: height - 1 } : null;
-  return { box, overview, lane: 14 };
+  return { box, overview, lane: 14, marks, step };
 }
 
 function scalesOf(state, { box }) {
@@ -167,7 +169,7 @@ function trace(canvas, view, data, state) {
   };
   context.strokeStyle = colour.trace;
   context.beginPath();
-  for (const k of extremes(all, data, width)) {
+  for (const k of extremes(all, data, width).flat()) {
     context.lineTo(x(positions[k]), Math.min(Math.max(y(data.values[k]), 1), height - 1));
   }
   context.stroke();

@@ -34,7 +34,7 @@
 import { paint, prepare } from "./canvas.js";
 import { keyed, listen, shifted } from "./gestures.js";
 import { ROW, segment } from "./layers.js";
-import { firstAt, fit, format, horizontal, measured, nearestTo, place } from "./scales.js";
+import { firstAt, fit, format, horizontal, measured, nearestTo, place, resolution } from "./scales.js";
 
 export function drawSeries(canvas, data, options = {}) {
   return new SeriesChart(canvas, data, options);
@@ -294,10 +294,10 @@ export function drawSparkline(canvas, data, from, effect, size, at) {
 function readout(data, k) {
   const at = place(data, k);
   const level = data.levels.find(([start, end]) => at >= start && at < end);
-  const { name, date } = data.label(k);
+  const { name, date } = data.label(k), step = resolution(data.limits);
   return [
-    measured(data.values[k], data.unit),
-    level ? `level ${measured(level[2], data.unit)}` : "",
+    measured(data.values[k], data.unit, step),
+    level ? `level ${measured(level[2], data.unit, step)}` : "",
     name,
     date,
     `result ${format(at + 1)} of ${format(data.count)}`,

@@ -2,7 +2,7 @@
 //
 // A `view` has the context, the colours, the box of the plot, the scales x (of a position) and y
 // (of a value), `edge` (between two results) and the range of drawn results that are in sight.
-import { day, firstAt, format, formatTick, place, valueSteps } from "./scales.js";
+import { day, firstAt, format, place } from "./scales.js";
 
 export const TEXT = 12; // pixels: the font
 export const ROW = 19; // a row of marks
@@ -21,12 +21,12 @@ export function axes(view, data) {
   context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (const value of valueSteps(view.limits, view.scale, Math.max(3, Math.round(box.height / 60)))) {
+  for (const { value, text } of view.marks) {
     const y = Math.round(view.y(value)) + 0.5;
     context.strokeStyle = colour.grid;
     segment(context, box.left, y, box.right, y);
     context.fillStyle = colour["ink-3"];
-    context.fillText(formatTick(value), box.left - 8, y);
+    context.fillText(text, box.left - 8, y);
   }
   context.strokeStyle = colour.line;
   segment(context, box.left, box.bottom + 0.5, box.right, box.bottom + 0.5);
@@ -49,7 +49,7 @@ function ticks(view, data) {
   context.fillStyle = colour["ink-3"];
   context.textBaseline = "alphabetic";
   const many = Math.max(2, Math.floor((box.right - box.left) / 150));
-  let end = -Infinity;
+  let end = -Infinity, before = "";
   for (let k = 0; k <= many; k += 1) {
     const x = box.left + (k / many) * (box.right - box.left);
     const drawn = Math.min(firstAt(positions, view.at(x)), positions.length - 1);
@@ -59,8 +59,9 @@ function ticks(view, data) {
     context.textAlign = k === 0 ? "left" : k === many ? "right" : "center";
     const width = context.measureText(text).width;
     const start = x - (k === 0 ? 0 : k === many ? width : width / 2);
-    if (start < end + 12) continue;
+    if (start < end + 12 || text === before) continue; // several marks of one day
     end = start + width;
+    before = text;
     context.fillText(text, x, box.bottom + 16);
     if (positions.length < 2) break;
   }
@@ -119,7 +120,7 @@ export function errorBars(view, data) {
   context.stroke();
 }
 
-// Results as dots. Of more than two in a column of pixels, the lowest and the highest are drawn.
+// Results as dots. Of more than two in a column of pixels, a line from the lowest to the highest.
 export function dots(view, data) {
   const { context, colour, from, to, box } = view;
   const many = to - from;
@@ -142,7 +143,15 @@ export function dots(view, data) {
   if (many <= 2 * columns) {
     for (let k = from; k < to; k += 1) dot(k);
   } else {
-    extremes(view, data, columns).forEach(dot);
+    // Without the line, columns would look like two groups of results.
+    const height = (k) => view.y(Math.min(Math.max(data.values[k], bottom), top));
+    for (const [low, high] of extremes(view, data, columns)) {
+      dot(low);
+      if (high === low) continue;
+      dot(high);
+      if (special?.has(low) || special?.has(high)) continue;
+      context.rect(view.x(view.positions[low]) - radius / 4, height(high), radius / 2, height(low) - height(high));
+    }
   }
   context.fill();
   context.lineWidth = 1;
@@ -166,8 +175,7 @@ export function extremes(view, data, columns) {
       if (data.values[k] < data.values[low]) low = k;
       if (data.values[k] > data.values[high]) high = k;
     }
-    kept.push(low);
-    if (high !== low) kept.push(high);
+    kept.push([low, high]);
   }
   return kept;
 }
@@ -213,7 +221,7 @@ export function levels(view, data) {
     context.strokeStyle = effect ? colour[effect] : colour.ink;
     context.lineWidth = effect ? 2.25 : 1.5;
     segment(context, a, y, Math.max(b, a + 2), y);
-    const text = format(value), size = context.measureText(text).width;
+    const text = format(value, view.step / 10), size = context.measureText(text).width;
     const last = end >= data.count && b - a < size + 8;
     if (size + 8 > b - a && !(last && b - size > box.left)) continue;
     context.textAlign = last ? "right" : "left";

@@ -2,22 +2,25 @@
 
 const FAR = 2, REST = 0.02, MARGIN = 0.1; // as `plotting/panel.py` decides what lies far out
 
-// Numbers as the command line prints them. Intl would take longer to load than a chart to draw.
-export function format(value) {
+// Numbers as the command line prints them, with more digits if `step` is a difference that they must
+// show. Intl would take longer to load than a chart to draw.
+export function format(value, step = 0) {
   const size = Math.abs(value);
-  const text = size && (size >= 1e9 || size < 1e-4) ? value.toPrecision(4)
-    : size >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
-  return text.replace(/^-?\d+$/, (whole) => whole.replace(/\d(?=(\d{3})+$)/g, "$&,")).replace("-", "\u2212");
+  const digits = step && size ? Math.min(Math.max(4, Math.ceil(Math.log10(size / step)) + 1), 15) : 4;
+  const text = size && (size >= 1e9 || size < 1e-4) ? value.toPrecision(digits).replace(/\.?0*(?=e)/, "")
+    : size >= 1000 && digits <= Math.log10(size) + 1 ? value.toFixed(0) : String(Number(value.toPrecision(digits)));
+  return text.replace(/^-?\d+/, (whole) => whole.replace(/\d(?=(\d{3})+$)/g, "$&,")).replaceAll("-", "\u2212");
 }
 
-export function measured(value, unit) { return unit ? `${format(value)} ${unit}` : format(value); }
+// The difference that numbers beside a chart must show.
+export function resolution([low, high]) { return (high - low) / 20; }
+
+export function measured(value, unit, step) { return unit ? `${format(value, step)} ${unit}` : format(value, step); }
 
 // Numbers beside an axis: short, because they are round.
-export function formatTick(value) {
-  const size = Math.abs(value);
-  if (size >= 1e9) return format(value);
-  if (size >= 1e6) return `${format(value / 1e6)}M`;
-  return size >= 1e4 ? `${format(value / 1e3)}k` : format(value);
+export function formatTick(value, step) {
+  const size = Math.abs(value), unit = size >= 1e9 || size < 1e4 ? 1 : size >= 1e6 ? 1e6 : 1e3;
+  return `${format(value / unit, step / unit)}${{ 1e6: "M", 1e3: "k" }[unit] ?? ""}`;
 }
 
 export function day(time) {
@@ -137,6 +140,13 @@ export function vertical([low, high], scale, top, height) {
   return (value) => top + (1 - (map(value) - bottom) / span) * height;
 }
 
-export function valueSteps([low, high], scale, count) {
+export function valueSteps([low, high], scale, height) {
+  const count = Math.max(3, Math.round(height / 60));
   return scale === "log" ? logSteps(low, high, count) : steps(low, high, count);
+}
+
+// The least difference between numbers in a row; 0 without two of them.
+export function leastGap(values) {
+  const gaps = values.slice(1).map((value, k) => value - values[k]);
+  return gaps.length ? Math.min(...gaps) : 0;
 }

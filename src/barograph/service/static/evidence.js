@@ -3,9 +3,10 @@
 import { bones, button, element } from "./elements.js";
 import { LABEL, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { request } from "./http.js";
+import { step } from "./series_chart.js";
 import { measured } from "./scales.js";
 import { sketch } from "./sketches.js";
-import { VERDICTS, commitText, dated, middleCut, percentText, printable, probabilityText, unitText } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, orderText, percentText, printable, probabilityText, unitText } from "./wording.js";
 
 const PERSON = 32; // characters
 const FIRST = 12; // siblings that are shown at once
@@ -65,13 +66,13 @@ function fillReasons(panel, { probability, reasons, facts }) {
 function fillSuspects(panel, { last_before: before, first_after: after, count, commits, likely, next, siblings }, mark, series) {
   const list = panel.querySelector("[data-list]"), unit = unitText(series.unit);
   panel.querySelector("[data-note]").textContent = count ? String(count) : "";
-  if (before) list.append(commitItem(before, "last result before", { end: measured(before.value, unit) }));
+  if (before) list.append(commitItem(before, "last result before", { end: measured(before.value, unit, step) }));
   for (const commit of commits) {
     const moved = votes(commit), isNext = commit.order === next, isAfter = commit.order === after?.order;
     const fact = isAfter ? "first result after" : isNext ? "run next" : "";
     const words = [fact, moved].filter(Boolean).join("; ") || "no result";
     const isLikely = count === 1 || (likely && commit.order >= likely[0] && commit.order <= likely[1]);
-    list.append(commitItem(commit, words, { end: isAfter ? measured(after.value, unit) : "", isLikely, isNext }));
+    list.append(commitItem(commit, words, { end: isAfter ? measured(after.value, unit, step) : "", isLikely, isNext }));
   }
   const line = panel.querySelector("[data-next]");
   const link = element("a", { href: `/commit?${new URLSearchParams({ project: series.project, order: mark.order })}` }, "See everything this commit changed");
@@ -129,9 +130,9 @@ function fillHistory(panel, { events }) {
 function eventText({ kind, who, verdict, from_order: from, to_order: to, probability, text }) {
   if (kind === "detected") return `Found${text ? ` by ${text}` : ""}.`;
   if (kind === "scored") return `Scored ${probabilityText(probability)}${text ? ` by model ${text.slice(0, 16)}` : ""}.`;
-  if (kind === "moved") return `Moved from order ${from} to ${to} when results arrived.`;
+  if (kind === "moved") return `Moved from ${orderText(from)} to ${orderText(to)} when results arrived.`;
   if (kind === "withdrawn") return "Later results made it disappear.";
-  if (kind === "returned") return `Came back${from !== to ? `, at order ${to}` : ""}.`;
+  if (kind === "returned") return `Came back${from !== to ? `, at ${orderText(to)}` : ""}.`;
   if (kind === "ticket") return `Ticket ${middleCut(text, LABEL)} filed.`;
   const action = verdict === "not_triaged" ? "reopened it" : `marked it ${VERDICTS[verdict]}`;
   return `${middleCut(who, PERSON)} ${action}${text ? `: ${printable(text)}` : ""}.`;

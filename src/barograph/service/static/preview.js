@@ -213,7 +213,10 @@ function fact(term, value, { tone, note, hook } = {}) {
   return element("div", {}, element("dt", {}, term), element("dd", { class: tone }, value, small));
 }
 
-function changed({ before, after }, unit) { return `${format(before)} to ${measured(after, unit)}`; }
+function changed({ before, after }, unit) {
+  const step = Math.abs(after - before) / 10;
+  return `${format(before, step)} to ${measured(after, unit, step)}`;
+}
 
 function summary(row, mark, count, unit) {
   const name = row.dataset.name;

@@ -1,6 +1,6 @@
 // What the page of a series is about: one change point, verdicts on it, evidence, and downloads.
 // The chart is imported first, so that it is drawn before the rest runs.
-import { change, chart, content, levelAt, onView, page } from "./series_chart.js";
+import { change, chart, content, levelAt, onView, page, step } from "./series_chart.js";
 import "./board.js";
 import { copy } from "./copy.js";
 import { element } from "./elements.js";
@@ -11,7 +11,7 @@ import { register } from "./shortcuts.js";
 import { watch } from "./stale.js";
 import { show as toast } from "./toast.js";
 import { give, showVerdicts, undo, verdictKeys } from "./verdicts.js";
-import { VERDICTS, commitText, dated, middleCut, percentText, printable, shortCommit } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, printable } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
 const MORE = 500; // rows of the table
@@ -52,8 +52,8 @@ function setFocus(mark, isChosen) {
 
 function describeFocus() {
   const { size, effect, verdict } = focus;
-  const about = document.getElementById("about");
-  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, commitText(focus)), `: ${VERDICTS[verdict]}`);
+  const about = document.getElementById("about"), word = effect === "changed" ? "" : ` (${effect})`;
+  about.replaceChildren(`Verdict on the change ${preposition(size)}`, element("b", { class: effect }, size), `${word} at `, element("code", {}, commitText(focus)), `: ${VERDICTS[verdict]}`);
   for (const button of document.querySelectorAll("[data-verdict]")) {
     button.ariaPressed = String(button.dataset.verdict === verdict);
   }
@@ -61,8 +61,11 @@ function describeFocus() {
 
 function decide(verdict) {
   if (!focus || !page.canTriage) return;
-  give(verdict, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${commitText(focus)}` });
+  give(verdict, [{ id: focus.id, version: focus.version }], { label: `the change ${preposition(focus.size)}${focus.size} at ${commitText(focus)}` });
 }
+
+// "the change of +5.7 %", but "the change from 0".
+function preposition(size) { return !size || size.startsWith("from") ? "" : "of "; }
 
 if (chart) showVerdicts((id) => chart.data.changes.filter((mark) => mark.id === id), (mark) => {
   if (mark.state === "moved") return;
@@ -150,8 +153,8 @@ function row(k) {
   const spread = content.runs[k] > 1 && value ? `, ±${((50 * (content.high[k] - content.low[k])) / Math.abs(value)).toFixed(1)} %` : "";
   const note = content.suspects.includes(k) ? "suspect" : content.outliers.includes(k) ? "outlier" : "";
   return element("tr", { "data-index": k },
-    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: printable(commit) }, middleCut(shortCommit(commit), 12) || String(content.orders[k]))),
-    element("td", { class: "muted narrow-hide" }, moment(content.times[k])), element("td", { class: "num" }, format(value)),
+    element("td", { class: "num muted" }, format(k + 1)), element("td", {}, element("code", { title: printable(commit) }, middleCut(commitText({ commit, order: content.orders[k] }), 16))),
+    element("td", { class: "muted narrow-hide" }, moment(content.times[k])), element("td", { class: "num" }, format(value, step)),
     element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));
 }

@@ -1,7 +1,7 @@
 // The chart on the page of a series: its marks, the address of the view, and the result that is read.
 import { drawSeries } from "./chart.js";
 import { element } from "./elements.js";
-import { day, format, measured } from "./scales.js";
+import { day, format, measured, resolution } from "./scales.js";
 import { commitText, dated, middleCut, percentText, probabilityText, shortCommit, unitText } from "./wording.js";
 
 export const content = JSON.parse(document.getElementById("series-data").textContent);
@@ -10,6 +10,7 @@ const unit = unitText(content.series.unit);
 const canvas = document.getElementById("chart");
 const readout = document.getElementById("readout");
 export const chart = canvas && draw(); // null without results
+export const step = chart && resolution(chart.state.whole);
 if (chart) {
   performance.mark("chart-drawn");
   onView(chart.shown(), true);
@@ -77,14 +78,14 @@ function onRead(k) {
   if (k < 0) { readout.replaceChildren("\u00a0"); return; }
   const value = content.values[k], runs = content.runs[k];
   const level = levelAt(k);
-  const spread = runs > 1 ? ` between ${format(content.low[k])} and ${format(content.high[k])} in ${runs} runs` : "";
+  const spread = runs > 1 ? ` between ${format(content.low[k], step)} and ${format(content.high[k], step)} in ${runs} runs` : "";
   const notes = [content.suspects.includes(k) && "waits for a rerun", content.outliers.includes(k) && "outlier"];
   const parts = [
-    level && `level ${measured(level[2], unit)}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
+    level && `level ${measured(level[2], unit, step)}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
     content.times[k] === null ? "" : `${dated(content.times[k], true)} UTC`,
     `result ${format(k + 1)} of ${format(content.values.length)}`, ...notes,
   ];
   const what = unit || middleCut(content.series.measurement, 40);
-  readout.replaceChildren(element("b", {}, format(value)), what && ` ${what}`, `${spread} \u00b7 ${parts.filter(Boolean).join(" \u00b7 ")}`);
+  readout.replaceChildren(element("b", {}, format(value, step)), what && ` ${what}`, `${spread} \u00b7 ${parts.filter(Boolean).join(" \u00b7 ")}`);
   document.querySelector(`tr[data-index="${k}"]`)?.classList.add("read");
 }

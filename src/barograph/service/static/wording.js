@@ -48,7 +48,12 @@ export function middleCut(text, most) {
 // A unit, short enough for an axis.
 export function unitText(unit) { return middleCut(unit.trim(), UNIT); }
 
-export function commitText({ commit, order }) { return shortCommit(commit) || `order ${order}`; }
+export function commitText({ commit, order }) { return shortCommit(commit) || orderText(order); }
+
+// An order that is a time in milliseconds reads as one.
+export function orderText(order) {
+  return order >= 1e12 && order < 4e12 ? dated(order, true).replace(" 00:00", "") : `order ${order}`;
+}
 
 // The day of a time, or its minute.
 export function dated(time, withTime = false) {
