@@ -79,3 +79,34 @@ def test_verdict_is_read_and_reopened_on_a_phone(phone: "Page") -> None:
     phone.get_by_role("button", name="Reopen").click()
     phone.get_by_role("status").get_by_text("Reopened").wait_for()
     assert set(saved_verdicts(phone).values()) == {"not_triaged"}
+
+
+def test_no_verdict_is_offered_on_a_phone_without_a_row(phone: "Page") -> None:
+    buttons = phone.locator("[data-picked]")
+    assert buttons.is_visible()
+    phone.locator("[data-select-all]").evaluate("(box) => box.click()")
+    buttons.get_by_role("button", name="Noise").click()
+    phone.get_by_text("All clear").wait_for()
+    assert buttons.is_hidden()
+    saved_verdicts(phone)
+    phone.goto(f"{phone.url}?q=nothing+like+it")
+    phone.get_by_text("Nothing matches").wait_for()
+    assert buttons.is_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_words_of_the_verdicts_fit_their_buttons(phone: "Page", width: int) -> None:
+    phone.set_viewport_size({"width": width, "height": 844})
+    buttons = phone.locator("[data-picked] button")
+    wide = buttons.evaluate_all("(all) => all.filter((b) => b.scrollWidth > b.clientWidth).length")
+    assert not wide
+    assert not stretched(phone)
+
+
+def test_rows_of_a_flat_list_have_one_border_on_a_phone(phone: "Page") -> None:
+    phone.goto(f"{phone.url}?sort=probability")
+    ready(phone)
+    widths = groups(phone).first.evaluate(
+        "(row) => [row, ...row.children].map((part) => getComputedStyle(part).borderTopWidth)"
+    )
+    assert widths == ["1px"] + ["0px"] * (len(widths) - 1)

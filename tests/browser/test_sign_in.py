@@ -117,7 +117,7 @@ def test_verdict_survives_the_end_of_the_session(board: Board, page: "Page") -> 
     page.get_by_label("Token").fill(SECRETS["ada"])
     page.keyboard.press("Enter")
     arrive(page, board.url)
-    page.wait_for_function("verdicts.pendingCount() === 0")
+    page.evaluate("verdicts.settled()")
     assert board.verdicts(points[0]["id"]) == [("real", "ada")]
 
 
@@ -142,7 +142,7 @@ def test_verdict_is_not_saved_under_the_name_of_whoever_signs_in_next(
     page.keyboard.press("Enter")
     arrive(page, board.url)
     assert toast(page).startswith("A verdict by ada was not saved: wen is signed in now.")
-    assert page.evaluate("verdicts.pendingCount()") == 0
+    page.evaluate("verdicts.settled()")
     assert board.verdicts(points[0]["id"]) == []
 
 

@@ -133,7 +133,7 @@ def test_verdict_waits_while_offline_and_is_saved_once(board: Board, page: "Page
         page.evaluate("setTimeout(() => location.reload())")
     assert leaving.value.type == "beforeunload"
     page.context.set_offline(False)
-    page.wait_for_function("verdicts.pendingCount() === 0")
+    page.evaluate("verdicts.settled()")
     assert board.verdicts(points[0]["id"]) == [("real", "local")]
 
 
@@ -163,7 +163,7 @@ def test_verdict_that_was_not_sent_yet_is_undone_without_the_service(
     start(page, [second])
     assert page.evaluate("verdicts.undo()")["cancelled"]
     page.context.set_offline(False)
-    page.wait_for_function("verdicts.pendingCount() === 0")
+    page.evaluate("verdicts.settled()")
     assert board.verdicts(first["id"]) == [("real", "local")]
     assert board.verdicts(second["id"]) == []
 

@@ -85,10 +85,18 @@ def test_suspect_waits_until_its_rerun_has_come(service: TestClient) -> None:
     [suspect] = health(service)["suspects"]
     assert suspect["name"] == "db/slow/seconds"
     assert (suspect["order"], suspect["reruns"]) == (RESULTS - 1, 1)
-    assert "Suspects that wait for a rerun" in service.get("/data-health").text
+    page = " ".join(service.get("/data-health").text.split())
+    assert "Suspects that wait for a rerun" in page
+    assert "1</span> <span>suspect waits for a rerun" in page
     newest = sent("slow", newest=SPIKE)[-1]
     service.post(POINTS, json=newest | {"run": "2"})
     assert health(service)["suspects"] == []
+
+
+def test_one_series_with_too_few_results_is_named_in_the_singular(service: TestClient) -> None:
+    service.post(POINTS, json=[*sent("alive"), *sent("new")[:2]])
+    health(service)
+    assert "1 has too few results to be watched" in service.get("/data-health").text
 
 
 def test_rejected_results_are_counted_by_reason(service: TestClient) -> None:

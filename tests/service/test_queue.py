@@ -52,6 +52,32 @@ def test_the_queue_groups_by_commit_and_direction(board: TestClient) -> None:
     assert (member["version"], member["last_before"], round(member["percent"])) == (0, 14, -20)
 
 
+def test_one_chosen_change_point_is_named_in_the_singular(board: TestClient) -> None:
+    assert re.search(r"Chosen <b[^>]*>1 change point</b>", board.get("/?ids=1").text)
+
+
+def test_a_change_from_zero_is_named_in_every_list(client: TestClient) -> None:
+    rows = [row | {"value": 5.0 * (row["order"] >= 25)} for row in steps("errors")]
+    client.post(POINTS, json=[row | {"commit": f"c{row['order']}"} for row in rows])
+    refresh_loop(client).run_once(clusters=False)
+    for address in ("/", "/queue/members?of=1", "/commit?project=db&order=25"):
+        assert "from 0" in client.get(address).text, address
+    decide(client, "true_positive", {"id": 1, "version": 0})
+    assert "from 0" in client.get("/processed").text
+
+
+def test_the_moment_of_an_order_stands_where_no_commit_has_a_name(client: TestClient) -> None:
+    start, hour = 1_776_643_200_000, 3_600_000
+    rows = [row | {"order": start + row["order"] * hour} for row in steps("query", change=24)]
+    client.post(POINTS, json=[{k: v for k, v in row.items() if k != "commit"} for row in rows])
+    refresh_loop(client).run_once(clusters=False)
+    order = start + 24 * hour
+    for address in ("/", "/commits", f"/commit?project=db&order={order}"):
+        page = client.get(address).text
+        assert "2026-04-21</code>" in page, address
+        assert f"order {order}</code>" not in page
+
+
 def test_effectiveness_counts_the_change_points_and_their_commits(board: TestClient) -> None:
     counts = board.get("/api/v1/change-points/effectiveness").json()
     assert (counts["change_points"], counts["commits"], counts["commits_processed"]) == (3, 2, 0)

@@ -370,7 +370,7 @@ def test_retraining_needs_xgboost(
 def test_pages_of_the_model_and_of_health_answer(decided: TestClient) -> None:
     page = decided.get("/model").text
     assert "The built-in model scores the queue" in page
-    assert "agreed with people 3 times out of 4" in " ".join(page.split())
+    assert "agreed with people on 3 of 4 verdicts" in " ".join(page.split())
     health = decided.get("/data-health").text
     assert "No data is not “no regression”" in health
     assert " style=" not in page + health

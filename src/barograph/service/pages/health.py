@@ -41,11 +41,12 @@ def findings(health: DataHealth) -> list[tuple[int, str, str, bool]]:
     """Return the summary of the page: number, text, section, and whether somebody should look."""
     counts = health.counts
     rejected = sum(rejection.results for rejection in health.rejected)
+    waiting = "suspect waits" if counts.suspects == 1 else "suspects wait"
     numbers = [
         (counts.silent, "silent series", "silent"),
         (counts.late, "series with late results", "late"),
-        (counts.suspects, "suspects wait for a rerun", "suspects"),
-        (rejected, f"results rejected in {DAYS} days", "rejected"),
+        (counts.suspects, f"{waiting} for a rerun", "suspects"),
+        (rejected, f"result{'s' * (rejected != 1)} rejected in {DAYS} days", "rejected"),
     ]
     lag = (health.waiting, "series to recompute", "lag", health.lag > LATE)
     return [*((*finding, finding[0] > 0) for finding in numbers), lag]

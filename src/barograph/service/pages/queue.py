@@ -255,7 +255,7 @@ def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowVi
     word = EFFECT_WORDS.get(entry.effect, entry.effect)
     detail, args = _detail(entry, with_project=with_project)
     known = None if trace is None else trace.levels
-    percent = None if known is None else known.percent
+    percent = None if known is None else wording.percent(known.before, known.after)
     return RowView(entry, sparkline(trace), percent, tone, word, detail, args)
 
 
@@ -279,7 +279,9 @@ def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
     for name, label, sign in CHIPS:
         if name in changed:
             value = changed[name]
-            text = f"{len(queue_filter.ids)} change points" if name == "ids" else f"{sign}{value}"
+            text = f"{sign}{value}"
+            if name == "ids":
+                text = wording.plural(len(queue_filter.ids), "change point")
             if name == "state":
                 text = TITLES[queue_filter.state].lower()
             chips.append((name, label, text, link(queue_filter, {name: getattr(default, name)})))

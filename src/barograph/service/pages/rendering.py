@@ -210,6 +210,7 @@ def environment() -> Environment:
         "cut": cut,
         "number": lambda value: wording.typeset(wording.number(value)),
         "unit": wording.unit_text,
+        "place": wording.place_text,
         "plural": wording.plural,
         "printable": wording.printable,
         "probability": wording.probability_text,

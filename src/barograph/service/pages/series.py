@@ -62,7 +62,6 @@ def get_list(
         "series_list.html",
         active="series",
         matches=[(match, *names(match.series.name)) for match in shown],
-        directions=DIRECTIONS,
         projects=known,
         project=chosen or "",
         q=q,

@@ -36,11 +36,11 @@ async function showState() {
     const { groups, silent, suspects, last_result: last } = await get("/api/v1/board", { stay: true });
     if (number < requests) return; // a later request, whose answer may have come already
     const shown = { queue: groups, health: silent + suspects };
-    const titles = { queue: "groups to decide", health: "series are silent or wait for a rerun" };
+    const titles = { queue: "Groups to decide", health: "Series that are silent or wait for a rerun" };
     for (const count of counts) {
       const { navCount } = count.dataset;
       count.textContent = shown[navCount] || "";
-      count.title = `${shown[navCount]} ${titles[navCount]}`;
+      count.title = `${titles[navCount]}: ${shown[navCount]}`;
     }
     const age = document.querySelector("[data-last-result]");
     age.textContent = last === null ? "" : `Last result ${ago(last)}`;

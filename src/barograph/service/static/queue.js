@@ -182,7 +182,7 @@ function refreshCounts() {
   const isEmpty = !grid.groups.length && $("more").hidden;
   $("grid").hidden = isEmpty;
   $("clear").hidden = !isEmpty;
-  $("open-series").hidden = isEmpty;
+  $("picked").hidden = $("open-series").hidden = isEmpty;
   if (isEmpty) preview.clear();
   loadMore();
 }
@@ -291,7 +291,7 @@ function askReason() {
   if (!rows.length) return;
   const form = reasonDialog.querySelector("form");
   reasonDialog.querySelector("[data-reason-for]").textContent =
-    `For ${chosenPoints(rows).length} series of ${rows.length > 1 ? `${rows.length} rows` : rows[0].dataset.name}.`;
+    `For ${chosenPoints(rows).length} series ${rows.length > 1 ? `in ${rows.length} rows` : `of ${rows[0].dataset.name}`}.`;
   reasonDialog.returnValue = "";
   reasonDialog.addEventListener("close", () => {
     const { verdict, reason, note } = Object.fromEntries(new FormData(form));

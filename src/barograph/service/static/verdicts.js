@@ -86,8 +86,6 @@ export function showVerdicts(find, show, after = () => {}) {
   });
 }
 
-export const pendingCount = () => queue.length;
-
 // Resolves once every verdict of this page is saved or refused.
 export async function settled() {
   while (queue.length) await new Promise((wake) => { document.addEventListener("verdictssaved", wake, { once: true }); });
