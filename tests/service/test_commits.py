@@ -50,6 +50,16 @@ def test_the_subject_and_the_author_of_a_commit_are_shown_everywhere(changed: Te
         assert "Take &lt;locks&gt; eagerly" in changed.get(address).text
 
 
+def test_a_change_under_investigation_counts_as_undecided(changed: TestClient) -> None:
+    body = {"verdict": "under_investigation", "change_points": [{"id": 1, "version": 0}]}
+    assert changed.post("/api/v1/verdicts", json=body).json()["refused"] == []
+    assert changed.get("/api/v1/queue").json()["total"] == 0
+    for address in ("/commits?project=db", "/series"):
+        page = changed.get(address).text
+        assert "To decide" not in page, address
+        assert ">Undecided</th>" in page
+
+
 def test_a_commit_that_is_described_again_is_replaced(changed: TestClient) -> None:
     describe(changed, DETAILS)
     describe(changed, {**DETAILS, "subject": "Revert", "author": ""})

@@ -3,7 +3,7 @@ import {
   ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
   specials, ticketMarks,
 } from "./layers.js";
-import { firstAt, formatTick, leastGap, valueSteps, vertical } from "./scales.js";
+import { firstAt, formatTick, valueSteps, vertical } from "./scales.js";
 
 const COLOURS = [
   "ink", "ink-2", "ink-3", "trace", "grid", "line", "edge", "mark", "sheet", "worse", "better",
@@ -52,10 +52,10 @@ function layout(state, data, { width, height }) {
   const { rows, hasOverview, limits, scale } = state;
   const top = 15 + ROW * rows, right = width - RIGHT;
   const bottom = height - AXIS - (hasOverview ? OVERVIEW + GAP : 0);
-  const values = valueSteps(limits, scale, bottom - top), step = leastGap(values);
+  const values = valueSteps(limits, scale, bottom - top), step = values[1] - values[0] || 0;
   const marks = values.map((value) => ({ value, text: formatTick(value, step) }));
   const widest = Math.max(...marks.map(({ text }) => text.length), 0);
-  const left = Math.max(40, widest * 7 + 12) + (data.unit ? UNIT : 0);
+  const left = Math.max(46, widest * 7 + 12) + (data.unit ? UNIT : 0);
   const box = { left, right, top, bottom, height: bottom - top };
   const overview = hasOverview ? { top: height - OVERVIEW, bottom: height - 1 } : null;
   return { box, overview, lane: 14, marks, step };

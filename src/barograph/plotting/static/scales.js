@@ -144,9 +144,3 @@ export function valueSteps([low, high], scale, height) {
   const count = Math.max(3, Math.round(height / 60));
   return scale === "log" ? logSteps(low, high, count) : steps(low, high, count);
 }
-
-// The least difference between numbers in a row; 0 without two of them.
-export function leastGap(values) {
-  const gaps = values.slice(1).map((value, k) => value - values[k]);
-  return gaps.length ? Math.min(...gaps) : 0;
-}
