@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, feature_matrix, regime_length
-from barograph.features.contrast.robust import quantile
-from barograph.features.regime import past, tracker
+from barograph.features.contrast.robust import middle_distance, quantile
+from barograph.features.regime import past
 from barograph.series import Floats
 
 NAMES = FEATURE_SETS["confirm"]
@@ -120,7 +120,7 @@ def test_middle_distance_is_the_median_absolute_deviation(size: int, digits: int
     values = np.sort(np.random.default_rng(size).normal(size=size).round(digits))
     middle = float(np.median(values))
     expected = np.median(np.abs(values - middle))
-    assert tracker.middle_distance(values, middle) == float(expected)
+    assert middle_distance(values, middle) == float(expected)
 
 
 @pytest.mark.parametrize("digits", [1, 15])

@@ -17,6 +17,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.numerics import insert_sorted, remove_sorted
+from barograph.features.contrast.robust import median, middle_distance
 from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 
@@ -102,27 +103,11 @@ def _mark_far_points(values: Floats, side: Ints) -> None:
         if HALF_WINDOW < i < values.size - HALF_WINDOW:
             size = insert_sorted(window, size, values[i + HALF_WINDOW])
             size = remove_sorted(window, size, values[i - HALF_WINDOW - 1])
-        level = 0.5 * (window[(size - 1) // 2] + window[size // 2])
+        level = median(window[:size])
         distance = abs(values[i] - level)
-        if distance > FAR * MAD_TO_SD * _median_distance(window, size, level):
+        if distance > FAR * MAD_TO_SD * middle_distance(window[:size], level):
             low, high = level / RATIO, level * RATIO
             if values[i] >= max(low, high):
                 side[i] = 1
             elif values[i] <= min(low, high):
                 side[i] = -1
-
-
-@kernel
-def _median_distance(window: Floats, size: int, level: float) -> float:
-    """Return the median distance of the sorted window from its median, walking outwards."""
-    left, right = (size - 1) // 2, (size - 1) // 2 + 1
-    last = previous = 0.0
-    for _ in range(size // 2 + 1):
-        previous = last
-        if right >= size or (left >= 0 and level - window[left] <= window[right] - level):
-            last = level - window[left]
-            left -= 1
-        else:
-            last = window[right] - level
-            right += 1
-    return last if size % 2 else 0.5 * (previous + last)

@@ -36,6 +36,32 @@ def median(ordered: Floats) -> float:
 
 
 @kernel
+def middle_distance(ordered: Floats, level: float) -> float:
+    """Return the median distance of sorted values from their median, by bisection.
+
+    Distances rise on both sides of the median; `taken` of the nearest half + 1 values are below it.
+    """
+    half = ordered.size // 2
+    middle = ordered.size - half  # the first value above the median
+    taken, most = 1, middle
+    while taken < most:
+        guess = (taken + most) // 2
+        if ordered[middle + half - guess] - level <= level - ordered[middle - 1 - guess]:
+            most = guess
+        else:
+            taken = guess + 1
+    below = level - float(ordered[middle - taken])
+    above = float(ordered[middle + half - taken]) - level if taken <= half else -np.inf
+    if ordered.size % 2:
+        return max(below, above)
+    if below >= above:
+        nearer = level - float(ordered[middle - taken + 1]) if taken > 1 else -np.inf
+        return 0.5 * (below + max(nearer, above))
+    nearer = float(ordered[middle + half - taken - 1]) - level if taken < half else -np.inf
+    return 0.5 * (above + max(nearer, below))
+
+
+@kernel
 def quantile(ordered: Floats, share: float) -> float:
     """Return a quantile of sorted values, interpolated."""
     place = (ordered.size - 1) * share

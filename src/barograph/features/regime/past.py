@@ -8,6 +8,7 @@ from barograph.features.contrast.robust import (
     MAD_OF_GAUSS,
     lag1,
     median,
+    middle_distance,
     usual_move,
 )
 from barograph.features.regime import tracker
@@ -40,7 +41,7 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
     out[EXTENT] = extent(values) + floor
     recent = np.sort(values[max(0, n - _SHORT) :])
     out[MEDIAN_30] = median(recent)
-    noise = tracker.middle_distance(recent, out[MEDIAN_30]) / MAD_OF_GAUSS
+    noise = middle_distance(recent, out[MEDIAN_30]) / MAD_OF_GAUSS
     out[UNIT_30] = max(noise, 0.5 * recent.std()) + floor
     out[MEDIAN_5] = median(np.sort(values[max(0, n - 5) :]))
     out[LARGEST_MOVE] = state[tracker.LARGEST_MOVE] + floor

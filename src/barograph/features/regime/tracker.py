@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.features.contrast.robust import LEAST, MAD_OF_GAUSS, median
+from barograph.features.contrast.robust import LEAST, MAD_OF_GAUSS, median, middle_distance
 from barograph.series import Floats
 
 IN_A_ROW = 5
@@ -123,29 +123,3 @@ def _measure(table: Floats, state: Floats) -> None:
     noise = middle_distance(ordered, state[LEVEL]) / MAD_OF_GAUSS
     deviation = math.sqrt(state[SQUARES] / size)
     state[UNIT] = max(noise, 0.5 * deviation, LEAST * state[PEAK])
-
-
-@kernel
-def middle_distance(ordered: Floats, level: float) -> float:
-    """Return the median distance of sorted values from their median, by bisection.
-
-    Distances rise on both sides of the median; `taken` of the nearest half + 1 values are below it.
-    """
-    half = ordered.size // 2
-    middle = ordered.size - half  # the first value above the median
-    taken, most = 1, middle
-    while taken < most:
-        guess = (taken + most) // 2
-        if ordered[middle + half - guess] - level <= level - ordered[middle - 1 - guess]:
-            most = guess
-        else:
-            taken = guess + 1
-    below = level - float(ordered[middle - taken])
-    above = float(ordered[middle + half - taken]) - level if taken <= half else -np.inf
-    if ordered.size % 2:
-        return max(below, above)
-    if below >= above:
-        nearer = level - float(ordered[middle - taken + 1]) if taken > 1 else -np.inf
-        return 0.5 * (below + max(nearer, above))
-    nearer = float(ordered[middle + half - taken - 1]) - level if taken < half else -np.inf
-    return 0.5 * (above + max(nearer, below))
