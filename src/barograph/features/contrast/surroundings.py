@@ -152,7 +152,9 @@ def _fill_row(
         out[_AT_STEP + k], out[_AT_SHARE + k] = _compare(left, right, sign, least, extent)
         if k >= _UNRANKED:
             out[_AT_RANK + k - _UNRANKED] = sign * rank_separation(left, right)
-    earlier, later = _held(series, split, 0.5 * (low + high), sign)
+    middle = 0.5 * (low + high)
+    earlier = _held(series, split - 1, -1, middle, -sign)
+    later = _held(series, split, 1, middle, sign)
     out[_AT_HOLD] = math.log1p(earlier)
     out[_AT_HOLD + 1] = math.log1p(later)
     out[_AT_HOLD + 2] = math.log1p(min(earlier, later))
@@ -173,22 +175,12 @@ def _compare(
 
 
 @kernel
-def _held(series: Floats, split: int, middle: float, sign: float) -> tuple[int, int]:
-    """Return the number of points for which each level stays on its side of the middle."""
-    later = row = 0
-    for i in range(split, series.size):
-        row = row + 1 if sign * (series[i] - middle) <= 0.0 else 0
-        later += 1
+def _held(series: Floats, first: int, way: int, middle: float, side: float) -> int:
+    """Return for how many points, from the first on, a level stays on its side of the middle."""
+    row = 0
+    count = series.size - first if way > 0 else first + 1
+    for k in range(count):
+        row = row + 1 if side * (series[first + way * k] - middle) <= 0.0 else 0
         if row == _IN_A_ROW:
-            break
-    if row == _IN_A_ROW:
-        later -= _IN_A_ROW
-    earlier = row = 0
-    for i in range(split - 1, -1, -1):
-        row = row + 1 if sign * (series[i] - middle) >= 0.0 else 0
-        earlier += 1
-        if row == _IN_A_ROW:
-            break
-    if row == _IN_A_ROW:
-        earlier -= _IN_A_ROW
-    return earlier, later
+            return k + 1 - _IN_A_ROW
+    return count
