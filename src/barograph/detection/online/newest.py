@@ -57,7 +57,6 @@ CONFIRMED_BY_RERUNS = 0.98
 CLEAR = 2.0
 
 _KNOTS, _LOG_SHARES = np.array(BEYOND), np.log(SHARES)
-_UNITS, _KNOWN, _EARLIER, _AS_FAR, _SURPRISE, _WIDTH = range(6)
 
 
 class Departure(NamedTuple):
@@ -124,16 +123,9 @@ def departure(before: Floats, value: float) -> Departure:
         '6.7 noise units beyond the last 20 results'
     """
     before = compared(before)
-    row = np.empty(_WIDTH)
-    _describe(np.append(before, value), 0, before.size, row)
-    return Departure(
-        float(row[_UNITS]),
-        _middle_of(before[-COMPARED:]) if before.size else math.nan,
-        int(row[_KNOWN]),
-        int(row[_EARLIER]),
-        int(row[_AS_FAR]),
-        float(row[_SURPRISE]),
-    )
+    level = _middle_of(before[-COMPARED:]) if before.size else math.nan
+    beyond, known, earlier, as_far, surprise = _describe(np.append(before, value), 0, before.size)
+    return Departure(float(beyond), level, known, earlier, as_far, float(surprise))
 
 
 class Departures(NamedTuple):
@@ -152,7 +144,7 @@ def departures(values: Floats, first: Ints, newest: Ints) -> Departures:
         newest: The position of each result.
     """
     result = Departures(np.empty(newest.size), np.empty(newest.size))
-    describe_all(values, first, newest, *result)
+    _describe_all(values, first, newest, *result)
     return result
 
 
@@ -198,65 +190,53 @@ def _way(level: float, first: float, value: float) -> float:
 
 
 @kernel
-def describe_all(
+def _describe_all(
     values: Floats, first: Ints, newest: Ints, beyond: Floats, surprise: Floats
 ) -> None:
     """Fill how far each newest value departs from those since the first of its series."""
-    row = np.empty(_WIDTH)
     for i in range(newest.size):
-        _describe(values, first[i], newest[i], row)
-        beyond[i], surprise[i] = row[_UNITS], row[_SURPRISE]
+        beyond[i], _, _, _, surprise[i] = _describe(values, first[i], newest[i])
 
 
 @kernel
-def _describe(values: Floats, first: int, newest: int, row: Floats) -> None:
-    """Fill a row with the departure of `values[newest]` from `values[first:newest]`."""
-    row[:] = 0.0
+def _describe(values: Floats, first: int, newest: int) -> tuple[float, int, int, int, float]:
+    """Return how far `values[newest]` departs from `values[first:newest]`: a `Departure`'s fields.
+
+    These are `beyond`, `known`, `earlier`, `as_far` and `surprise`.
+    """
     known = min(newest - first, COMPARED)
-    row[_KNOWN] = known
-    last = values[newest - known : newest]
-    if known < FEWEST or _is_within(last, values[newest]):
-        return
+    last, value = values[newest - known : newest], values[newest]
+    if known < FEWEST or last.min() <= value <= last.max():
+        return 0.0, known, 0, 0, 0.0
     ordered = _ordered(last)
-    row[_UNITS] = _distance(ordered, values[newest])
-    alike = _count(values, first, newest, row)
-    share = min(_share(row[_UNITS]) * (COMPARED + 1) / (known + 1), 1.0)
-    rate = (alike + OTHERS * share) / (row[_EARLIER] + OTHERS) / OVERCOUNT
-    size = _part_of_level(ordered, values[newest]) / USUAL_SIZE
-    row[_SURPRISE] = max(BY_SIZE * math.log(size) - math.log(rate), 0.0)
+    beyond = _distance(ordered, value)
+    earlier = max(newest - FOLLOWERS - first - FEWEST, 0)
+    as_far, alike = _count(values, first, newest)
+    share = min(_share(beyond) * (COMPARED + 1) / (known + 1), 1.0)
+    rate = (alike + OTHERS * share) / (earlier + OTHERS) / OVERCOUNT
+    size = _part_of_level(ordered, value) / USUAL_SIZE
+    return beyond, known, earlier, as_far, max(BY_SIZE * math.log(size) - math.log(rate), 0.0)
 
 
 @kernel
-def _count(values: Floats, first: int, newest: int, row: Floats) -> float:
-    """Return how many earlier excursions were like this one, the shorter ones in part."""
+def _count(values: Floats, first: int, newest: int) -> tuple[int, float]:
+    """Return how many earlier excursions went as far, and the sum that counts shorter ones, too."""
     beyond = _distance(_ordered(values[max(first, newest - RECENT) : newest]), values[newest])
-    begin, end = first + FEWEST, newest - FOLLOWERS
-    row[_EARLIER] = max(end - begin, 0)
     last = np.empty(RECENT + 1)
-    size = 0
+    size = as_far = 0
     alike = 0.0
-    for k in range(first, end):
-        if k >= begin and not last[0] <= values[k] <= last[size - 1]:
+    for k in range(first, newest - FOLLOWERS):
+        if k >= first + FEWEST and not last[0] <= values[k] <= last[size - 1]:
             level = _median(last[:size])
             after = _middle(values[k + 1], values[k + 2], values[k + 3])
             if (after - level) / (values[k] - level) < 0.5:
                 part = _distance(last[:size], values[k]) / beyond
-                row[_AS_FAR] += part >= 1.0
+                as_far += int(part >= 1.0)
                 alike += min(part * part, 1.0)
         size = insert_sorted(last, size, values[k])
         if size > RECENT:
             size = remove_sorted(last, size, values[k - RECENT])
-    return alike
-
-
-@kernel
-def _is_within(last: Floats, value: float) -> bool:
-    """Return whether a value lies within the range of others."""
-    low = high = last[0]
-    for k in range(1, last.size):
-        low, high = min(low, last[k]), max(high, last[k])
-    within: bool = low <= value <= high
-    return within
+    return as_far, alike
 
 
 @kernel
