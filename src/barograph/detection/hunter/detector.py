@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -19,17 +19,8 @@ SHORTEST = 3
 SignificanceTest = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
-
-
-class HunterLimits(NamedTuple):
-    """Window, first and final p-value, magnitude, and whether parity and ranks are wanted."""
-
-    window: int
-    first: float
-    final: float
-    magnitude: float
-    parity: bool
-    by_ranks: bool
+# Window, first and final p-value, magnitude, and whether parity and ranks are wanted.
+HunterLimits = tuple[int, float, float, float, bool, bool]
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,7 @@ class Hunter(Detector):
         if not self.weak:
             first, final = self.pvalue, math.inf
         magnitude, by_ranks = float(self.min_magnitude), self.test == "mann_whitney"
-        return HunterLimits(self.window, first, final, magnitude, self.parity, by_ranks)
+        return self.window, first, final, magnitude, self.parity, by_ranks
 
 
 def generous(pvalue: float) -> float:

@@ -125,7 +125,12 @@ def judge_latest(
     decisions: dict[int, LatestDecision] = {}
     reach, todo = LOOK_BACK, [*range(len(histories))]
     while todo:
-        pending = [_pending(judge, histories[k], settled[k], sizes[k] + reach) for k in todo]
+        pending = [
+            histories[k].pending(settled[k], sizes[k] + reach)
+            if judge.budget
+            else PendingSeries(settled[k], 0, 0)  # decisions depend on all earlier alarms
+            for k in todo
+        ]
         batch = judge.judge(pending)
         end = 0
         for k, series, log in zip(todo, pending, batch.logs, strict=True):
@@ -135,13 +140,6 @@ def judge_latest(
         todo = [k for k in todo if k not in decisions]
         reach *= 4
     return [decisions[k] for k in range(len(histories))]
-
-
-def _pending(judge: OnlineJudge, series: JudgedHistory, settled: Floats, new: int) -> PendingSeries:
-    """Return what is judged; without a second look, decisions depend on all earlier alarms."""
-    if judge.budget is None:
-        return PendingSeries(settled, 0, 0)
-    return series.pending(settled, new)
 
 
 def _decision(values: Floats, batch: BatchDecisions, row: int, log: AlarmLog) -> LatestDecision:

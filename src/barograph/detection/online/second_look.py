@@ -55,13 +55,16 @@ class SecondLook:
     Args:
         budget: The windows that raise alarms, and their threshold.
         state: The result of `state_at` after earlier points of the series.
+
+    Attributes:
+        state: The state after the last point.
     """
 
     def __init__(self, budget: Budget, state: AlarmState | None = None) -> None:
         self._budget = budget
         self._windows = sorted({0, *budget.weights})
         self._reach = NEAR + self._windows[-1]
-        self._state = state or NOTHING
+        self.state = state or NOTHING
 
     def advance(
         self,
@@ -95,19 +98,14 @@ class SecondLook:
             answer = Answer.SUSPECT
         return Advance(answer, alarm, steps)
 
-    @property
-    def state(self) -> AlarmState:
-        """The state after the last point."""
-        return self._state
-
     def state_at(self, point: int) -> AlarmState | None:
         """Return the state if a score at a point or later can still point near its change."""
-        change = self._state.change
-        return None if change is None or point - change > self._reach else self._state
+        change = self.state.change
+        return None if change is None or point - change > self._reach else self.state
 
     def is_watching(self, point: int) -> bool:
         """Whether the standing change may be confirmed or withdrawn at this point or later."""
-        change = self._state.change
+        change = self.state.change
         return change is not None and point - change <= SECOND_LOOK_WINDOWS[-1]
 
     def is_unusual(self, scores: Sequence[WindowScore], newest: NewestResult) -> bool:
@@ -128,7 +126,7 @@ class SecondLook:
     def requests(self, point: int, first: int) -> list[WindowSplit]:
         """Request the newest point, the windows that raise alarms, and the standing change."""
         requests = [(w, point - w) for w in self._windows if point - w >= first]
-        change = self._state.change
+        change = self.state.change
         if change is not None and change >= first and point - change in SECOND_LOOK_WINDOWS:
             request = (point - change, change)
             if request not in requests:
@@ -142,7 +140,7 @@ class SecondLook:
             best = None
         if best is not None and self._hides_step_back(best, point, scores[0], sides):
             best = scores[0]
-        change = self._state.change
+        change = self.state.change
         standing = next((s for s in scores if s.split == change and s.window > 0), None)
         if (
             standing is not None
@@ -154,8 +152,12 @@ class SecondLook:
             alarm, steps = self._compare(point, best, sides)
             if steps:
                 return alarm, steps
-        if standing is not None and not self._state.confirmed and self._is_sure(standing):
-            self._state = self._state._replace(confirmed=True, probability=standing.probability)
+        if (
+            standing is not None
+            and not self.state.confirmed
+            and standing.surprise >= self._budget.threshold
+        ):
+            self.state = self.state._replace(confirmed=True, probability=standing.probability)
             return None, [self._step(StepKind.CONFIRMED, point, standing)]
         return None, []
 
@@ -163,7 +165,7 @@ class SecondLook:
         self, best: WindowScore, point: int, newest: WindowScore, sides: Sides
     ) -> bool:
         """Whether the best score is of the standing change, which reruns say has just ended."""
-        change, direction = self._state.change, self._state.direction
+        change, direction = self.state.change, self.state.direction
         return (
             newest.is_confirmed
             and change is not None
@@ -178,9 +180,6 @@ class SecondLook:
             return least
         return max(self._budget.score(score.window, score.surprise), least)
 
-    def _is_sure(self, standing: WindowScore) -> bool:
-        return standing.surprise >= self._budget.threshold
-
     def _withdraw(
         self, point: int, standing: WindowScore, best: WindowScore | None, sides: Sides
     ) -> Decided:
@@ -193,21 +192,21 @@ class SecondLook:
             sides: As in `advance`.
         """
         if best is None or best.split == standing.split:
-            self._state = NOTHING
+            self.state = NOTHING
             return None, [self._step(StepKind.WITHDRAWN, point, standing)]
         direction = direction_of(*sides(best.split))
-        if abs(best.split - standing.split) <= SAME and direction * self._state.direction >= 0:
+        if abs(best.split - standing.split) <= SAME and direction * self.state.direction >= 0:
             return None, [self._take(StepKind.MOVED, point, best, sides, standing.split)]
         return self._call(point, best, sides, standing.split)
 
     def _compare(self, point: int, best: WindowScore, sides: Sides) -> Decided:
         """Return the alarm and the step of a score that reaches the threshold, if any."""
-        change, direction = self._state.change, direction_of(*sides(best.split))
+        change, direction = self.state.change, direction_of(*sides(best.split))
         if change is None:
             return self._call(point, best, sides)
         distance = best.split - change
-        is_surer = self._score(best) >= self._state.score + SURER
-        if direction * self._state.direction < 0 and distance != 0:
+        is_surer = self._score(best) >= self.state.score + SURER
+        if direction * self.state.direction < 0 and distance != 0:
             if not self._has_returned(best, distance):
                 return None, []
             return self._call(point, best, sides)
@@ -246,10 +245,10 @@ class SecondLook:
         placed = best._replace(split=place_of(sides, best.split))
         if kind is StepKind.MOVED and placed.split == instead_of:
             kind, instead_of = StepKind.CONFIRMED, None
-        confirmed = best.window > 0 or (kind is not StepKind.CALLED and self._state.confirmed)
+        confirmed = best.window > 0 or (kind is not StepKind.CALLED and self.state.confirmed)
         direction = direction_of(*sides(best.split))
         score = self._score(best)
-        self._state = AlarmState(placed.split, score, confirmed, direction, best.probability)
+        self.state = AlarmState(placed.split, score, confirmed, direction, best.probability)
         return self._step(kind, point, placed, instead_of)
 
     def _step(
@@ -257,7 +256,7 @@ class SecondLook:
     ) -> AlarmStep:
         """Return the step that led to the present state."""
         place = score.split, point, score.probability
-        return AlarmStep(kind, *place, instead_of, self._state.score)
+        return AlarmStep(kind, *place, instead_of, self.state.score)
 
 
 def place_of(sides: Sides, split: int) -> int:
