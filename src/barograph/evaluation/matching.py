@@ -17,24 +17,14 @@ class Counts(NamedTuple):
     fn: int
 
     @property
-    def precision(self) -> float:
-        """The share of the found points that is true; 1 if there is none and none is found."""
-        return _share(self.tp, self.tp + self.fp, empty=float(self.fn == 0))
-
-    @property
-    def recall(self) -> float:
-        """The share of the true points that is found; 1 if there is none and none is found."""
-        return _share(self.tp, self.tp + self.fn, empty=float(self.fp == 0))
-
-    @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1 if there is nothing to find and none is found."""
-        return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn, empty=1.0)
+        """The harmonic mean of precision and recall; 1 if there is nothing and none is found."""
+        return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn)
 
     @property
     def printed_rand(self) -> float:
         """The papers' "Rand index": with TN = 0 it is TP / (TP + FP + FN), the Jaccard index."""
-        return _share(self.tp, self.tp + self.fp + self.fn, empty=1.0)
+        return _share(self.tp, self.tp + self.fp + self.fn)
 
 
 def pairs(reported: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple[int, int]]:
@@ -93,5 +83,5 @@ def _pairs_within(sizes: Ints) -> float:
     return float((sizes * (sizes - 1) // 2).sum())
 
 
-def _share(part: int, whole: int, *, empty: float) -> float:
-    return part / whole if whole else empty
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
