@@ -57,7 +57,7 @@ def test_stage_reads_cached_results(asked: list[int], monkeypatch: pytest.Monkey
     def no_forest(*_: object) -> list[float]:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(selection, "map_parallel", no_forest)
+    monkeypatch.setattr(selection, "accuracy", no_forest)
     stage.main()
     assert {path.name: path.read_bytes() for path in stage.FOLDER.iterdir()} == first
     assert asked == [100]

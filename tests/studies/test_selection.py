@@ -13,9 +13,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from barograph.errors import ConfigError
+from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
-from barograph.studies import selection
 from barograph.studies.genetic import evolve, members, to_subset
 from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
 from barograph.studies.selection import Pool, SelectionParams, Study, study
@@ -105,7 +105,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             grown.append(label)
             yield function(*call)
 
-    monkeypatch.setattr(selection, "map_parallel", counted)
+    monkeypatch.setattr(resume, "map_parallel", counted)
     return grown
 
 

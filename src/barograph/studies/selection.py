@@ -5,8 +5,9 @@ A selected characteristic counts for both sides. Every run has its own split; th
 only after the search, for the accuracies in the report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
 from barograph.history import History
-from barograph.parallel import map_parallel, worker_count
+from barograph.parallel import worker_count
 from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Generation, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
@@ -27,6 +28,7 @@ from barograph.training.tables import keys_of
 
 CACHE = resume.FOLDER / "selection"
 PROTOCOLS = ("random", "grouped")
+Scorer = Callable[[str, Sequence[int], str], list[float]]  # what `accuracies` does on one split
 
 
 @dataclass(frozen=True)
@@ -81,50 +83,38 @@ class Study(NamedTuple):
     generations: pd.DataFrame
 
 
-def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int) -> float:
+def accuracy(
+    matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int
+) -> dict[str, float]:
     """Return the accuracy on the rows `test` of a forest trained on the rows `train`."""
     from sklearn.ensemble import RandomForestClassifier
 
     # One thread, because the order in which several threads add up their trees would decide ties.
     model = RandomForestClassifier(trees, random_state=seed, n_jobs=1)
     model.fit(matrix[train], truth[train])
-    return float(np.mean(model.predict(matrix[test]) == truth[test]))
+    return {"accuracy": float(np.mean(model.predict(matrix[test]) == truth[test]))}
 
 
-class SubsetScorer:
-    """Accuracies of subsets on one split; each is computed once, also across interrupted runs."""
+def accuracies(
+    pool: Pool,
+    split: Split,
+    params: SelectionParams,
+    folder: Path,
+    part: str,
+    subsets: Sequence[int],
+    label: str,
+) -> list[float]:
+    """Return the accuracy on a part of the split, `validation` or `test`, of each subset.
 
-    def __init__(self, pool: Pool, split: Split, params: SelectionParams, folder: Path) -> None:
-        import sklearn
-
-        self.pool = pool
-        self.split = split
-        self.forest = params.trees, params.seed  # the same for all subsets
-        self._folder = folder
-        self._known: dict[str, float] = {}
-        facts = pool.names, self.forest, sklearn.__version__
-        self._facts = resume.key(*facts, pool.matrix, pool.truth, *split)
-
-    def __call__(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
-        """Return the accuracy on a part of the split, `validation` or `test`, of each subset."""
-        keys = [f"{part}:{subset:x}" for subset in subsets]
-        new = {k: s for k, s in zip(keys, subsets, strict=True) if k not in self._known}
-        if new:
-            path = self._folder / f"{resume.key(self._facts, *new)}.npz"
-            stored = resume.load(path)
-            if stored is None:
-                stored = {"accuracy": np.array(self._accuracies(part, list(new.values()), label))}
-                resume.save(path, stored)
-            self._known |= dict(zip(new, stored["accuracy"].tolist(), strict=True))
-        return [self._known[key] for key in keys]
-
-    def _accuracies(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
-        rows = getattr(self.split, part)
-        calls = [
-            (self.pool.columns(s), self.pool.truth, self.split.train, rows, *self.forest)
-            for s in subsets
-        ]
-        return list(map_parallel(accuracy, calls, label))
+    Each is computed once, also across interrupted runs.
+    """
+    forest = params.trees, params.seed  # the same for all subsets
+    facts = pool.names, forest, version("scikit-learn"), part
+    same = resume.key(*facts, pool.matrix, pool.truth, *split)
+    rows = getattr(split, part)
+    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in subsets]
+    paths = [folder / f"{resume.key(same, s)}.npz" for s in subsets]
+    return [scored["accuracy"] for scored in resume.map_resumed(accuracy, calls, paths, label)]
 
 
 def study(
@@ -136,13 +126,13 @@ def study(
         pool: The candidates and their characteristics.
         splits: One for each run; the search sees train and validation only.
         params: The parameters of the stage.
-        folder: Where the accuracies of every generation are kept. An interrupted study that starts
-            again with the same arguments gives the same result.
+        folder: Where all accuracies are kept. An interrupted study that starts again with the same
+            arguments gives the same result.
     """
-    runs = []
-    for number, split in enumerate(splits):
-        scorer = SubsetScorer(pool, split, params, folder)
-        runs.append(_run(number, len(pool.names), scorer, params))
+    runs = [
+        _run(number, len(pool.names), partial(accuracies, pool, split, params, folder), params)
+        for number, split in enumerate(splits)
+    ]
     return Study(_characteristics(pool.names, runs), _runs(pool.names, runs), _generations(runs))
 
 
@@ -217,7 +207,7 @@ class _Run:
         return self.generations[-1].subsets[0]
 
 
-def _run(number: int, size: int, scorer: SubsetScorer, params: SelectionParams) -> _Run:
+def _run(number: int, size: int, scorer: Scorer, params: SelectionParams) -> _Run:
     scored: set[int] = set()
     generations: list[Generation] = []
     tested: list[int] = []

@@ -143,29 +143,23 @@ def nested(rows: Sequence[Row]) -> dict[str, Any]:
     return tree
 
 
-def side_by_side(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return AUC and accuracy of the three protocols and of the paper, one row per classifier."""
+def compact(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return AUC and accuracy of the three protocols and the AUC of the paper, for a terminal."""
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         labels = tuple(str(row[key]) for key in ("policy", "feature_set", "classifier"))
         line = cells.setdefault(labels, dict(zip(HEADS, labels, strict=True)))
         for metric in COMPACT:
             line[f"{metric} {row['protocol']}"] = _percent(row[metric], row["repetitions"])
-    order = [f"{metric} {protocol}" for metric in COMPACT for protocol in PROTOCOLS]
     for (policy, feature_set, name), line in cells.items():
-        paper = PAPER.get(name, {}) if (policy, feature_set) == PAPER_ROWS else {}
-        line |= {f"paper's {m}": f"{paper[m]:.2f}" if paper else "-" for m in COMPACT}
-    columns = [*HEADS, *order, *(f"paper's {m}" for m in COMPACT)]
-    return pd.DataFrame(list(cells.values())).reindex(columns=columns).fillna("-")
-
-
-def compact(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return `side_by_side` for a terminal: with short heads and only the AUC of the paper."""
-    frame = side_by_side(rows).drop(columns="paper's accuracy")
+        if (policy, feature_set) == PAPER_ROWS and name in PAPER:
+            line["paper"] = f"{PAPER[name]['auc']:.2f}"
+    order = [f"{metric} {protocol}" for metric in COMPACT for protocol in PROTOCOLS]
+    frame = pd.DataFrame(list(cells.values())).reindex(columns=[*HEADS, *order, "paper"])
     first, *others = PROTOCOLS
     heads = [f"AUC {first}", *others, f"acc. {first}", *others, "paper AUC"]
     frame.columns = pd.Index([*HEADS, *heads])
-    return frame
+    return frame.fillna("-")
 
 
 def in_full(rows: Sequence[Row]) -> pd.DataFrame:
