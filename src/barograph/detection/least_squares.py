@@ -22,15 +22,19 @@ from barograph.series import Floats
 class _LeastSquares(Detector):
     """Levels that fit a series best."""
 
-    @property
-    def shortest(self) -> int:
-        """Fewest points for two levels and an estimate of the noise."""
-        return max(2 * self._minimum, 4)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.minimum >= 1, "minimum", self.minimum, "at least 1 point")
 
     @property
     @abstractmethod
-    def _minimum(self) -> int:
-        """The fewest points of a level."""
+    def minimum(self) -> int:
+        """The fewest points of a level; a parameter of each detector."""
+
+    @property
+    def shortest(self) -> int:
+        """Fewest points for two levels and an estimate of the noise."""
+        return max(2 * self.minimum, 4)
 
     @abstractmethod
     def _edges(self, search: Any, size: int) -> list[int]:
@@ -51,7 +55,7 @@ class _LeastSquares(Detector):
             import ruptures
 
         signal = (scaled - np.median(scaled)) / noise
-        search = ruptures.KernelCPD(kernel="linear", min_size=self._minimum).fit(signal)
+        search = ruptures.KernelCPD(kernel="linear", min_size=self.minimum).fit(signal)
         edges = [0, *map(int, self._edges(search, signal.size))]  # some are NumPy's
         return [
             RawChangePoint(b, _gain(signal[a:b], signal[b:c]))
@@ -78,11 +82,6 @@ class Pelt(_LeastSquares):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(0 < self.penalty < np.inf, "penalty", self.penalty, "positive and finite")
-        require(self.minimum >= 1, "minimum", self.minimum, "at least 1 point")
-
-    @property
-    def _minimum(self) -> int:
-        return self.minimum
 
     def _edges(self, search: Any, size: int) -> list[int]:
         edges: list[int] = search.predict(pen=self.penalty * np.log(size))
@@ -111,11 +110,6 @@ class Dynp(_LeastSquares):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.changes >= 1, "changes", self.changes, "at least 1")
-        require(self.minimum >= 1, "minimum", self.minimum, "at least 1 point")
-
-    @property
-    def _minimum(self) -> int:
-        return self.minimum
 
     def _edges(self, search: Any, size: int) -> list[int]:
         edges: list[int] = search.predict(n_bkps=min(self.changes, size // self.minimum - 1))
