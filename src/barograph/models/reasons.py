@@ -91,8 +91,7 @@ def paragraph(reasons: Sequence[ReasonText]) -> str:
 def sentences(facets: Sequence[Facet], row: FeatureRow, limit: int = LIMIT) -> list[ReasonText]:
     """Return what the facets of a row say that contribute most, the most decisive first."""
     if not row.parts:
-        chosen = [(facet, None) for facet in facets[:limit]]
-        return _worded([(f, f.text(row, f.columns[0]), part) for f, part in chosen])
+        return _worded([(f, f.text(row, f.columns[0]), None) for f in facets[:limit]])
     totals = sorted(((row.total(f.columns), f) for f in facets), key=lambda item: -abs(item[0]))
     least = SMALL * abs(totals[0][0]) if totals else 0.0
     named = [(total, f) for total, f in totals[:limit] if total and abs(total) >= least]

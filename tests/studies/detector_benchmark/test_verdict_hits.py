@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import pytest
 
@@ -6,19 +7,19 @@ from barograph.series import Verdict
 from barograph.studies.detector_benchmark.verdict_hits import VerdictHits, count_hits, rates
 
 TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
-OPEN, LOOKED_AT = Verdict.NOT_TRIAGED, Verdict.UNDER_INVESTIGATION
+OPEN = Verdict.NOT_TRIAGED
 
 
 def test_count_hits_counts_each_point_under_one_verdict() -> None:
-    table = count_hits([([5, 20, 33], {5: TRUE, 20: FALSE, 40: TRUE}), ([7, 9], {9: OPEN})])
-    none = dict.fromkeys((LOOKED_AT, Verdict.UNSURE), 0)
-    assert table.hits == {TRUE: 1, FALSE: 1, OPEN: 1, **none}
-    assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1, **none}
+    verdicts = {5: TRUE, 20: FALSE, 40: TRUE, 9: OPEN}
+    table = count_hits([5, 20, 33, 7, 9], verdicts, margin=0)
+    assert table.hits == {TRUE: 1, FALSE: 1, OPEN: 1}
+    assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1}
     assert table.not_annotated == 2
 
 
 def test_count_hits_matches_each_candidate_once_within_the_margin() -> None:
-    table = count_hits([([5, 6], {7: TRUE})], margin=2)
+    table = count_hits([5, 6], {7: TRUE}, margin=2)
     assert table.hits[TRUE] == 1
     assert table.not_annotated == 1
 
@@ -26,8 +27,8 @@ def test_count_hits_matches_each_candidate_once_within_the_margin() -> None:
 def test_rates_match_the_counts_of_the_paper() -> None:
     """Table 6's counts with the 6990 and 8341 verdicts of the data set."""
     table = VerdictHits(
-        hits={TRUE: 4691, FALSE: 2110, OPEN: 1490, LOOKED_AT: 0},
-        candidates={TRUE: 6990, FALSE: 8341, OPEN: 0, LOOKED_AT: 0},
+        hits=Counter({TRUE: 4691, FALSE: 2110, OPEN: 1490}),
+        candidates=Counter({TRUE: 6990, FALSE: 8341}),
         not_annotated=9930,
     )
     named = rates([table], 0)
@@ -37,4 +38,4 @@ def test_rates_match_the_counts_of_the_paper() -> None:
 
 
 def test_rates_without_verdicts_are_nan() -> None:
-    assert all(map(math.isnan, rates([count_hits([([3], {})])], 0).values()))
+    assert all(map(math.isnan, rates([count_hits([3], {})], 0).values()))

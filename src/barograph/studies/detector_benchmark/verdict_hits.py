@@ -1,5 +1,6 @@
 """Detectors against the verdicts of a data set (Leznik et al. 2022, Tables 6 and 7)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,37 +25,30 @@ class TriagedSeries(NamedTuple):
 
 
 class VerdictHits(NamedTuple):
-    """How many candidates of each verdict were found, of how many.
+    """How many candidates of each verdict were found in a series, of how many.
 
     `not_annotated` counts the points that were found where there is no candidate.
     """
 
-    hits: dict[Verdict, int]
-    candidates: dict[Verdict, int]
+    hits: Counter[Verdict]
+    candidates: Counter[Verdict]
     not_annotated: int
 
 
 def count_hits(
-    series: Iterable[tuple[Iterable[int], Mapping[int, Verdict]]], margin: int = 0
+    indices: Iterable[int], verdicts: Mapping[int, Verdict], margin: int = MARGIN
 ) -> VerdictHits:
-    """Count the points found in many series by the verdict of the candidate they match.
+    """Count the points found in a series by the verdict of the candidate they match.
 
     Args:
-        series: For each series, the found indices and the verdict of every candidate by its index.
+        indices: The points that were found.
+        verdicts: The verdict of every candidate by its index.
         margin: The largest distance of a match, in points; each candidate is matched once.
     """
-    hits = dict.fromkeys(Verdict, 0)
-    candidates = dict.fromkeys(Verdict, 0)
-    not_annotated = 0
-    for indices, verdicts in series:
-        points = set(indices)
-        matched = pairs(points, verdicts, margin)
-        not_annotated += len(points) - len(matched)
-        for verdict in verdicts.values():
-            candidates[verdict] += 1
-        for _, candidate in matched:
-            hits[verdicts[candidate]] += 1
-    return VerdictHits(hits, candidates, not_annotated)
+    points = set(indices)
+    matched = pairs(points, verdicts, margin)
+    hits = Counter(verdicts[candidate] for _, candidate in matched)
+    return VerdictHits(hits, Counter(verdicts.values()), len(points) - len(matched))
 
 
 def by_verdict(
@@ -66,16 +60,14 @@ def by_verdict(
     """
     rows = []
     for name, detector in detectors.items():
-        single = [_hits(detector, triaged) for triaged in data]
+        single = [
+            count_hits([point.index for point in detector.detect(part.values)], part.verdicts)
+            for part in data
+        ]
         rows.append({"detector": name, **_counts(single), **rates(single, seed)})
     frame = pd.DataFrame([*rows, {"detector": ONE_PERSON}])
     counts = [*Verdict, "not annotated"]
     return frame.astype(dict.fromkeys(counts, "Int64"))
-
-
-def _hits(detector: Detector, triaged: TriagedSeries) -> VerdictHits:
-    indices = [point.index for point in detector.detect(triaged.values)]
-    return count_hits([(indices, triaged.verdicts)], MARGIN)
 
 
 def _counts(single: Sequence[VerdictHits]) -> dict[str, int]:
