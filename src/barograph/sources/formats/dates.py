@@ -23,9 +23,6 @@ DATE = re.compile(
     r"\s*(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?"
 )
 SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", re.DOTALL)
-ISO = re.compile(
-    r"(?P<moment>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)?", re.ASCII
-)
 NAMED_MONTH = re.compile(r"([A-Z][a-z]{2})[a-z]{0,6}\.? (\d\d?), (\d{4})(?!\d)(.*)")  # Jan 31, 2024
 COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
 
@@ -95,7 +92,7 @@ def _other_date(stripped: str) -> datetime:
         from email.utils import parsedate_to_datetime  # takes 4 ms, and such dates are rare
 
         moment = parsedate_to_datetime(stripped)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return _with_zone(moment)
 
 
 def _moment(year: str, month: str, day: str, *rest: str | None) -> datetime:
@@ -216,58 +213,26 @@ class DateParser:
 
 
 def iso_times(cells: Sequence[Any]) -> Ints | None:
-    """Convert ISO times in UTC all at once; None if a cell is anything else.
+    """Convert ISO times with a date and a time of day; None if a cell is anything else.
 
     Example:
         >>> iso_times(["2024-01-31T10:00:00Z", "2024-01-31 10:00:00.250"])
         array([1706695200000, 1706695200250])
-        >>> iso_times(["2024-01-31T10:00:00+02:00"])
+        >>> iso_times(["2024-01-31"])
     """
     try:
-        sizes = np.fromiter(map(len, cells), np.int64, len(cells))
-        times = np.empty(len(cells), dtype=np.int64)
-        for size in set(sizes.tolist()):  # np.unique would import numpy.ma
-            rows = np.flatnonzero(sizes == size)
-            times[rows] = _times_of_one_form([cells[row] for row in rows.tolist()])
-    except (TypeError, ValueError):  # not text, or a day that no calendar has
+        if not all(cell[4] == "-" and cell[10] in "T " for cell in cells):
+            return None
+        moments = (_with_zone(datetime.fromisoformat(cell)) for cell in cells)
+        times = np.array([(moment - EPOCH) // MILLISECOND for moment in moments], dtype=np.int64)
+    except (TypeError, ValueError, IndexError):  # not text, or a day that no calendar has
         return None
-    return times if times.size and times.min() >= TIME_RANGE[0] else None
+    is_valid = times.size and TIME_RANGE[0] <= times.min() <= times.max() <= TIME_RANGE[1]
+    return times if is_valid else None
 
 
-def _times_of_one_form(cells: Sequence[str]) -> Ints:
-    """Convert ISO times in UTC of one length.
-
-    Raises:
-        ValueError: A cell is no such time, or has another form than the first.
-    """
-    form = ISO.fullmatch(cells[0])
-    if form is None:
-        raise ValueError(cells[0])
-    characters = np.frombuffer("".join(cells).encode("ascii"), np.uint8).reshape(len(cells), -1)
-    is_digit = np.array([sign.isdigit() for sign in cells[0]])
-    is_digit[form.end("moment") :] = False
-    digits, others = characters[:, is_digit].astype(np.int64) - ord("0"), characters[:, ~is_digit]
-    if (digits < 0).any() or (digits > 9).any() or (others != others[0]).any():
-        raise ValueError(cells[0])
-    parts = np.split(digits, [4, 6, 8, 10, 12, 14, 17], axis=1)
-    year, month, day, hour, minute, second, thousandth, _ = (
-        part @ 10 ** np.arange(part.shape[1])[::-1] for part in parts
-    )
-    months = (year - 1970) * 12 + month - 1
-    first, after = (_days_before(months), _days_before(months + 1))
-    if not (
-        ((month >= 1) & (month <= 12) & (day >= 1) & (day <= after - first)).all()
-        and ((hour < 24) & (minute < 60) & (second < 60)).all()
-    ):
-        raise ValueError(cells[0])
-    seconds = (((first + day - 1) * 24 + hour) * 60 + minute) * 60 + second
-    times: Ints = seconds * 1000 + thousandth * 10 ** (3 - parts[6].shape[1])
-    return times
-
-
-def _days_before(months: Ints) -> Ints:
-    """Return the days from the beginning of 1970 to that of months, counted from then."""
-    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+def _with_zone(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _clock(rest: str) -> str:
