@@ -54,11 +54,9 @@ class Collector:
         self._numbers: dict[SeriesId, int] = {}
         self._ids: list[SeriesId] = []
         self._directions: list[int] = []
-        self._waiting: list[tuple[int, int, int, int, int]] = []
-        self._waiting_values: list[float] = []
+        self._waiting: list[tuple[int, Result]] = []  # with their rows
         self._known: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
         self._last: dict[str, tuple[Sequence[str], npt.NDArray[np.int32] | None]] = {}
-        self._waiting_texts: list[tuple[int, int, int, int, int]] = []
         self._chunks: dict[str, list[npt.NDArray[np.integer]]] = {
             name: [] for name in NUMBERS + TEXTS
         }
@@ -74,9 +72,12 @@ class Collector:
         try:
             for row, item in enumerate(form.read(file)):
                 if isinstance(item, Result):
-                    self._take(item, row)
+                    self._waiting.append((row, item))
+                    if len(self._waiting) >= CHUNK:
+                        self._flush()
                 elif isinstance(item, ResultBatch):
-                    self._take_batch(item)
+                    self._flush()
+                    self._take(item)
                 elif isinstance(item, Judgement):
                     self.judgements.append((len(self._files) - 1, item))
                 elif isinstance(item, Note):
@@ -152,45 +153,14 @@ class Collector:
         if self._skipped == MOST_SKIPPED and self.report.skipped_share(kind) > 0.9:
             raise DataError(f"too many results cannot be used: {self.report.first_skip(kind)}")
 
-    def _take(self, item: Result, row: int) -> None:
-        self.report.read["points"] += 1
-        number = self.series(item.series, int(item.direction))
-        if number == DROPPED:
-            return
-        order = NO_ORDER if item.order is None else item.order
-        self._waiting.append((number, order, item.time, len(self._files) - 1, row))
-        self._waiting_values.append(item.value)
-        commits, runs, branches, units, _ = self._known.values()
-        self._waiting_texts.append(
-            (
-                commits.setdefault(item.commit, len(commits)),
-                runs.setdefault(item.run, len(runs)),
-                branches.setdefault(item.branch, len(branches)),
-                units.setdefault(item.unit, len(units)),
-                0,  # only tables name releases
-            )
-        )
-        if len(self._waiting) >= CHUNK:
-            self._flush()
-
     def _flush(self) -> None:
-        """Turn the waiting results into arrays."""
-        if not self._waiting:
-            return
-        values = np.array(self._waiting_values, dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise DataError(f"{self._files[-1].name}: a value is not finite")
-        numbers = np.array(self._waiting, dtype=np.int64)
-        texts = np.array(self._waiting_texts, dtype=np.int32)
-        for place, name in enumerate(NUMBERS):
-            self._chunks[name].append(numbers[:, place])
-        for place, name in enumerate(TEXTS):
-            self._chunks[name].append(texts[:, place])
-        self._values.append(values)
-        self._waiting, self._waiting_values, self._waiting_texts = [], [], []
+        """Take the waiting results as a batch."""
+        if self._waiting:
+            rows, results = zip(*self._waiting, strict=True)
+            self._waiting = []
+            self._take(_batch_of(rows, results))
 
-    def _take_batch(self, batch: ResultBatch) -> None:
-        self._flush()
+    def _take(self, batch: ResultBatch) -> None:
         size = batch.values.size
         self.report.read["points"] += size
         if not np.isfinite(batch.values).all():
@@ -232,6 +202,29 @@ class Collector:
             codes = None if is_same else np.array(numbers, dtype=np.int32)
             self._last[name] = texts, codes
         return codes
+
+
+def _batch_of(rows: Sequence[int], results: Sequence[Result]) -> ResultBatch:
+    """Return results as columns."""
+    columns = zip(*results, strict=True)
+    series, values, units, directions, orders, commits, times, runs, branches = columns
+    known: dict[tuple[SeriesId, int], int] = {}
+    described = zip(series, map(int, directions), strict=True)
+    owners = [known.setdefault(each, len(known)) for each in described]
+    numbers = [NO_ORDER if order is None else order for order in orders]
+    return ResultBatch(
+        series=[name for name, _ in known],
+        directions=[direction for _, direction in known],
+        owners=np.array(owners),
+        values=np.array(values, dtype=np.float64),
+        times=np.array(times),
+        rows=np.array(rows),
+        orders=np.array(numbers),
+        commits=Texts.from_strings(commits),
+        runs=Texts.from_strings(runs),
+        branches=Texts.from_strings(branches),
+        units=Texts.from_strings(units),
+    )
 
 
 def _named(name: str, message: str) -> DataError:

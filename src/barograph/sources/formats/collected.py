@@ -106,15 +106,5 @@ def first_rows(numbers: Ints) -> tuple[Ints, Ints]:
         >>> first_rows(np.array([7, 3, 7]))
         (array([1, 0]), array([1, 0, 1]))
     """
-    if not are_small(numbers):
-        _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
-        return first.astype(np.int64), group.astype(np.int64)
-    first = np.full(int(numbers.max()) + 1, -1)
-    first[numbers[::-1]] = np.arange(numbers.size)[::-1]
-    group = np.cumsum(first >= 0) - 1
-    return first[first >= 0], group[numbers]
-
-
-def are_small(numbers: Ints) -> bool:
-    """Return whether counting numbers, such as codes of commits, is faster than sorting them."""
-    return bool(numbers.size and numbers.min() >= 0 and numbers.max() < 8 * numbers.size)
+    _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+    return first.astype(np.int64), group.astype(np.int64)

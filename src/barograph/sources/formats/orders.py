@@ -17,7 +17,7 @@ from barograph.git import Commit, Repository
 from barograph.repeats import by_owner
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.formats.base import NO_ORDER
-from barograph.sources.formats.collected import Collected, Mask, are_small, first_rows
+from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.locations import differ_in_numbers
 from barograph.wording import plural
 
@@ -143,7 +143,7 @@ def _placed(
     times = moments.times
     unknown = times == UNKNOWN_TIME
     known: dict[str, Commit] = {}
-    if unknown.any() or _count_ties(times):
+    if unknown.any() or _has_ties(times):
         known = repository.find(name for name in moments.commits if name)
     hashes = {name: commit.hash for name, commit in known.items()}
     if known and unknown.any():
@@ -199,11 +199,9 @@ def _git_notes(lost: int) -> list[str]:
     return [f"ordered by the commits in git{more}"]
 
 
-def _count_ties(numbers: Ints) -> int:
-    """Return how many numbers are repeated; NumPy's `unique` is slower than sorting here."""
-    if are_small(numbers):
-        return numbers.size - int(np.count_nonzero(np.bincount(numbers)))
-    return int((np.diff(np.sort(numbers)) == 0).sum())
+def _has_ties(numbers: Ints) -> bool:
+    """Return whether a number is repeated."""
+    return bool((np.diff(np.sort(numbers)) == 0).any())
 
 
 def _git_places(moments: _Moments, repository: Repository, hashes: dict[str, str]) -> Ints | None:
@@ -223,7 +221,7 @@ def _tie_breakers(
 ) -> Ints:
     """Return how moments of one time are sorted: as in git, else as listed."""
     listed: Ints = ranks.astype(np.int64) * (1 if _rises(times, ranks) else -1)
-    if not hashes or not _count_ties(times):
+    if not hashes or not _has_ties(times):
         return listed
     places = _git_places(moments, repository, hashes)
     return listed if places is None or (places < 0).any() else places
@@ -272,13 +270,13 @@ def _spread(times: Ints, ties: Ints) -> Ints:
 
 def _again(results: Collected, moments: _Moments) -> list[str]:
     """Name commits that were measured again after another commit."""
-    if not _count_ties(results.owners * moments.first.size + moments.of_result):
+    if not _has_ties(results.owners * moments.first.size + moments.of_result):
         return []
     rows = by_owner(results.owners, results.times)
     owners, group = results.owners[rows], moments.of_result[rows]
     change = np.flatnonzero((np.diff(group) != 0) | (np.diff(owners) != 0))
     starts = np.append(0, change + 1)
     pairs = owners[starts] * moments.first.size + group[starts]
-    if not _count_ties(pairs):
+    if not _has_ties(pairs):
         return []
     return ["commits that were measured again later count as runs of the first time"]
