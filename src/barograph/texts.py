@@ -83,6 +83,11 @@ class Texts(Sequence[str]):
         """Return the rows at some positions, or those that a mask chooses."""
         return Texts(self.codes[np.asarray(rows)], self.names)
 
+    def replaced(self, rows: npt.NDArray[np.bool_], text: str) -> Texts:
+        """Return the column with another text in the rows that a mask chooses."""
+        names = [*self.names] if text in self.names else [*self.names, text]
+        return Texts(np.where(rows, names.index(text), self.codes).astype(np.int32), names)
+
     def known(self) -> npt.NDArray[np.bool_]:
         """Return for each row whether its text is not empty."""
         has_text = np.array([bool(name) for name in self.names], dtype=np.bool_)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from barograph.series import (
     LARGEST_ORDER,
     ORDER_HINT,
     UNKNOWN_TIME,
+    Direction,
     SeriesId,
     canonical_text,
     normalize_args,
 )
 from barograph.sources.fields import EPOCH
 from barograph.sources.formats import cells
-from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.base import ReadOptions, Result
 from barograph.sources.formats.collected import Collected
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.orders import order_results
@@ -64,21 +66,6 @@ class Appended:
     unusable: tuple[str, ...]
     refused: bool
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Result:
-    """A result of a file, as the history will hold it."""
-
-    series: SeriesId
-    rank: int  # of its commit among those of the files
-    commit: str
-    time: int
-    branch: str
-    run: str
-    unit: str
-    direction: int
-    value: float
 
 
 def append(
@@ -137,8 +124,11 @@ def append(
     return Appended(len(results), replaced, commits, skipped, unusable, refused, notes)
 
 
-def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[_Result]:
-    """Return the results as the history will hold them; those of equal names are numbered."""
+def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[Result]:
+    """Return the results as the history will hold them, with the ranks of their commits as orders.
+
+    Those of equal names are numbered.
+    """
     seen: dict[tuple[SeriesId, int, str, str], int] = {}
     results = []
     for row, rank in enumerate(ranks):
@@ -150,14 +140,15 @@ def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> l
         seen[key] = seen.get(key, 0) + 1
         if seen[key] > 1:
             name = PART.join(part for part in (name, str(seen[key])) if part)
-        direction = int(collected.directions[owner])
+        direction = Direction(int(collected.directions[owner]))
         commit, time = collected.commits[row], int(collected.times[row])
         unit, value = collected.units[row], float(collected.values[row])
-        results.append(_Result(series, rank, commit, time, of_branch, name, unit, direction, value))
+        described = unit, direction, rank, commit, time, name, of_branch
+        results.append(Result(series, value, *described))
     return results
 
 
-def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int, dict[str, int]]:
+def _merge(history: HistoryFile, results: list[Result], run: str) -> tuple[int, dict[str, int]]:
     """Put results into a history; return how many they replaced, and the order of each commit."""
     orders = _orders(history)
     known: dict[str, dict[str, int]] = {}
@@ -167,16 +158,16 @@ def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int,
         if commit:
             known.setdefault(commit, {}).setdefault(branch, order)
     last = max(orders, default=0)
-    placed: dict[tuple[int, str], int] = {}  # by the rank and the branch of a result
-    for result in sorted(results, key=lambda result: result.rank):
-        place = (result.rank, result.branch)
+    placed: dict[tuple[int | None, str], int] = {}  # by the rank and the branch of a result
+    for result in sorted(results, key=attrgetter("order")):
+        place = (result.order, result.branch)
         if place not in placed:
             there = _order_of(known.get(_name_in(known, result.commit), {}), result.branch)
             last += there is None
             if last > LARGEST_ORDER:
                 raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
-    of_result = [placed[result.rank, result.branch] for result in results]
+    of_result = [placed[result.order, result.branch] for result in results]
     fresh = {(result.series, order) for result, order in zip(results, of_result, strict=True)}
     replaced = _remove(history, orders, fresh, run)
     directions = _directions(history, {result.series for result in results if not result.direction})
@@ -280,7 +271,7 @@ def _arguments(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _row(
-    result: _Result, order: int, directions: Mapping[SeriesId, str], history: HistoryFile
+    result: Result, order: int, directions: Mapping[SeriesId, str], history: HistoryFile
 ) -> dict[str, Any]:
     """Return the cells of a result by column."""
     row: dict[str, Any] = {

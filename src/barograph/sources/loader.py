@@ -246,13 +246,13 @@ def _write_candidates(
             points = read_group(folder, number, first, count)
             nameless = History([UNNAMED] * count, np.zeros(count, dtype=np.int64), **points)
             series, places, judgements = zip(*members, strict=True)
-            placed = place_candidates(nameless, [k - first for k in series], judgements)
-            kept = placed.candidates
+            owners = [k - first for k in series]
+            kept, unplaced, corrected = place_candidates(nameless, owners, judgements)
             write(candidate_columns(kept, first))
             report.kept["candidates"] += len(kept)
             report.verdicts.update(kept.verdict.tolist())
-            report.corrected.update(placed.corrected)
-            for k, why in placed.unplaced:
+            report.corrected.update(corrected)
+            for k, why in unplaced:
                 report.skip("candidates", _unplaced(places[k], judgements[k], why))
 
 

@@ -108,7 +108,7 @@ def test_output_of_a_tool_is_refused_with_what_writes_a_known_format(
 
 
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = SimpleNamespace(buffer=io.BytesIO(gzip.compress(TABLE)))
+    stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(gzip.compress(TABLE))))
     monkeypatch.setattr("sys.stdin", stream)
     [(file, form)] = opened(["-"], ANY)
     assert (file.name, file.path, file.content, form.name) == ("-", None, TABLE, "tables")

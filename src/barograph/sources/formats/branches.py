@@ -48,15 +48,13 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
     Raises:
         DataError: No result is of a branch that the options name.
     """
-    names = list(results.branches.names)
-    codes = results.branches.codes
-    counts = Counter(
-        {names[code]: n for code, n in enumerate(np.bincount(codes, minlength=len(names)).tolist())}
-    )
+    branches = results.branches
     of_runs = options.branch or context.branch
     if of_runs:  # the branch of single runs that name none
-        is_run = results.of_runs() & ~results.branches.known()
-        names, codes, counts = _renamed(names, codes, is_run, of_runs, counts)
+        branches = branches.replaced(results.of_runs() & ~branches.known(), of_runs)
+    names, codes = list(branches.names), branches.codes
+    sizes = np.bincount(codes, minlength=len(names)).tolist()
+    counts = Counter(dict(zip(names, sizes, strict=True)))
     present = [name for name, count in counts.items() if name and count]
     everything = np.ones(len(results), dtype=np.bool_)
     nothing = ~everything
@@ -75,20 +73,6 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
         is_base, judged, chosen = judged if judged.any() else everything, nothing, ""
     name = chosen if judged.any() else ""
     return Branches(is_base, judged, name, _left_out(names, codes, ~is_base & ~judged))
-
-
-def _renamed(
-    names: list[str], codes: np.ndarray, rows: Mask, branch: str, counts: Counter[str]
-) -> tuple[list[str], np.ndarray, Counter[str]]:
-    """Give some results a branch."""
-    if not rows.any():
-        return names, codes, counts
-    count = int(rows.sum())
-    if branch not in names:
-        names = [*names, branch]
-    counts = counts + Counter({branch: count})
-    counts[""] -= count
-    return names, np.where(rows, names.index(branch), codes), counts
 
 
 def _base(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,20 +18,6 @@ from barograph.texts import Texts
 
 NO_POINT = "no such point"
 FIRST_POINT = "the first point of a series cannot be a change"
-
-
-class Placed(NamedTuple):
-    """The candidates of a history.
-
-    Attributes:
-        candidates: The candidates.
-        unplaced: The verdicts that have no place in it: their numbers in the list, and why.
-        corrected: Counts what was corrected.
-    """
-
-    candidates: Candidates
-    unplaced: list[tuple[int, str]]
-    corrected: Counter[str]
 
 
 def candidates_of(
@@ -60,18 +45,18 @@ def candidates_of(
             rows = np.flatnonzero((results.owners == owner) & (results.sources == source))
             order = int(orders[rows[position]]) if 0 <= position < rows.size else None
         ordered.append(judgement._replace(order=order))
-    placed = place_candidates(history, numbers, ordered)
+    candidates, unplaced, _ = place_candidates(history, numbers, ordered)
     skips = []
-    for number, reason in placed.unplaced:
+    for number, reason in unplaced:
         source, judgement = judgements[number]
         place = Place(results.files[source].name, 0)
         skips.append(Skip(place, judgement.where, str(judgement.series), reason, "candidates"))
-    return replace(history, candidates=placed.candidates), skips
+    return replace(history, candidates=candidates), skips
 
 
 def place_candidates(
     history: History, numbers: Sequence[int], judgements: Sequence[Judgement]
-) -> Placed:
+) -> tuple[Candidates, list[tuple[int, str]], Counter[str]]:
     """Place verdicts at the points of a history: by order, else by commit, else by time.
 
     Of several verdicts on one point a final one is preferred, then the one triaged later,
@@ -81,6 +66,10 @@ def place_candidates(
         history: The history.
         numbers: The number of the series of each verdict, -1 if it has none.
         judgements: The verdicts, without positions.
+
+    Returns:
+        The candidates, the numbers of the verdicts that have no place and why, and counts of what
+        was corrected.
     """
     best: dict[tuple[int, int], Judgement] = {}
     unplaced: list[tuple[int, str]] = []
@@ -98,7 +87,7 @@ def place_candidates(
     places = sorted(best)
     candidates, differ = _columns(history, places, [best[place] for place in places])
     corrected["candidates placed by order, whose commit is another"] += differ
-    return Placed(candidates, unplaced, +corrected)
+    return candidates, unplaced, +corrected
 
 
 def _number(known: dict[SeriesId, int], name: SeriesId) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import cast
 
 from barograph.errors import DataError
 from barograph.sources.formats.base import UTF_16, InputFile, ReadOptions
@@ -15,7 +17,6 @@ from barograph.sources.formats.json_text import MEBIBYTE
 
 GZIP = b"\x1f\x8b"
 BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one
-PACKED = 1 << 16  # compressed bytes read at once; each member copies the rest of them
 LINE_ENDS = (b"\n", b"\r")
 JSON_LINES = (".ndjson", ".jsonl")
 JSON_SPACE = b"\xef\xbb\xbf \t\r\n"
@@ -29,7 +30,7 @@ def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
     """
     try:
         if path is None:
-            return _bounded(sys.stdin.buffer, name, options)
+            return _bounded(cast("BufferedReader", sys.stdin.buffer), name, options)
         with path.open("rb") as stream:
             return _bounded(stream, name, options)
     except FileNotFoundError:
@@ -52,17 +53,18 @@ def inner_file(file: InputFile, path: Path, name: str) -> InputFile:
     return InputFile(name, path, content_of(path, name, file.options), file.options)
 
 
-def _bounded(stream: IO[bytes], name: str, options: ReadOptions) -> bytes:
+def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:
     """Return the decompressed bytes of a stream; the limits are checked block by block."""
     content = io.BytesIO()  # it grows in place: joined blocks would need the memory twice
     open_line = 0  # bytes since the last line end
     has_lines = False
-    for block in _blocks(stream, name, options.max_bytes):
+    for block in _blocks(stream, name):
         if not content.tell():
             has_lines = _has_lines(name, block)
         content.write(block)
         if content.tell() > options.max_bytes:
-            raise _too_large(name, options.max_bytes)
+            limit = options.max_bytes // MEBIBYTE
+            raise DataError(f"{name}: larger than {limit:,} MiB; --max-size MIB allows more")
         if not has_lines:
             continue
         ends = [end for end in map(block.find, LINE_ENDS) if end >= 0]
@@ -83,39 +85,17 @@ def _has_lines(name: str, head: bytes) -> bool:
     return is_text and (not is_json or name.lower().removesuffix(".gz").endswith(JSON_LINES))
 
 
-def _blocks(stream: IO[bytes], name: str, limit: int) -> Iterator[bytes]:
+def _blocks(stream: BufferedReader, name: str) -> Iterator[bytes]:
     """Yield the blocks of a file, decompressed.
 
     Raises:
-        DataError: The compressed file is damaged or too large.
+        DataError: The compressed file is damaged.
     """
-    head = stream.read(PACKED)
-    if head[:2] != GZIP:
-        yield head
-        yield from iter(lambda: stream.read(BLOCK), b"")
-        return
-    read, data = len(head), head
-    member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    is_packed = stream.peek(2)[:2] == GZIP
+    source = gzip.GzipFile(fileobj=stream) if is_packed else stream
     try:
-        while data:
-            if block := member.decompress(data, BLOCK):
-                yield block
-            data = member.unconsumed_tail
-            if member.eof:
-                data = member.unused_data.lstrip(b"\0")
-            if not data:
-                data = stream.read(PACKED)
-                read += len(data)
-                data = data.lstrip(b"\0") if member.eof else data
-            if read > limit:
-                raise _too_large(name, limit)
-            if member.eof and data:
-                member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        if not member.eof:
-            raise DataError(f"{name}: the gzip file ends early")
-    except zlib.error as error:
+        yield from iter(lambda: source.read(BLOCK), b"")
+    except EOFError:
+        raise DataError(f"{name}: the gzip file ends early") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name}: damaged gzip file: {error}") from None
-
-
-def _too_large(name: str, limit: int) -> DataError:
-    return DataError(f"{name}: larger than {limit // MEBIBYTE:,} MiB; --max-size MIB allows more")

@@ -63,10 +63,10 @@ def complete_runs(
         unnamed = without & ~results.branches.known()
         is_open = unnamed.any() and not (options.branch or context.branch)
         if head and is_open and (branch := repository.branch()):
-            results = replace(results, branches=_with(results.branches, unnamed, branch))
+            results = replace(results, branches=results.branches.replaced(unnamed, branch))
             notes.append(f"of commit {head.hash[:7]} of branch {branch}, as checked out")
     if commit:
-        results = replace(results, commits=_with(results.commits, without, commit))
+        results = replace(results, commits=results.commits.replaced(without, commit))
     missing = is_run & (results.times == UNKNOWN_TIME)
     if not missing.any() or (repeated and options.time == UNKNOWN_TIME):
         return results, notes
@@ -121,12 +121,6 @@ def _in_several_files(results: Collected, chosen: Mask) -> bool:
     """Return whether a series has results in several of the files."""
     pairs = np.unique(np.stack([results.owners[chosen], results.sources[chosen]]), axis=1)
     return bool(np.unique(pairs[0]).size < pairs.shape[1])
-
-
-def _with(texts: Texts, rows: Mask, text: str) -> Texts:
-    """Return a column with another text in some rows."""
-    names = [*texts.names] if text in texts.names else [*texts.names, text]
-    return Texts(np.where(rows, names.index(text), texts.codes).astype(np.int32), names)
 
 
 def _run_times(
