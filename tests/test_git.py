@@ -93,6 +93,8 @@ def test_nothing_is_known_outside_of_a_repository(tmp_path: Path, tree: Tree) ->
 def test_nothing_is_known_when_git_is_missing_or_too_slow(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Repository(tree.folder, timeout=1e-6).head() is None
+    with monkeypatch.context() as patch:
+        patch.setattr("barograph.git.TIMEOUT", 1e-6)
+        assert Repository(tree.folder).head() is None
     monkeypatch.setenv("PATH", "")
     assert Repository(tree.folder).head() is None

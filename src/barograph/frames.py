@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,24 +39,8 @@ EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 EXACT = 2.0**53  # floats are exact integers up to here
 
 
-class FrameResults(NamedTuple):
-    """The series of a frame, and its results with the number of their series.
-
-    Attributes:
-        ids: The identities, in the order of their first rows.
-        directions: The direction of each series.
-        units: The unit of each series.
-        results: One result for each row.
-    """
-
-    ids: list[SeriesId]
-    directions: list[int]
-    units: list[str]
-    results: Results
-
-
-def read_frame(frame: Any, name: str) -> FrameResults:
-    """Read all rows of a frame.
+def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[str], Results]:
+    """Return the identity, the direction and the unit of each series of a frame, and all results.
 
     Args:
         frame: The results.
@@ -78,7 +62,7 @@ def read_frame(frame: Any, name: str) -> FrameResults:
         commits=_texts(frame["commit"], "commit") if "commit" in columns else missing,
         runs=_texts(frame["run"], "run") if "run" in columns else missing,
     )
-    return FrameResults(ids, directions, units, results)
+    return ids, directions, units, results
 
 
 def _require_one_branch(frame: Any, columns: list[str]) -> None:

@@ -39,15 +39,14 @@ class Repository:
 
     Args:
         folder: Any folder of the work tree.
-        timeout: Seconds that a call of git may take.
 
     Example:
         >>> Repository("/").find(["8674f78"])
         {}
     """
 
-    def __init__(self, folder: str | Path = ".", timeout: float = TIMEOUT) -> None:
-        self._folder, self._timeout = str(folder), timeout
+    def __init__(self, folder: str | Path = ".") -> None:
+        self._folder = str(folder)
 
     def head(self) -> Commit | None:
         """Return the commit that is checked out, or None."""
@@ -104,7 +103,7 @@ class Repository:
                 command,
                 input=stdin,
                 capture_output=True,
-                timeout=self._timeout,
+                timeout=TIMEOUT,
                 check=False,
                 env=quiet,
             )

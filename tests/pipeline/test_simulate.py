@@ -74,7 +74,7 @@ def test_shipped_models_learn_from_the_profile_as_it_is() -> None:
 
 def test_loading_corrects_and_skips_nothing(out: Path, tmp_path: Path) -> None:
     report = load(open_source("mongodump", str(out / "dump")), tmp_path)
-    assert report.series == SMALL.long_series + SMALL.short_series
+    assert report.kept["series"] == SMALL.long_series + SMALL.short_series
     assert not report.corrected
     assert not any(report.skipped.values())
 

@@ -59,7 +59,7 @@ def test_load_keeps_no_more_than_a_group(tmp_path: Path, monkeypatch: pytest.Mon
         commits = Texts.unknown(10)
         return SeriesColumns("long", number, [name], [1], count, orders, times, values, commits)
 
-    assert load(Long(), tmp_path).points == 200
+    assert load(Long(), tmp_path).kept["points"] == 200
     assert max(in_memory) <= 4
 
 

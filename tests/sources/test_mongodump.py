@@ -117,7 +117,7 @@ def test_collections_may_have_other_names(dump: Path, tmp_path: Path) -> None:
     (dump / "time_series.bson").rename(dump / "series.bson")
     source = open_source("mongodump", str(dump), time_series="series", change_points=None)
     report = load(source, tmp_path / "out")
-    assert (report.series, report.candidates) == (5, 0)
+    assert (report.kept["series"], report.kept["candidates"]) == (5, 0)
 
 
 def test_missing_dump_is_reported(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_damaged_document_is_skipped(dump: Path, tmp_path: Path) -> None:
     start = data.index(b"\x02project\x00") + len(b"\x02project\x00")
     path.write_bytes(data[:start] + b"\xff\xff\xff\x7f" + data[start + 4 :])
     report = load(MongoDump(str(dump)), tmp_path / "out", max_skipped_share=0.5)
-    assert report.series == 4
+    assert report.kept["series"] == 4
     example = report.skipped["series"]["damaged BSON"].examples[0]
     assert (example["file"], example["document"]) == (str(path), 1)
     (skip,) = (item for item in MongoDump(str(dump)).time_series() if isinstance(item, Skip))

@@ -86,7 +86,7 @@ def test_source_loads_the_dump_into_the_tables(server: Server, tmp_path: Path) -
     source = open_source("zenodo", str(tmp_path / "cache"), record=7, base=server.base)
     report = load(source, tmp_path / "out")
     assert report.source == "zenodo:7"
-    assert (report.series, report.points, report.candidates) == (2, 10, 1)
+    assert report.kept == {"series": 2, "points": 10, "candidates": 1}
 
 
 def test_single_file_archive_is_found(server: Server, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def main() -> None:
         loaded = load(
             source, FOLDER, max_skipped_share=params.max_skipped_share, progress=print_progress
         )
-    if not loaded.candidates:
+    if not loaded.kept["candidates"]:
         find_candidates(loaded)
     report.write_json(report.FOLDER / "load.json", loaded.as_dict())
     sys.stderr.write(f"{loaded}\n")

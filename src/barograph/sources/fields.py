@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -147,10 +148,12 @@ def time_of(value: object, field: str) -> int:
     """
     if value is None:
         return UNKNOWN_TIME
+    moment = value
     if isinstance(value, str):
-        value = _parsed(value, field)
-    if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(value)
+    if isinstance(moment, datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return (aware - EPOCH) // MILLISECOND
     # BSON's DatetimeMS holds times that Python's datetime cannot hold.
     integer = isinstance(value, int) and not isinstance(value, bool)
@@ -159,13 +162,6 @@ def time_of(value: object, field: str) -> int:
         if TIME_RANGE[0] <= milliseconds <= TIME_RANGE[1]:
             return int(milliseconds)
     raise FieldError(field, value, "not a time")
-
-
-def _parsed(text: str, field: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise FieldError(field, text, "not a time") from error
 
 
 def verdict_of(label: object, field: str) -> Verdict:

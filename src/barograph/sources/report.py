@@ -112,21 +112,6 @@ class LoadReport:
     labels: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def series(self) -> int:
-        """The number of series in the table."""
-        return self.kept["series"]
-
-    @property
-    def points(self) -> int:
-        """The number of points in the table."""
-        return self.kept["points"]
-
-    @property
-    def candidates(self) -> int:
-        """The number of candidates in the table."""
-        return self.kept["candidates"]
-
     def skip(self, kind: str, skip: Skip, count: int = 1) -> None:
         """Count `count` skips of a kind."""
         self.skipped[kind].setdefault(skip.reason, Skipped()).add(skip, count)

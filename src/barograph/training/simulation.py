@@ -6,7 +6,7 @@ later stage reads them. docs/simulator.md describes every parameter.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from barograph.sources.simulator.people import survey
 from barograph.sources.simulator.profiles import CI, LONG, SHORT, Profile
 from barograph.sources.simulator.projects import Stream, stream
 from barograph.sources.simulator.triage import Habits, triage_candidates
-from barograph.sources.simulator.truth import Row, rows_of, truth_writer
+from barograph.sources.simulator.truth import RowsByTable, rows_of, truth_writer
 from barograph.sources.simulator.world import World
 
 CHUNK = 50  # series of one task; independent of the number of workers
@@ -81,14 +81,14 @@ class SimulatedChunk:
 
     series: list[bytes]
     change_points: list[bytes]
-    truth: list[Mapping[str, list[Row]]]
+    truth: list[RowsByTable]
     counts: Counter[str]
 
 
 def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
     """Write `out/dump` and the tables of truth next to it; return the number of each kind."""
     counts: Counter[str] = Counter()
-    with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
+    with dump_writer(out / "dump") as dump, truth_writer(out) as add_truth:
         calls = [(params, task) for task in tasks(params)]
         for chunk in map_parallel(make, calls, label="simulate"):
             for document in chunk.series:
@@ -96,7 +96,7 @@ def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
             for document in chunk.change_points:
                 dump.add_change_point(RawBSONDocument(document))
             for rows in chunk.truth:
-                truth.add(rows)
+                add_truth(rows)
             counts.update(chunk.counts)
     return dict(sorted(counts.items()))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.sources.formats.base import Sample
-from barograph.sources.formats.outline import json_files, json_samples, outline, places_of
+from barograph.sources.formats.outline import json_files, json_samples, outline
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def test_places_are_the_keys_from_the_top(head: bytes, places: set[str]) -> None
 
 
 def test_deep_nesting_is_cut() -> None:
-    assert len(places_of(b"[" * 60_000)) < 10
+    assert len(outline(Sample(None, b"[" * 60_000))) < 10
 
 
 def test_a_cut_string_of_escapes_takes_no_quadratic_time() -> None:
-    assert places_of(b'["' + b'\\"' * 30_000) == {"[", "/*"}
+    assert outline(Sample(None, b'["' + b'\\"' * 30_000)) == {"[", "/*"}
 
 
 @given(st.binary() | st.text(alphabet='{}[]",:1a\\ \n').map(str.encode))
 def test_any_bytes_have_an_outline(head: bytes) -> None:
-    assert all(place in "{[" or place.startswith("/") for place in places_of(head))
+    assert all(place in "{[" or place.startswith("/") for place in outline(Sample(None, head)))
 
 
 def test_the_files_of_a_folder_come_before_those_of_inner_folders(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from barograph.series import UNKNOWN_TIME, SeriesId
-from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
+from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.dates import time_of_form
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.outline import head_text, outline
@@ -97,13 +97,7 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
 def _time(title: str) -> int:
     """Return the time that the title of a report ends with, taken as UTC."""
     match = TITLE_TIME.fullmatch(title)
-    if not match:
-        return UNKNOWN_TIME
-    try:
-        moment = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return UNKNOWN_TIME
-    return (moment - EPOCH) // MILLISECOND
+    return time_of_form(match[1], "%Y%m%d-%H%M%S") if match else UNKNOWN_TIME
 
 
 def _results(time: int, benchmark: Node) -> Iterator[Result]:

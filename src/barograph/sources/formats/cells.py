@@ -28,15 +28,9 @@ CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
 
 
-def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floats, Faults]:
-    """Convert to finite numbers; NaN in place of cells that cannot be used.
-
-    Args:
-        cells: Text or numbers.
-        field: The name of the column.
-        decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
-    """
-    values, units, faults = measurements(cells, field, decimal_comma)
+def numbers(cells: Sequence[Any], field: str) -> tuple[Floats, Faults]:
+    """Convert to finite numbers; NaN in place of cells that cannot be used."""
+    values, units, faults = measurements(cells, field, decimal_comma=False)
     for row, unit in enumerate(units):
         if unit:
             values[row] = np.nan

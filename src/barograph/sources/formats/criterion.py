@@ -13,11 +13,10 @@ from pathlib import Path
 from barograph.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.content import inner_file
-from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
-from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
 from barograph.units import LOWER
 
@@ -43,8 +42,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
         names = (path.parent.parent.relative_to(file.path).as_posix() for path in paths)
         yield from each(file, map(Node, paths, names), partial(_of_folder, file))
     elif file.text().lstrip().startswith("{"):
-        lines = lines_of(file, file.options.max_bytes)
-        yield from each(file, lines, lambda line: _message(line, file.name))
+        yield from each(file, records(file), _message)
     else:
         yield from each(file, _lines(file), _of_text)
 
@@ -77,15 +75,13 @@ def _identity(benchmark: Node) -> SeriesId:
     return SeriesId("", "", task, test, "median", args)
 
 
-def _message(line: Node, name: str) -> Iterator[Result]:
-    """Read a message of cargo-criterion; other messages and blank lines are passed over."""
-    content = decode_json(line.value, f"{name}: {line.where}") if line.value.strip() else None
-    if not isinstance(content, dict) or content.get("reason") != "benchmark-complete":
+def _message(message: Node) -> Iterator[Result]:
+    """Read a message of cargo-criterion; other messages are passed over."""
+    if not isinstance(message.value, dict) or message["reason"].value != "benchmark-complete":
         return
-    message = Node(content, f"{line.where}: ")
     series = SeriesId("", "", "", message["id"].text(), "median")
     median = message["median"]
-    unit = Node(median["unit"].value or message["unit"].value or "ns", f"{line.where}: unit").text()
+    unit = (median if median["unit"].value else message).get("unit", "ns").text()
     yield Result(series, median["estimate"].number(), unit, LOWER)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +55,14 @@ def time_ms(value: object, where: str) -> int:
     if time is None or not TIME_RANGE[0] <= time <= TIME_RANGE[1]:
         raise FieldError(where, value, "is not a time")
     return time
+
+
+def time_of_form(text: str, form: str) -> int:
+    """Return the time in a text of a form of `strptime`, taken as UTC; else `UNKNOWN_TIME`."""
+    try:
+        return (datetime.strptime(text, form).replace(tzinfo=UTC) - EPOCH) // MILLISECOND
+    except ValueError:
+        return UNKNOWN_TIME
 
 
 def _unix_time(value: float) -> int | None:
@@ -109,29 +117,20 @@ def _moment(year: str, month: str, day: str, *rest: str | None) -> datetime:
     return moment
 
 
-class DayOrder(NamedTuple):
-    """Whether the day comes before the month in dates such as 03/04/2024.
-
-    Attributes:
-        day_first: Whether it does.
-        note: Why, if the dates alone do not say it.
-    """
-
-    day_first: bool
-    note: str = ""
-
-
-def day_order(cells: Iterable[Any], *, european: bool) -> DayOrder:
-    """Decide from the dates of a column whether the day comes first.
+def day_order(cells: Iterable[Any], *, european: bool) -> tuple[bool, str]:
+    """Decide whether the day comes first in dates such as 03/04/2024.
 
     Args:
         cells: The cells, of which those that are no such dates do not matter.
         european: Whether other signs speak for a country that writes the day first.
 
+    Returns:
+        Whether it does, and a note if the dates alone do not say it.
+
     Example:
-        >>> day_order(["01/02/2024", "13/02/2024"], european=False).day_first
-        True
-        >>> day_order(["01/02/2024"], european=False).note
+        >>> day_order(["01/02/2024", "13/02/2024"], european=False)
+        (True, '')
+        >>> day_order(["01/02/2024"], european=False)[1]
         'dates such as 01/02/2024 read as month/day/year: the file does not say which'
     """
     example, both = "", set()
@@ -153,15 +152,15 @@ def day_order(cells: Iterable[Any], *, european: bool) -> DayOrder:
             rising[way] += (date > previous) - (date < previous)
             last[way] = date
     if len(both) == 1 or not example:
-        return DayOrder(True in both)
+        return True in both, ""
     if len(both) == 2:
-        return DayOrder(european, "dates with the day first and with the month first are mixed")
+        return european, "dates with the day first and with the month first are mixed"
     way = european
     steps = {key: abs(count) for key, count in rising.items()}
     if steps[True] != steps[False]:
         way = steps[True] > steps[False]
     shown = "day/month/year" if way else "month/day/year"
-    return DayOrder(way, f"dates such as {example} read as {shown}: the file does not say which")
+    return way, f"dates such as {example} read as {shown}: the file does not say which"
 
 
 class DateParser:

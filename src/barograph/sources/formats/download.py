@@ -22,12 +22,11 @@ LIMIT = 512 * 2**20  # bytes
 CHUNK = 2**20
 
 
-def download(url: str, timeout: float = TIMEOUT) -> bytes:
+def download(url: str) -> bytes:
     """Return the body of the answer to a GET request.
 
     Args:
         url: A URL of http or https; may hold a user and a password.
-        timeout: Seconds to wait for the server, at each step.
 
     Raises:
         SourceError: The server cannot be reached, answers with an error, redirects to another
@@ -36,7 +35,7 @@ def download(url: str, timeout: float = TIMEOUT) -> bytes:
     shown = shown_url(url)
     try:
         opener = urllib.request.build_opener(_SameHost())
-        with opener.open(_request(url), timeout=timeout) as response:
+        with opener.open(_request(url), timeout=TIMEOUT) as response:
             return _body(response, shown)
     except urllib.error.HTTPError as error:
         error.close()
@@ -44,7 +43,7 @@ def download(url: str, timeout: float = TIMEOUT) -> bytes:
     except urllib.error.URLError as error:
         raise SourceError(f"{shown}: cannot be reached: {error.reason}") from None
     except TimeoutError:
-        raise SourceError(f"{shown}: no answer within {timeout:g} s") from None
+        raise SourceError(f"{shown}: no answer within {TIMEOUT:g} s") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         kind = type(error).__name__  # the text may hold the URL with its credentials
         raise SourceError(f"{shown}: cannot be read ({kind})") from None

@@ -28,7 +28,7 @@ from barograph.sources.formats.cells import (
     numbers,
     orders,
 )
-from barograph.sources.formats.content import content_of
+from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.dates import DateParser
 from barograph.sources.formats.rows import read_rows
 from barograph.sources.report import Skip
@@ -85,8 +85,7 @@ def _table(file: InputFile, name: str) -> InputFile:
     path = table_in(file.path, name) if file.path else None
     if path is None:
         raise DataError(f"{file.name}: has no table {name}")
-    content = content_of(path, str(path), file.options)
-    return InputFile(str(path), path, content, file.options)
+    return inner_file(file, path, str(path))
 
 
 def _require(file: InputFile, chunk: Chunk, names: Sequence[str]) -> None:
@@ -141,7 +140,7 @@ class _PointReader:
         owners, faults = self._owners(chunk)
         places, unusable = orders(chunk.cells["order"], "order")
         faults = unusable | faults
-        values, unusable = numbers(chunk.cells["value"], "value", decimal_comma=False)
+        values, unusable = numbers(chunk.cells["value"], "value")
         faults = unusable | faults
         moments, unusable = self._times.read(chunk.cells.get("time", empty))
         faults = unusable | faults

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from functools import lru_cache
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
@@ -73,7 +74,6 @@ def _entry(
     """
     commit, time = _commit(entry)
     tool = entry["tool"].optional_text()
-    directions: dict[str, Direction] = {}
     for bench in entry["benches"].entries():
         name = bench["name"].text()
         series = ids.get(name)
@@ -84,9 +84,7 @@ def _entry(
             yield value.skip(file, "value is missing")
             continue
         unit = bench["unit"].optional_text()
-        direction = directions.get(unit)
-        if direction is None:
-            direction = directions[unit] = direction_of(tool, unit)
+        direction = direction_of(tool, unit)
         yield Result(series, value.numeric(), unit, direction, None, commit, time)
 
 
@@ -97,6 +95,7 @@ def _commit(entry: Node) -> tuple[str, int]:
     return commit["id"].optional_text(), entry["date"].time() if time == UNKNOWN_TIME else time
 
 
+@lru_cache(256)  # a file has few units, and many results
 def direction_of(tool: str, unit: str) -> Direction:
     """Return which way is better: a rate is better higher, else the tool says it.
 

@@ -17,10 +17,10 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.json_text import EndsEarlyError, decode_json
+from barograph.sources.formats.json_text import EndsEarlyError
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
-from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.records import each, records
 from barograph.sources.report import Skip
 from barograph.units import HIGHER, LOWER
 
@@ -123,11 +123,7 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
     """Read the lines of `--out json`: declarations of metrics, and points."""
     metrics: dict[str, _Points] = {}
 
-    def add(line: Node) -> Iterator[Result]:
-        if not line.value.strip():
-            return
-        content = decode_json(line.value, f"{file.name}: {line.where}")
-        entry = Node(content, f"{line.where}: ")
+    def add(entry: Node) -> Iterator[Result]:
         if not entry.mapping():
             return
         name, data = entry["metric"].text(), entry["data"]
@@ -139,7 +135,7 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
             metrics[name].add(data["value"].number(), data["time"].time())
         yield from ()
 
-    yield from each(file, lines_of(file, file.options.max_bytes), add)
+    yield from each(file, records(file), add)
     start = min(
         (points.first for points in metrics.values() if points.first != UNKNOWN_TIME),
         default=UNKNOWN_TIME,

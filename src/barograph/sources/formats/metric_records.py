@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -152,8 +153,9 @@ def _metric(
     signature = _signature(name, value) if isinstance(value, dict) else name
     kind = yield from _single(file, metrics, record, ("", name), metric)
     is_plain = not isinstance(value, dict) or "value" in value
-    if kind is not None and is_plain and _is_hashable(signature):
-        metrics.kinds[record.labels][signature] = kind
+    if kind is not None and is_plain:
+        with suppress(TypeError):  # the description holds a list or an object
+            metrics.kinds[record.labels][signature] = kind
 
 
 def _single(
@@ -191,14 +193,6 @@ def _signature(name: str, metric: Mapping[str, Any]) -> tuple[object, ...]:
     if len(metric) == 2 and "unit" in metric:  # the common case
         return name, metric["unit"]
     return name, *[pair for pair in metric.items() if pair[0] != "value"]
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 class _Record:

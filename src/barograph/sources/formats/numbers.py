@@ -60,17 +60,15 @@ def number(value: object, where: str) -> float:
         >>> number(3, "mean")
         3.0
     """
-    if type(value) is float and math.isfinite(value):  # the common case
-        return value
-    if type(value) is float or type(value) is int:
-        try:
-            converted = float(value)
-        except OverflowError:
-            converted = math.inf
-        if math.isfinite(converted):
-            return converted
-        raise FieldError(where, value, "is not finite")
-    raise FieldError(where, value, "is missing" if value is None else "is not a number")
+    if type(value) is not float and type(value) is not int:
+        raise FieldError(where, value, "is missing" if value is None else "is not a number")
+    try:
+        converted = float(value)
+    except OverflowError:
+        converted = math.inf
+    if math.isfinite(converted):
+        return converted
+    raise FieldError(where, value, "is not finite")
 
 
 def numeric(value: object, where: str, *, decimal_comma: bool = False) -> float:

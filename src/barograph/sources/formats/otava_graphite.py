@@ -44,7 +44,8 @@ def read(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Resul
     """
     url = _server(config["graphite"]["url"])
     paths = _paths(config, test)
-    answers = [answer for query in _queries(list(paths)) for answer in _ask(file, url, query)]
+    queries = (f"{query}&format=json&{PERIOD}" for query in _queries(list(paths)))
+    answers = [answer for query in queries for answer in _ask(file, url, "render", query)]
     targets: list[graphite.Target] = []
     for answer in answers:
         metric = paths.get(answer["target"].text())
@@ -110,12 +111,12 @@ def _queries(targets: list[str]) -> Iterator[str]:
         yield "&".join(query)
 
 
-def _ask(file: InputFile, url: str, query: str) -> Iterator[Node]:
-    """Return the targets that the server answers a query with."""
+def _ask(file: InputFile, url: str, path: str, query: str) -> Iterator[Node]:
+    """Return the entries of the array that the server answers a query with."""
     from barograph.sources.formats.download import download
 
-    shown = f"{shown_url(url)}render"
-    body = download(f"{url}render?{query}&format=json&{PERIOD}")
+    shown = f"{shown_url(url)}{path}"
+    body = download(f"{url}{path}?{query}")
     return Node(decode_json(body, f"{file.name}: {shown}"), f"{shown}: ").entries()
 
 
@@ -133,13 +134,8 @@ def _events(file: InputFile, url: str, tags: Node, step: int) -> Events:
     """Return the commits and branches by their times, in steps between points."""
     quoted = "+".join(quote(tag.text()) for tag in tags.entries())
     query = f"tags={quoted}&{PERIOD}&set=intersection"
-    from barograph.sources.formats.download import download
-
-    shown = f"{shown_url(url)}events/get_data"
-    body = download(f"{url}events/get_data?{query}")
-    events = Node(decode_json(body, f"{file.name}: {shown}"), f"{shown}: ")
     known: Events = {}
-    for event in events.entries():
+    for event in _ask(file, url, "events/get_data", query):
         data = Node(_data(event["data"].value), f"{event.where}.data")
         names = (data[key].optional_text() for key in ("commit", "branch"))
         commit, branch = ("" if name == UNKNOWN else name for name in names)

@@ -21,6 +21,7 @@ TOKEN = re.compile(
 )
 
 
+@lru_cache(8)  # every format asks for the outline of the same file
 def outline(sample: Sample) -> frozenset[str]:
     """Return the places of the values in the head of a file that is JSON or JSON lines.
 
@@ -36,23 +37,14 @@ def outline(sample: Sample) -> frozenset[str]:
         >>> sorted(outline(Sample(None, b'[{"name": "sort", "stats": {"mean": 1')))
         ['/*', '/*/name', '/*/stats', '/*/stats/mean', '[']
     """
-    return places_of(sample.head)
-
-
-@lru_cache(8)  # every format asks for the outline of the same file
-def places_of(head: bytes) -> frozenset[str]:
-    """Return the places of the values in the head of a file, as `outline` describes."""
-    text = _decoded(head).lstrip()
+    text = head_text(sample).lstrip()
     return frozenset(_places(text)) if text[:1] in ("{", "[") else frozenset()
 
 
+@lru_cache(4)  # every format of text asks for the same head
 def head_text(sample: Sample) -> str:
     """Return the head as text; bytes that are not valid become replacement characters."""
-    return _decoded(sample.head)
-
-
-@lru_cache(4)  # every format of text asks for the same head
-def _decoded(head: bytes) -> str:
+    head = sample.head
     return head.decode("utf-16" if head[:2] in UTF_16 else "utf-8-sig", "replace")
 
 

@@ -186,10 +186,9 @@ class TableReader:
         ):
             return DateParser()
         cells = (cell for chunk in read_rows(self._file) for cell in chunk.cells.get(column, ()))
-        order = day_order(cells, european=self._comma)
-        if order.note:
-            notes.append(order.note)
-        return DateParser(day_first=order.day_first)
+        day_first, note = day_order(cells, european=self._comma)
+        notes += [note] if note else []
+        return DateParser(day_first=day_first)
 
     def read(self, chunk: Chunk) -> Iterator[ResultBatch | Skip]:
         """Yield a batch for each column of values, and the rows that cannot be used."""
@@ -215,31 +214,44 @@ class TableReader:
         if "time" in self.roles.fields:
             times, unusable = self._times.read(cells(self.roles.fields["time"]))
             faults = unusable | faults
-        shared = _Shared(np.asarray(chunk.rows, dtype=np.int64), places, times, texts)
         kinds, kind_of = self._kinds_of(texts, count)
         for number, kind in enumerate(kinds):
             if isinstance(kind, FieldError):
                 bad = np.flatnonzero(kind_of == number).tolist()
                 faults = dict.fromkeys(bad, kind) | faults
-        yield from self._batches(chunk, shared, kinds, kind_of, faults)
+        shared = ResultBatch(
+            series=(),
+            directions=(),
+            owners=kind_of,
+            values=np.empty(count),
+            times=times,
+            rows=np.asarray(chunk.rows, dtype=np.int64),
+            orders=places,
+            commits=texts.get("commit"),
+            runs=texts.get("run"),
+            branches=texts.get("branch"),
+            units=texts.get("unit"),
+            releases=texts.get("release"),
+        )
+        yield from self._batches(chunk, shared, kinds, faults)
 
     def _batches(
         self,
         chunk: Chunk,
-        shared: _Shared,
+        shared: ResultBatch,
         kinds: Sequence[tuple[SeriesId, Direction] | FieldError],
-        kind_of: Ints,
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
-        is_wide = self._is_wide
+        """Yield the results of rows; `shared` holds all but their values, its owners are kinds."""
+        is_wide, size = self._is_wide, shared.owners.size
         named = [each for each in self.roles.values if not is_wide or each.column in chunk.cells]
         names = [value.column for value in named]
         values = _plain(chunk.cells, names) if is_wide else None
         units: dict[int, list[str]] = {}  # of the cells of a column
         if values is None:
-            values = np.empty((len(names), kind_of.size))
+            values = np.empty((len(names), size))
             for place, name in enumerate(names):
-                column = chunk.cells.get(name) or (None,) * kind_of.size
+                column = chunk.cells.get(name) or (None,) * size
                 values[place], units[place], unusable = measurements(column, name, self._comma)
                 for row, fault in unusable.items():
                     # An empty cell of a wide table is no result.
@@ -248,7 +260,7 @@ class TableReader:
         sound = np.isfinite(values)
         if faults:
             sound[:, list(faults)] = False
-        batch = self._batch(shared, kinds, kind_of, values, sound, named)
+        batch = self._batch(shared, kinds, values, sound, named)
         yield (
             batch._replace(units=_units(batch.units, units, sound))
             if any(units.values())
@@ -263,9 +275,8 @@ class TableReader:
 
     def _batch(
         self,
-        shared: _Shared,
+        shared: ResultBatch,
         kinds: Sequence[tuple[SeriesId, Direction] | FieldError],
-        kind_of: Ints,
         values: Floats,
         sound: np.ndarray,
         named: Sequence[ValueColumn],
@@ -273,27 +284,16 @@ class TableReader:
         """Return the results of all columns of values, one column after the other."""
         series = [kind for kind in kinds if not isinstance(kind, FieldError)]
         numbers_of = np.cumsum([not isinstance(kind, FieldError) for kind in kinds]) - 1
-        if sound.all():
-            columns, rows = np.divmod(np.arange(sound.size), kind_of.size)
-        else:
-            columns, rows = np.nonzero(sound)
-        texts = {name: texts_of.take(rows) for name, texts_of in shared.texts.items()}
-        units = None
-        if any(value.unit for value in named):
+        columns, rows = np.nonzero(sound)
+        results = shared.take(rows)
+        if results.units is None and any(value.unit for value in named):
             units = Texts.from_strings([value.unit for value in named]).take(columns)
-        return ResultBatch(
+            results = results._replace(units=units)
+        return results._replace(
             series=[self._series(kind, value.measurement) for value in named for kind, _ in series],
             directions=[int(way) for _, way in series] * len(named),
-            owners=numbers_of[kind_of[rows]] + columns * len(series),
+            owners=numbers_of[results.owners] + columns * len(series),
             values=values[sound],
-            orders=shared.orders[rows],
-            times=shared.times[rows],
-            commits=texts.get("commit"),
-            runs=texts.get("run"),
-            branches=texts.get("branch"),
-            units=texts.get("unit", units),
-            rows=shared.rows[rows],
-            releases=texts.get("release"),
         )
 
     def _series(self, name: SeriesId, column: str) -> SeriesId:
@@ -348,13 +348,6 @@ def _units(units: Texts | None, of_cells: Mapping[int, list[str]], sound: np.nda
     known = units or Texts.unknown(rows.size)
     places = zip(columns.tolist(), rows.tolist(), known, strict=True)
     return Texts.from_strings((of_cells[k] and of_cells[k][row]) or unit for k, row, unit in places)
-
-
-class _Shared:
-    """What the results of all value columns of a chunk share."""
-
-    def __init__(self, rows: Ints, places: Ints, times: Ints, texts: Mapping[str, Texts]) -> None:
-        self.rows, self.orders, self.times, self.texts = rows, places, times, texts
 
 
 def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

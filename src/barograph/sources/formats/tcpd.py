@@ -7,17 +7,16 @@ A data set is a JSON file; `annotations.json` lies beside it or in a folder abov
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from barograph.marks import majority_changes
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
-from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
+from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch
 from barograph.sources.formats.batches import finite_numbers
-from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.dates import time_ms, time_of_form
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import also_in_folder, has_places, json_contents
@@ -98,12 +97,7 @@ def _time(value: object, form: str) -> int:
     try:
         return time_ms(value, "time")
     except FieldError:
-        pass
-    try:
-        moment = datetime.strptime(value, form).replace(tzinfo=UTC)
-    except ValueError:
-        return UNKNOWN_TIME
-    return (moment - EPOCH) // MILLISECOND
+        return time_of_form(value, form)
 
 
 def _marks(

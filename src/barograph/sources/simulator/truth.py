@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -42,12 +42,12 @@ VOTES_SCHEMA = pa.schema(
 SCHEMAS = {"truth": TRUTH_SCHEMA, "marks": MARKS_SCHEMA, "votes": VOTES_SCHEMA}
 GROUP = 50_000
 Row = tuple[object, ...]
-RowsByTable = dict[str, list[Row]]
+RowsByTable = Mapping[str, list[Row]]
 
 
 def rows_of(
     number: int, series: SimulatedSeries, crowd: Crowd, candidates: Sequence[TriagedCandidate]
-) -> Mapping[str, list[Row]]:
+) -> RowsByTable:
     """Return the rows of one series by table; `number` is its number in the dump."""
     orders = series.orders.tolist()
     return {
@@ -75,36 +75,18 @@ def rows_of(
     }
 
 
-class TruthWriter:
-    """Collects rows and writes them in groups."""
-
-    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
-        self._writers = writers
-        self._waiting: RowsByTable = {name: [] for name in writers}
-
-    def add(self, rows: Mapping[str, list[Row]]) -> None:
-        """Add the rows of one series."""
-        for name, added in rows.items():
-            self._waiting[name].extend(added)
-            if len(self._waiting[name]) >= GROUP:
-                self._flush(name)
-
-    def flush(self) -> None:
-        """Write all waiting rows."""
-        for name in self._waiting:
-            self._flush(name)
-
-    def _flush(self, name: str) -> None:
-        rows, schema = self._waiting[name], SCHEMAS[name]
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-        self._writers[name].write_table(pa.Table.from_arrays(arrays, schema=schema))
-        self._waiting[name] = []
-
-
 @contextmanager
-def truth_writer(folder: Path) -> Iterator[TruthWriter]:
-    """Yield a writer of truth.parquet, marks.parquet and votes.parquet."""
+def truth_writer(folder: Path) -> Iterator[Callable[[RowsByTable], None]]:
+    """Yield a function that adds rows to truth.parquet, marks.parquet and votes.parquet."""
+    waiting: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+
+    def add(rows: RowsByTable, least: int = GROUP) -> None:
+        for name, added in rows.items():
+            waiting[name].extend(added)
+            if len(waiting[name]) >= least:
+                writers[name].write_table(_table(waiting[name], SCHEMAS[name]))
+                waiting[name] = []
+
     with ExitStack() as stack:
         writers = {
             name: stack.enter_context(
@@ -112,6 +94,11 @@ def truth_writer(folder: Path) -> Iterator[TruthWriter]:
             )
             for name, schema in SCHEMAS.items()
         }
-        writer = TruthWriter(writers)
-        yield writer
-        writer.flush()
+        yield add
+        add({name: [] for name in SCHEMAS}, least=0)
+
+
+def _table(rows: list[Row], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
