@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from numba.core import config as numba_config
 
 SOURCE = """
 from typing import NamedTuple
@@ -59,6 +60,16 @@ def test_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
     first, second = (load(tmp_path / "upgraded.py", "Shape") for _ in range(2))
     assert (first.RESULT, first.HITS) == (42, 0)
     assert (second.RESULT, second.HITS) == (42, 1)
+
+
+def test_kernel_is_compiled_where_no_folder_is_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba_config, "CACHE_DIR", "")
+    (tmp_path / "__pycache__").touch()  # no folder can be made in place of a file
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "__pycache__"))
+    assert load(tmp_path / "upgraded.py", "Shape").RESULT == 42
 
 
 def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -165,7 +165,7 @@ def _hash_of(file: str | None) -> str:
 def compile_kernel(
     function: Callable[P, R], options: Mapping[str, Any], *, reports: bool
 ) -> Callable[P, R]:
-    """Return a function that Numba compiles when it is called, and keeps on disk.
+    """Return a function that Numba compiles when it is called, and keeps on disk if it can.
 
     Args:
         function: The function.
@@ -174,5 +174,6 @@ def compile_kernel(
     """
     compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy", **options)(function)
     make_cache: Callable[..., KernelCache] = KernelCache
-    vars(compiled)["_cache"] = make_cache(function, reports=reports)
+    with suppress(RuntimeError):  # no folder is writable: each process compiles for itself
+        vars(compiled)["_cache"] = make_cache(function, reports=reports)
     return compiled
