@@ -1,5 +1,6 @@
 """The picture shows results, levels, change points, and how likely they are."""
 
+import pickle
 import re
 import sys
 from dataclasses import replace
@@ -128,6 +129,15 @@ def test_far_results_are_counted_and_do_not_squash_the_rest() -> None:
     assert 125 < high < 180
 
 
+@pytest.mark.parametrize("name", ["Outer$Inner$bench", "$60_$", "a_b^c"])
+def test_names_are_no_formulas(name: str) -> None:
+    labelled = replace(series(STEP), commits=[name] * STEP.size)
+    written = texts(bg.plot(labelled, [change(100)], title=name))
+    assert {name, f"90 % real · {name[:8]}"} <= set(written)
+    for text in bg.plot(labelled, [change(100)], title=name).findobj(Text):
+        assert not text.get_text() or not text.get_parse_math() or text.get_text()[0].isdigit()
+
+
 def test_a_new_level_is_never_outside_the_scale() -> None:
     values = np.append(STEP[:100], 900.0)
     assert Panel(values, [change(100)]).beyond.any() == np.False_
@@ -135,7 +145,10 @@ def test_a_new_level_is_never_outside_the_scale() -> None:
 
 def test_constant_and_single_values_are_drawn() -> None:
     assert "3 results · no changes" in texts(bg.plot([5.0, 5.0, 5.0]))
-    assert "1 result · no changes" in texts(bg.plot([5.0]))
+    single = bg.plot([5.0])
+    assert "1 result · no changes" in texts(single)
+    ticks = [label.get_text() for label in single.axes[0].get_xticklabels()]
+    assert [text for text in ticks if text] == ["0"]
 
 
 def test_a_history_gets_a_panel_for_each_series() -> None:
@@ -150,6 +163,7 @@ def test_a_picture_can_be_saved_and_shown(tmp_path: Path) -> None:
     for ending in ("png", "svg", "pdf"):
         figure.savefig(tmp_path / f"picture.{ending}")
     assert figure._repr_png_().startswith(b"\x89PNG")
+    assert pickle.loads(pickle.dumps(figure))._repr_png_() == figure._repr_png_()  # noqa: S301
     assert any("…" in text for text in texts(figure))
 
 
@@ -168,6 +182,14 @@ def test_wrong_input_is_refused() -> None:
         bg.plot(STEP, [change(200)])
     with pytest.raises(DataError, match=r"change points must be in order"):
         bg.plot(STEP, [change(100), change(100)])
+    with pytest.raises(DataError, match=r"change_points\[0\] is 100; it must be a ChangePoint"):
+        bg.plot(STEP, [100])  # type: ignore[list-item]
+    with pytest.raises(DataError, match=r"a result of size 1\.7e\+308; the largest is 1e\+307"):
+        bg.plot([1.7e308, -1.7e308], [])
+    with pytest.raises(ConfigError, match="ax is ndarray: it must be one Axes of matplotlib"):
+        bg.plot(STEP, ax=np.array([None]))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="values is a history without series"):
+        bg.plot(replace(bg.read(ROOT / "docs/results.csv"), offsets=np.zeros(1, dtype=np.int64)))
 
 
 def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

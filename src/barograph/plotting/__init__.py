@@ -37,21 +37,28 @@ def plot(
         title: The title. Defaults to the identity of a series, if it has one.
         direction: 1 if higher is better, -1 if lower is better: changes are then coloured. A
             series of a history has its own.
-        ax: The axes to draw one series in. Defaults to a new figure.
+        ax: The axes to draw one series in. Defaults to a new figure. Labels are drawn above the
+            axes: a figure with `layout="constrained"` makes room for them.
 
     Returns:
         The figure: notebooks show it, and `figure.savefig("series.png")` writes it.
 
     Raises:
-        DataError: The values are not those of a series, or the history has too many series.
-        ConfigError: matplotlib is not installed, or the direction is not -1, 0 or 1.
+        DataError: The values are not those of a series, the history has no series or too many, or
+            the change points are not those of a detector in this series.
+        ConfigError: matplotlib is not installed, the direction is not -1, 0 or 1, or `ax` is no
+            axes.
 
     Example:
         >>> figure = plot([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20, title="latency")
         >>> figure.savefig("series.png")
     """
     with needed("plot", "plot"):
+        from matplotlib.axes import Axes
+
         from barograph.plotting import drawing
+    if ax is not None and not isinstance(ax, Axes):
+        raise ConfigError(f"ax is {type(ax).__name__}: it must be one Axes of matplotlib")
     if direction not in (-1, 0, 1):
         raise ConfigError(f"direction is {direction!r}: allowed are -1, 0 and 1")
     from barograph.history import History
@@ -63,7 +70,9 @@ def plot(
 
 
 def _check_size(history: History, limit: int) -> None:
-    if not 0 < len(history) <= limit:
+    if not len(history):
+        raise DataError("values is a history without series")
+    if len(history) > limit:
         raise DataError(
             f"values is a history of {len(history)} series; at most {limit} can be drawn here: "
             "pass one of them, such as history[0]"

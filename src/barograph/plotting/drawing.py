@@ -107,7 +107,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(panel.day))
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.yaxis.set_major_formatter("{x:,.10g}")
     if panel.unit:
         axes.set_ylabel(unit_text(panel.unit), color=INK_3, parse_math=False)
 
@@ -158,6 +158,7 @@ def _draw_levels(axes: Axes, panel: Panel) -> None:
             fontsize=8.5,
             color=INK_2,
             path_effects=halo,
+            parse_math=False,
         )
         left, right = (axes.transData.transform((x - 0.5, level))[0] for x in (start, end))
         if text.get_window_extent().width > right - left - 4:
@@ -171,6 +172,7 @@ def _note(axes: Axes, text: str, above: float, **style: Any) -> Annotation:
         xycoords="axes fraction",
         textcoords="offset points",
         annotation_clip=False,
+        parse_math=False,
         **style,
     )
 

@@ -101,6 +101,7 @@ def _annotate(
         xycoords=axes.get_xaxis_transform(),
         textcoords="offset points",
         annotation_clip=False,
+        parse_math=False,
         **style,
     )
 

@@ -21,6 +21,7 @@ CLOSE = 0.12  # share of the width that a label needs
 # Where some results lie farther out than FAR times half the range of the others and of the levels,
 # they are drawn at the edge.
 FAR, REST = 2.0, 0.02
+LARGEST = 1e307  # differences and sums of larger results can be infinite
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class Panel:
 
     def __post_init__(self) -> None:
         """Refuse change points that are not places between results, in order."""
+        for k, point in enumerate(self.change_points):
+            if not isinstance(point, ChangePoint):
+                raise DataError(
+                    f"change_points[{k}] is {point!r:.40}; it must be a ChangePoint, as "
+                    "`detect` returns them"
+                )
         places = [point.index for point in self.change_points]
         for place in places:
             if not 0 < place < self.values.size:
@@ -44,8 +51,11 @@ class Panel:
                     f"change point at {place}: values has {self.values.size} results, so it must "
                     f"be from 1 to {self.values.size - 1}"
                 )
-        if not np.isfinite(self.values).any():
+        finite = self.values[np.isfinite(self.values)]
+        if not finite.size:
             raise DataError("values has no finite result to draw")
+        if (largest := np.abs(finite).max()) > LARGEST:
+            raise DataError(f"values has a result of size {largest:g}; the largest is {LARGEST:g}")
         if any(after <= before for before, after in pairwise(places)):
             raise DataError(f"change points must be in order, without repeats, not {places}")
 
@@ -116,6 +126,8 @@ class Panel:
     def day(self, index: float, _position: object = None) -> str:
         """Name a tick of the horizontal axis: the day of the result if known, else its index."""
         number = round(index)
+        if number != index:  # a tick between results
+            return ""
         if self.times is None or not 0 <= number < self.values.size:
             return f"{number:,}"
         time = int(self.times[number])
