@@ -294,6 +294,9 @@ def test_two_values_in_turn_are_no_change(detector: Detector) -> None:
         ("Pelt", {"penalty": -1.0}, "penalty is -1.0: it must be positive and finite"),
         ("Pelt", {"minimum": 0}, "minimum is 0: it must be at least 1 point"),
         ("Dynp", {"changes": 0}, "changes is 0: it must be at least 1"),
+        ("Hunter", {"parity": "yes"}, "parity is 'yes': allowed are True, False"),
+        ("Hunter", {"weak": None}, "weak is None: allowed are True, False"),
+        ("Threshold", {"direction": "up"}, "direction is 'up': allowed are -1, 0, 1"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(

@@ -230,6 +230,7 @@ def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() 
     assert [point.index for point in both.detect(np.ones(40))] == [10, 16, 24, 30]
     many = both.find_many(np.ones(43), np.array([0, 40, 43]))
     assert [[point.index for point in points] for points in many] == [[10, 16, 24, 30], []]
+    assert [point.index for point in replace(both, apart=10**12).detect(np.ones(40))] == [10, 30]
 
 
 @pytest.mark.parametrize("wrong", [("hunter",), Hunter(), "hunter", None])
@@ -245,6 +246,8 @@ def test_combined_detectors_are_checked() -> None:
         DetectorUnion(())
     with pytest.raises(ConfigError, match="apart is -1: it must be at least 0"):
         DetectorUnion((Hunter(),), apart=-1)
+    listed: Any = [Hunter()]
+    assert hash(DetectorUnion(listed)) == hash(DetectorUnion((Hunter(),)))
 
 
 def test_wrong_parameters_are_refused() -> None:

@@ -301,11 +301,14 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
 
 
 def _seconds(times: npt.ArrayLike, size: int) -> Floats:
-    numbers = np.asarray(times)
-    if numbers.dtype.kind == "O":
-        numbers = np.array([_without_zone(moment) for moment in numbers.tolist()])
-    if numbers.dtype.kind in "MO":
-        numbers = numbers.astype("datetime64[us]").astype(np.int64) / 1e6
+    try:
+        numbers = np.asarray(times)
+        if numbers.dtype.kind == "O":
+            numbers = np.array([_without_zone(moment) for moment in numbers.tolist()])
+        if numbers.dtype.kind in "MO":
+            numbers = numbers.astype("datetime64[us]").astype(np.int64) / 1e6
+    except ValueError as error:
+        raise DataError(f"times must be seconds or datetimes: {error}") from error
     if numbers.shape != (size,):
         raise DataError(f"times has the shape {numbers.shape}: there are {size} values")
     return as_floats(numbers, "times")

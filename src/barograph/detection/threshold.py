@@ -36,7 +36,7 @@ class Threshold(Detector):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(0 < self.percent < np.inf, "percent", self.percent, "positive and finite")
-        allowed("direction", self.direction, list(Direction))
+        allowed("direction", self.direction, [int(direction) for direction in Direction])
 
     @property
     def shortest(self) -> int:

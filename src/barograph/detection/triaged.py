@@ -63,6 +63,7 @@ class DetectorUnion(Detector):
         is_usable = is_usable and all(isinstance(each, Detector) for each in self.detectors)
         require(is_usable, "detectors", several, "at least one detector, in a tuple")
         require(self.apart >= 0, "apart", self.apart, "at least 0")
+        object.__setattr__(self, "detectors", tuple(self.detectors))
 
     @property
     def shortest(self) -> int:
@@ -242,8 +243,8 @@ def _merged(sources: Iterable[Sequence[RawChangePoint]], apart: int) -> list[Raw
     """Return the candidates of several searches; of those near each other, that of the first."""
     result: list[RawChangePoint] = []
     for points in sources:
-        near = {point.index + step for point in result for step in range(-apart, apart + 1)}
-        result += [point for point in points if point.index not in near]
+        taken = np.array([point.index for point in result], dtype=np.int64)
+        result += [point for point in points if not np.any(np.abs(taken - point.index) <= apart)]
     return sorted(result, key=lambda point: point.index)
 
 

@@ -58,6 +58,8 @@ def test_detector_follows_algorithm_1_of_the_paper() -> None:
 def test_algorithm_1_refuses_a_model_without_pre(feature_set: str) -> None:
     with pytest.raises(ConfigError, match=f"'{feature_set}' has none"):
         OnlineDetector.algorithm_1(edge_model(feature_set))
+    with pytest.raises(ConfigError, match="model is None: it must be a TriageModel"):
+        OnlineDetector.algorithm_1(None)  # type: ignore[arg-type]
 
 
 @MODELS
@@ -147,9 +149,12 @@ def test_update_accepts_every_kind_of_number(kind: Callable[[int], Any]) -> None
         assert detector.update(kind(value)) == other.update(float(value))
 
 
-def test_detector_refuses_a_short_history() -> None:
-    with pytest.raises(ConfigError, match="history is 10"):
-        OnlineDetector(edge_model(), history=10)
+@pytest.mark.parametrize("wrong", [{"history": 10}, {"history": 99.5}, {"budget": 3}])
+def test_detector_refuses_wrong_parameters(wrong: dict[str, Any]) -> None:
+    [(name, value)] = wrong.items()
+    rule = "a Budget" if name == "budget" else "a whole number, 64 or more"
+    with pytest.raises(ConfigError, match=f"{name} is {value}: it must be {rule}"):
+        OnlineDetector(edge_model(), **wrong)
 
 
 @MODELS

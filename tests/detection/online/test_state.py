@@ -9,6 +9,7 @@ import pytest
 
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, Decision
+from barograph.detection.online.rule import AlarmState
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
 from barograph.series import Floats, Region
@@ -114,7 +115,14 @@ def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
         ({"steps": [["begun", 1, 1, 0.5, None]]}, "damaged: ValueError: 'begun'"),
         ({"alarm": {"change": 3}}, "damaged: TypeError"),
         ({"history": 1}, "damaged"),
-        ({"change_points": [[5, "nan"]]}, r"damaged: DataError: change_points\[0\] is nan"),
+        ({"history": 10**30}, "damaged: OverflowError"),
+        ({"reason": [0]}, "damaged: IndexError"),
+        ({"change_points": [[5, "nan"]]}, "damaged: .* the probability of a change point is nan"),
+        ({"change_points": [[5, 1.5]]}, "damaged: .* the probability of a change point is 1.5"),
+        ({"change_points": [[29, 0.5]]}, "damaged: .* a change at 29 is not within 29 values"),
+        ({"change_points": [[-1, 0.5]]}, "damaged: .* a change at -1 is not within 29 values"),
+        ({"change_points": [[9, 0.5], [5, 0.5]]}, r"change points \[9, 5\] do not ascend"),
+        ({"alarm": [40, 9.0, True, 1, 0.5]}, "damaged: .* a change at 40 is not within 29 values"),
         ({"steps": [["called", "x", 1, 0.5, None]]}, "damaged: ValueError"),
     ],
 )
@@ -123,6 +131,8 @@ def test_a_damaged_state_is_refused(change: dict[str, Any], message: str) -> Non
     feed(detector, course()[:30])
     state = detector.state()
     assert state["count"] == 29
+    if isinstance(change.get("alarm"), list):
+        change = {"alarm": dict(zip(AlarmState._fields, change["alarm"], strict=True))}
     with pytest.raises(DataError, match=message):
         OnlineDetector.from_state(state | change, FIRST, SECOND, budget=BUDGET)
     with pytest.raises(DataError, match=r"damaged: KeyError: 'steps'"):

@@ -61,6 +61,8 @@ class Hunter(Detector):
         require(self.window >= 2, "window", self.window, "at least 2 points")
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
+        allowed("parity", self.parity, (True, False))
+        allowed("weak", self.weak, (True, False))
         allowed("test", self.test, list(get_args(SignificanceTest)))
         if self.parity and self.test != "student":
             raise ConfigError(f"test is {self.test!r}: parity with Apache Otava needs 'student'")

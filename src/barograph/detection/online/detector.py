@@ -1,10 +1,12 @@
 """The online detector: decides on each value of one series as it arrives."""
 
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise, zip_longest
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -85,7 +87,12 @@ class OnlineDetector:
             if confirm is not None:
                 raise ConfigError("confirm needs a model of the newest point, too")
             model, confirm = _default_models().newest, _default_models().confirm
-        require(history >= SHORTEST_HISTORY, "history", history, f"{SHORTEST_HISTORY} or more")
+        is_whole = isinstance(history, Integral)
+        require(
+            is_whole and SHORTEST_HISTORY <= history <= sys.maxsize,
+            *("history", history, f"a whole number, {SHORTEST_HISTORY} or more"),
+        )
+        require(budget is None or isinstance(budget, Budget), "budget", budget, "a Budget")
         if confirm is None and budget is not None:
             raise ConfigError("a budget is shared between windows: it needs a confirming model")
         self._judge = OnlineJudge(model, history, confirm)
@@ -112,6 +119,7 @@ class OnlineDetector:
         Raises:
             ConfigError: The feature set of the model has no Pre.
         """
+        require(isinstance(model, TriageModel), "model", model, "a TriageModel")
         if model.feature_set in REGIME_SETS:
             raise ConfigError(
                 f"Algorithm 1 compares the newest point with Pre, and the feature set "

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
-
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import AlarmStep, StepKind
 from barograph.detection.online.rule import AlarmState
@@ -72,6 +70,16 @@ class Memory:
             change_points=_change_points(state["change_points"]),
             reason=None if reason is None else (int(reason[0]), as_floats(reason[1])),
         )
+
+    def check(self, count: int) -> None:
+        """Raise a `ValueError` if a change is not within `count` values: kernels rely on it."""
+        places = [*self.change_points]
+        change = None if self.alarm is None else self.alarm.change
+        for place in places if change is None else [*places, change]:
+            if not 0 <= place < count:
+                raise ValueError(f"a change at {place} is not within {count} values")
+        if places != sorted(places):
+            raise ValueError(f"the change points {places} do not ascend")
 
 
 @dataclass(frozen=True)
@@ -132,8 +140,9 @@ class SavedState:
             if values.size != count - (kept_from(count, history) if count else 0):
                 raise ValueError(f"{values.size} values of {count} cannot be the kept ones")
             memory = Memory.from_json(state, history)
+            memory.check(count)
             models, budget = list(state["models"]), state["budget"]
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
             raise DataError(
                 f"the state of the online detector is damaged: {type(error).__name__}: {error}"
             ) from error
@@ -150,7 +159,9 @@ def _alarm_state(
 
 def _change_points(pairs: Sequence[Sequence[Any]]) -> dict[int, float]:
     probabilities = {int(index): float(probability) for index, probability in pairs}
-    require_finite(np.array([*probabilities.values()]), "change_points")
+    wrong = [chance for chance in probabilities.values() if not 0.0 <= chance <= 1.0]
+    if wrong:
+        raise ValueError(f"the probability of a change point is {wrong[0]}")
     return probabilities
 
 
