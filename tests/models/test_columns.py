@@ -37,6 +37,12 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
     assert select(matrix) == EXPECTED
 
 
+def test_what_is_masked_or_missing_is_nan() -> None:
+    masked = np.ma.array(EXPECTED, mask=[[False, True], [False, False]])
+    for matrix in (masked, [[1.0, None], [3.0, 4.0]]):
+        assert np.isnan(select(matrix)).tolist() == [[False, True], [False, False]]
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -50,6 +56,10 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
         (pd.DataFrame([[1, 2]], columns=["after", 7]), "with and without a name, such as 7"),
         (pd.DataFrame({**TABLE, "after": ["x", "y"]}), r"matrix\['after'\]\[0\] is 'x'"),
         (pd.DataFrame(np.zeros((1, 3))), r"has the shape \(1, 3\); the set needs"),
+        ("abc", r"has the shape \(\); the set needs"),
+        ([[1.0], [2.0, 3.0]], "the rows of the matrix must be equally long: "),
+        ([["1", "2"]], r"matrix\['before'\]\[0\] is '1'; it must be a number"),
+        (np.array([[1j, 2.0]]), r"matrix\['before'\]\[0\] is 1j; it must be a number"),
     ],
 )
 def test_wrong_tables_are_refused_by_name(table: object, message: str) -> None:

@@ -29,7 +29,7 @@ def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
 
     Raises:
         DataError: A column is missing, unknown, repeated or not numeric, or an array has another
-            number of columns.
+            number of columns or rows of several lengths.
 
     Example:
         >>> import pandas as pd
@@ -72,10 +72,17 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _by_position(matrix: npt.ArrayLike, columns: Sequence[str], what: str) -> Floats:
-    rows = np.asarray(matrix, dtype=np.float64)
+    try:
+        rows = np.asanyarray(matrix)
+    except ValueError as error:
+        raise DataError(f"the rows of the matrix must be equally long: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != len(columns):
         raise DataError(
             f"the matrix has the shape {rows.shape}; {what} needs one row per candidate and "
-            f"{len(columns)} columns: {columns}"
+            f"{len(columns)} columns: {_shown(columns)}"
         )
-    return rows
+    if rows.dtype.kind not in "iufb" or hasattr(rows, "filled"):  # objects, or a masked array
+        rows = np.column_stack(
+            [as_floats(rows[:, k], f"matrix[{name!r}]") for k, name in enumerate(columns)]
+        )
+    return np.asarray(rows, dtype=np.float64)
