@@ -99,7 +99,7 @@ def test_pipeline_runs_without_a_verdict() -> None:
 
 
 def decided(challenger: Path, champion: Path) -> Mapping[str, Any]:
-    """Return what `release` decides on a challenger that is better than the shipped pair."""
+    """Return what `release` decides on a challenger that is better than the built-in pair."""
     models = load_models(challenger)
     for use, model in models.items():
         beside = {**model.card[BESIDE], "is_better": True}
@@ -126,7 +126,7 @@ def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
     evidence = Evidence(learned_from=learned_from)
     decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), evidence)
     assert not decision["promoted"]
-    assert decision["why"] == "reports no more changes than the shipped pair"
+    assert decision["why"] == "reports no more changes than the built-in pair"
     # The shipped models have an AUC on simulated verdicts; no model below the least is released.
     decision = decide(pair, Index("online"), ReleaseParams(1.1, 0.05, 200, 1), evidence)
     assert decision["why"].endswith("is below 1.1")

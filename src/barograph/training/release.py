@@ -218,16 +218,16 @@ def _decide_pair(
 ) -> ReleaseDecision:
     """Decide on a pair that learned from hindsight.
 
-    It must report more changes than the shipped pair, and not fewer than the champion.
+    It must report more changes than the built-in pair, and not fewer than the champion.
     """
     for twin in twins.values():
         if (why := _below_least(twin, params)) is not None:
             return _decided(False, f"{twin.use}: {why}")
     facts = {BESIDE: twins["online"].card[BESIDE]}
     if not facts[BESIDE]["is_better"]:
-        return _decided(False, "reports no more changes than the shipped pair", **facts)
+        return _decided(False, "reports no more changes than the built-in pair", **facts)
     if index.champion is None:
-        return _decided(True, "reports more changes than the shipped pair", **facts)
+        return _decided(True, "reports more changes than the built-in pair", **facts)
     facts["champion"] = index.champion
     try:
         champion = load_models(index.folder(index.champion) / registry.TWIN)

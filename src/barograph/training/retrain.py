@@ -251,4 +251,5 @@ def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
                 f"on {verdicts:,} verdicts"
             )
         if (shares := facts.get("agreement")) is not None:
-            yield f"agreement with people {shares['new']:.0%}, {shares['old']:.0%}"
+            new, old = f"{shares['new']:.0%}", f"{shares['old']:.0%}"
+            yield f"agreement with people {new}, {facts['other']} {old}"
