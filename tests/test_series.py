@@ -109,8 +109,14 @@ def test_history_gives_series(tmp_path: Path) -> None:
     assert second.times is not None
     assert (first.times.tolist(), second.times.tolist()) == ([5], [UNKNOWN_TIME])
     assert np.shares_memory(first.values, history.values)
-    with pytest.raises(IndexError, match="no series 2; there are 2"):
-        history[2]
+    assert history[-1].id == second.id
+    for outside in (2, -3):
+        with pytest.raises(IndexError, match=f"no series {outside}; there are 2"):
+            history[outside]
+    with pytest.raises(TypeError, match="'slice' object cannot be interpreted as an integer"):
+        history[:1]  # type: ignore[index]
+    assert history == history
+    assert (history == History.read(tmp_path), len({history})) == (False, 1)
 
 
 def test_as_floats_copies_read_only_arrays_and_no_others() -> None:
@@ -128,7 +134,7 @@ def test_as_floats_refuses_what_is_not_a_number() -> None:
         as_floats(np.array([1.0, "two"], dtype=object), "x")
     with pytest.raises(DataError, match="it must be a number"):
         as_floats(np.array(["2020-01-01"], dtype="datetime64[ns]"))
-    with pytest.raises(DataError, match=r"values\[0\] is 1000.*; it must be a number"):
+    with pytest.raises(DataError, match=r"values\[0\] is an integer too large for a float"):
         as_floats([10**400])
 
 

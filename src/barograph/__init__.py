@@ -32,6 +32,17 @@ if TYPE_CHECKING:
     from barograph.models import TriageModel
     from barograph.plotting import plot
     from barograph.series import ChangePoint, Series
+else:  # with it, they would accept any name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use, so that `import barograph` takes no time."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{_MODULES.get(name, 'detection')}")
+        value: object = getattr(module, name)
+        globals()[name] = value
+        return value
+
 
 __version__ = "0.1.0"
 __all__ = [
@@ -65,16 +76,6 @@ _MODULES = {
     "plot": "plotting",
     "read": "api",
 }
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that `import barograph` takes no time."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES.get(name, 'detection')}")
-    value: object = getattr(module, name)
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

@@ -7,14 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from barograph.detection import Triaged
 from barograph.errors import ConfigError, DataError
 from barograph.history import History
 from barograph.models.columns import column_names
-from barograph.series import LABELS, ChangePoint, Floats, as_floats, require_finite
+from barograph.series import LABELS, ChangePoint, Floats, as_floats
 
 VALUE, ORDER = "value", "order"
 
@@ -41,9 +40,7 @@ def detect(values: Any) -> list[ChangePoint]:
         >>> point.probability > 0.9
         True
     """
-    numbers = as_values(values)
-    require_finite(numbers)
-    return Triaged().detect(numbers)
+    return Triaged().detect(as_values(values))
 
 
 def read(
@@ -116,8 +113,6 @@ def as_values(values: Any) -> Floats:
     columns = column_names(values) if getattr(values, "ndim", 2) == 2 else None
     if columns is not None:
         values, name = _value_column(values, columns), f"values[{VALUE!r}]"
-    if isinstance(values, np.ma.MaskedArray):  # asarray would show what is masked
-        values = np.ma.filled(values.astype(np.float64), np.nan)
     numbers = as_floats(values, name)
     if numbers.size == 0:
         raise DataError(f"{name} is empty; there must be at least one value")
@@ -137,7 +132,7 @@ def _value_column(frame: Any, columns: list[str]) -> npt.ArrayLike:
         )
     if ORDER in columns:
         orders = as_floats(frame[ORDER], f"values[{ORDER!r}]")
-        falls = (orders[1:] <= orders[:-1]).nonzero()[0]
+        falls = (~(orders[1:] > orders[:-1])).nonzero()[0]  # NaN does not rise
         if falls.size:
             row = int(falls[0]) + 1
             raise DataError(

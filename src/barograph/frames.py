@@ -18,6 +18,9 @@ from barograph.errors import DataError
 from barograph.repeats import Results
 from barograph.series import (
     LABELS,
+    LARGEST_ORDER,
+    ORDER_HINT,
+    TIME_RANGE,
     UNKNOWN_TIME,
     Direction,
     Floats,
@@ -25,6 +28,7 @@ from barograph.series import (
     SeriesId,
     as_floats,
     canonical_text,
+    is_na,
     normalize_args,
     require_finite,
 )
@@ -36,7 +40,6 @@ OPTIONAL = ("commit", "time", "run", "direction", "unit", "branch", *LABELS, "ar
 ARGUMENT = "args."  # and the name of an argument
 DIRECTIONS = {direction.name.lower(): int(direction) for direction in Direction}
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
-EXACT = 2.0**53  # floats are exact integers up to here
 
 
 def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[str], Results]:
@@ -56,7 +59,7 @@ def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[s
     ids, directions, units, owners = _series(frame, columns, name)
     results = Results(
         owners=owners,
-        orders=_whole(frame["order"], "order"),
+        orders=_orders(frame["order"]),
         times=_times(frame["time"]) if "time" in columns else np.full(size, UNKNOWN_TIME),
         values=_values(frame["value"]),
         commits=_texts(frame["commit"], "commit") if "commit" in columns else missing,
@@ -123,16 +126,18 @@ def _series(
             ids.append(identity)
             directions.append(direction)
             units.append(unit)
-        elif unit != units[number]:
+        elif unit and units[number] and unit != units[number]:
             raise DataError(
                 f"frame['unit'][{row}] is {unit!r:.40}; earlier rows of the series {identity} have "
                 f"{units[number]!r:.40}"
             )
-        elif cell is not None and direction != directions[number]:
+        elif direction and directions[number] and direction != directions[number]:
             raise DataError(
                 f"frame['direction'][{row}] is {cell!r}; earlier rows of the series {identity} "
                 f"have {directions[number]}"
             )
+        units[number] = units[number] or unit
+        directions[number] = directions[number] or direction
     if "direction" not in columns:
         names = (identity.measurement for identity in ids)
         directions = [
@@ -189,13 +194,21 @@ def _values(column: Any) -> Floats:
     return values
 
 
+def _orders(column: Any) -> Ints:
+    orders = _whole(column, "order")
+    row = int(np.argmax(np.abs(orders)))
+    if abs(int(orders[row])) > LARGEST_ORDER:
+        raise DataError(f"frame['order'][{row}] is {orders[row]}; {ORDER_HINT}")
+    return orders
+
+
 def _whole(column: Any, name: str) -> Ints:
     """Return whole numbers as integers."""
     numbers = np.asarray(column)
     if numbers.dtype.kind == "i":
         return numbers.astype(np.int64)
     floats = as_floats(numbers, f"frame[{name!r}]")
-    wrong = ~(np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) <= EXACT))
+    wrong = ~((np.floor(floats) == floats) & (np.abs(floats) < 2.0**63))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(f"frame[{name!r}][{row}] is {floats[row]:.17g}; it must be a whole number")
@@ -203,27 +216,34 @@ def _whole(column: Any, name: str) -> Ints:
 
 
 def _times(column: Any) -> Ints:
-    """Return milliseconds since 1970 of datetimes, ISO 8601 texts or milliseconds."""
-    times = np.asarray(column)
-    if times.dtype.kind == "M":  # a missing time of NumPy is UNKNOWN_TIME
-        return times.astype("datetime64[ms]").astype(np.int64)
-    if times.dtype.kind in "iuf":
-        known = ~np.isnan(times)
-        return np.where(known, _whole(np.where(known, times, 0), "time"), UNKNOWN_TIME)
-    cells = enumerate(map(_present, times.tolist()))
-    return np.array([_milliseconds(value, row) for row, value in cells], dtype=np.int64)
+    """Return milliseconds since 1970 of datetimes, dates, ISO 8601 texts or milliseconds."""
+    cells = np.asarray(column)
+    if cells.dtype.kind == "M":  # a missing time of NumPy is UNKNOWN_TIME
+        times = cells.astype("datetime64[ms]").astype(np.int64)
+    elif cells.dtype.kind in "iuf":
+        known = ~np.isnan(cells)
+        times = np.where(known, _whole(np.where(known, cells, 0), "time"), UNKNOWN_TIME)
+    else:
+        present = enumerate(map(_present, cells.tolist()))
+        times = np.array([_milliseconds(value, row) for row, value in present], dtype=np.int64)
+    wrong = (times != UNKNOWN_TIME) & ((times < TIME_RANGE[0]) | (times > TIME_RANGE[1]))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"frame['time'][{row}] is {times[row]}; numbers are milliseconds since 1970, in the "
+            "years 1 to 9999"
+        )
+    return times
 
 
-def _milliseconds(value: object, row: int) -> int:
+def _milliseconds(value: Any, row: int) -> int:
     if value is None:
         return UNKNOWN_TIME
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if not isinstance(moment, datetime):
-            raise TypeError
-    except (TypeError, ValueError):
+    try:  # a date or a time of pandas has an ISO 8601 text, too
+        moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
+    except (AttributeError, TypeError, ValueError):
         raise DataError(f"frame['time'][{row}] is {value!r:.40}; it must be a time") from None
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MILLISECOND
 
@@ -242,8 +262,7 @@ def _cells(column: Any, name: str) -> list[Any]:
 
 def _present(value: Any) -> Any:
     """Return a value, None if it is a missing one such as NaN, NaT or pandas' NA."""
-    is_missing = type(value).__name__ == "NAType" or value != value
-    return None if is_missing else value
+    return None if is_na(value) or value != value else value
 
 
 def _plain(value: Any) -> Any:

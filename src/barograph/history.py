@@ -10,24 +10,25 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from barograph.candidates import Candidates
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.extras import needed
-from barograph.repeats import OTHER_COMMIT, Combined, Repeats, combine
+from barograph.repeats import AGGREGATES, OTHER_COMMIT, Combined, Repeats, combine
 from barograph.series import Direction, Floats, Ints, Series, SeriesId
 from barograph.texts import Texts
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class History:
     """A data set in memory: series `k` owns the points `offsets[k]` to `offsets[k + 1]`.
 
-    `len`, an index and iteration give the series.
+    `len`, an index and iteration give the series; -1 is the last one.
 
     Args:
         ids: The identity of each series.
@@ -120,6 +121,7 @@ class History:
 
         Raises:
             DataError: Columns are missing or unknown, or a value cannot be used.
+            ConfigError: The name is no text, or there is no such aggregate.
 
         Example:
             >>> import pandas as pd
@@ -132,6 +134,10 @@ class History:
         """
         from barograph.frames import read_frame
 
+        if not isinstance(name, str):
+            raise ConfigError(f"name is {name!r:.40}: it must be text")
+        if aggregate not in AGGREGATES:
+            raise ConfigError(f"aggregate is {aggregate!r:.40}: allowed are median and mean")
         ids, directions, units, results = read_frame(frame, name)
         combined = combine(results, aggregate)
         if combined.conflicts.size:
@@ -153,8 +159,9 @@ class History:
 
     def __getitem__(self, number: int) -> Series:
         """Return a series by its number; its arrays and commits are views."""
-        if not 0 <= number < len(self):
+        if not -len(self) <= (given := index(number)) < len(self):
             raise IndexError(f"no series {number}; there are {len(self)}")
+        number = given % len(self)
         start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
         return Series(
             self.ids[number],

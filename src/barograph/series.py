@@ -28,6 +28,8 @@ LABELS = (
     "measurement",
 )  # of a series; it also has args
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
+# The years 1 to 9999, which every reader of the tables supports.
+TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
 
 
 MIN_CHANGE = 0.5  # percent of the level before: what is smaller fails no job by default
@@ -187,7 +189,7 @@ def canonical_text(value: object) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Series:
     """The results of one measurement over commits, one entry per point.
 
@@ -205,8 +207,10 @@ class Series:
     Example:
         >>> identity = SeriesId("db", "linux", "nightly", "insert", "ops_per_sec")
         >>> series = Series(identity, np.array([7, 9]), np.array([4.5, 4.6]), ["8674f78", "dc79d7"])
-        >>> len(series), series.commits[1], float(np.asarray(series).max())
-        (2, 'dc79d7', 4.6)
+        >>> series
+        Series(db/linux/nightly/insert/ops_per_sec, 2 points)
+        >>> series.commits[1], float(np.asarray(series).max())
+        ('dc79d7', 4.6)
     """
 
     id: SeriesId
@@ -230,6 +234,10 @@ class Series:
         sizes += [] if self.times is None else [self.times.size]
         if len(set(sizes)) != 1:
             raise DataError(f"series {self.id}: the arrays must be equally long, not {sizes}")
+
+    def __repr__(self) -> str:
+        """Return the identity and the number of points."""
+        return f"Series({self.id}, {len(self):,} point{'s' * (len(self) != 1)})"
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -307,16 +315,21 @@ class ChangePoint:
     q: float | None = None
 
 
+TOO_LARGE = "an integer too large for a float"
+
+
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
     """Return a C-contiguous, writable, one-dimensional float64 array, a view where possible.
 
     Args:
-        values: Numbers; None becomes NaN.
+        values: Numbers; None, pandas' NA and what a masked array masks become NaN.
         name: What error messages call the values.
 
     Raises:
         DataError: The values are not one-dimensional, or one of them is not a number.
     """
+    if isinstance(values, np.ndarray) and hasattr(values, "filled"):  # `asarray` drops the mask
+        values = np.where(np.ma.getmaskarray(values), np.array(None), np.ma.getdata(values))
     try:
         raw = np.asarray(values)
     except ValueError as error:
@@ -336,14 +349,21 @@ def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
 def _convert(raw: npt.NDArray[Any], name: str) -> Floats:
     """Convert objects one at a time, to name the first that is not a number; text is not."""
     converted = np.empty(raw.size)
-    for index, value in enumerate(raw.tolist()):
+    for index, value in enumerate(raw if raw.dtype.kind in "Mm" else raw.tolist()):
         try:
             if isinstance(value, (str, bytes, complex)) or raw.dtype.kind in "Mm":
                 raise TypeError
-            converted[index] = np.nan if value is None else float(value)
-        except (TypeError, ValueError, OverflowError) as error:
+            converted[index] = np.nan if is_na(value) else float(value)
+        except OverflowError as error:
+            raise DataError(f"{name}[{index}] is {TOO_LARGE}") from error
+        except (TypeError, ValueError) as error:
             raise DataError(f"{name}[{index}] is {value!r:.40}; it must be a number") from error
     return converted
+
+
+def is_na(value: object) -> bool:
+    """Return whether a value is None or the NA of pandas, which is no number of any kind."""
+    return value is None or type(value).__name__ == "NAType"
 
 
 def require_finite(array: Floats, name: str = "values", columns: Sequence[str] = ()) -> None:
@@ -381,7 +401,7 @@ def as_float(value: object, index: int | None = None) -> float:
     except (TypeError, ValueError):
         shown = f"{value!r:.40}"
     except OverflowError:
-        shown = "an integer too large for a float"
+        shown = TOO_LARGE
     else:
         if math.isfinite(number):
             return number

@@ -56,7 +56,10 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         (FRAME[:0], r"values\['value'\] is empty"),
         ([1.0, 2.0, float("nan")], r"values\[2\] is nan; every value must be finite"),
         (np.ma.masked_equal([1.0, 9.0, 2.0], 9.0), r"values\[1\] is nan"),
-        ([1.0, None, 2.0], r"values\[1\] is nan"),
+        ([1.0, None, 2.0], r"values\[1\] is nan; .* or make the detector with missing=\"drop\""),
+        ([1.0, pd.NA, 2.0], r"values\[1\] is nan"),
+        ([1.0, 10**400], r"values\[1\] is an integer too large for a float"),
+        (np.arange(3).astype("timedelta64[ns]"), r"values\[0\] is np.timedelta64\(0,'ns'\); it m"),
         (["1", "2"], r"values\[0\] is '1'; it must be a number"),
         ([1.0, 2j], r"must be a number"),
         ([[1.0, 2.0]], r"values must be one-dimensional, but has the shape \(1, 2\)"),
@@ -66,6 +69,7 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         (FRAME.assign(value="x"), r"values\['value'\]\[0\] is 'x'"),
         (FRAME.assign(test=["a", "b"] * 60), r"several series, by the columns \['test'\]"),
         (FRAME.assign(order=range(120, 0, -1)), r"is 119 after 120 at row 1; sort the rows"),
+        (FRAME.assign(order=np.nan), r"is nan after nan at row 1"),
     ],
 )
 def test_detect_refuses_wrong_input_in_one_line(values: object, message: str) -> None:

@@ -1,6 +1,7 @@
 """`History.from_frame` reads data frames like results files, and refuses what it cannot use."""
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import barograph as bg
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.series import UNKNOWN_TIME, Direction
 from tests.same import assert_same
 
@@ -74,6 +75,7 @@ def test_without_labels_a_frame_is_one_series() -> None:
         ["2026-01-01", "2026-01-01T12:00:00+02:00", None],
         [1767225600000, 1767261600000, None],
         pd.Series(["2026-01-01", "2026-01-01 10:00", None], dtype="datetime64[s]"),
+        pd.Series([date(2026, 1, 1), pd.Timestamp(1767261600000, unit="ms"), None], dtype=object),
     ],
 )
 def test_times_are_texts_milliseconds_or_datetimes(times: Any) -> None:
@@ -109,6 +111,10 @@ def test_orders_are_whole_numbers_of_any_type(orders: Any) -> None:
         (changed(test="a", args="[1]"), r"frame\['args'\]\[0\] is '\[1\]'; it must be a JSON"),
         (changed(test=[["a"]] * 3), r"frame\['test'\]\[0\] is \['a'\]; it must be text"),
         (changed(order=1, commit=["a", "b", "a"]), r"frame\['commit'\]\[1\] is 'b'; another"),
+        (changed(order=[1, 2**60, 3]), r"\['order'\]\[1\] is 1152921504606846976; orders are at m"),
+        (changed(order=[1, 2.0**60, 3]), r"\['order'\]\[1\] is 1152921504606846976; orders are at"),
+        (changed(order=[1, 1e300, 3]), r"frame\['order'\]\[1\] is 1.0\d+e\+300; it must be a who"),
+        (changed(time=10**18), r"\['time'\]\[0\] is 1000000000000000000; numbers are milliseconds"),
     ],
 )
 def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, message: str) -> None:
@@ -122,6 +128,18 @@ def test_unit_is_kept_and_gives_the_direction(unit: str, direction: int) -> None
     assert (series.unit, int(series.direction)) == (unit, direction)
     [stated] = bg.History.from_frame(changed(test="a", unit=unit, direction=-1))
     assert (stated.unit, int(stated.direction)) == (unit, -1)
+
+
+def test_a_missing_unit_or_direction_contradicts_no_other_row() -> None:
+    for unit, way in ((["ms", None, "ms"], [1, None, 1]), ([None, "ms", None], [None, 1, None])):
+        [series] = bg.History.from_frame(changed(unit=unit, direction=way))
+        assert (series.unit, int(series.direction)) == ("ms", 1)
+
+
+@pytest.mark.parametrize("parameter", [{"aggregate": "max"}, {"name": 3}])
+def test_wrong_parameters_are_refused(parameter: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"name is 3: it must|aggregate is 'max': allowed are m"):
+        bg.History.from_frame(FRAME, **parameter)
 
 
 def test_other_objects_are_refused() -> None:

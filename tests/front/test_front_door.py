@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import barograph as bg
@@ -52,6 +54,16 @@ def test_every_detector_has_the_methods_of_an_estimator(name: str) -> None:
     assert detector.fit_predict(values).tolist() == [point.index for point in points]
 
 
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_leaves_out_what_is_masked_or_missing(name: str) -> None:
+    detector = DETECTORS[name](missing="drop")
+    values = [10.0, 10.1, 9.9] * 10 + [20.0, 20.1, 19.9] * 10
+    known = np.where(np.arange(60) % 10 == 3, np.nan, values)
+    masked = np.ma.array(np.nan_to_num(known, nan=1e9), mask=np.isnan(known))
+    objects = pd.Series(known).astype("Float64").astype(object)
+    assert detector.detect(masked) == detector.detect(objects) == detector.detect(known)
+
+
 @pytest.mark.parametrize("name", bg.__all__)
 def test_every_name_is_found_listed_and_documented_with_an_example(name: str) -> None:
     member = getattr(bg, name)
@@ -73,6 +85,12 @@ def test_type_checkers_see_the_same_names() -> None:
     for name, module in listed.items():
         assert module is not None
         assert getattr(importlib.import_module(module), name) is getattr(bg, name)
+
+
+def test_type_checkers_know_no_other_names() -> None:
+    tree = ast.parse(Path(bg.__file__).read_text())
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert functions == ["__dir__"]  # a `__getattr__` here would give a type to every name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

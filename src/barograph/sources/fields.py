@@ -16,6 +16,7 @@ from barograph.series import (
     LABELS,
     LARGEST_ORDER,
     ORDER_HINT,
+    TIME_RANGE,
     UNKNOWN_TIME,
     Direction,
     SeriesId,
@@ -26,8 +27,6 @@ from barograph.series import (
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
-# The years 1 to 9999, which every reader of the tables supports.
-TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
 
 # The verdicts by their own names, by the words that people read, then by the names in older data:
 # people acknowledged change points that were real and hid those that were noise (Daly et al. 2020,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import UNKNOWN_TIME, Ints
-from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
+from barograph.series import TIME_RANGE, UNKNOWN_TIME, Ints
+from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 
 # The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
 # come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.
