@@ -38,7 +38,7 @@ def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
 
 
 def test_what_is_masked_or_missing_is_nan() -> None:
-    masked = np.ma.array(EXPECTED, mask=[[False, True], [False, False]])
+    masked: object = np.ma.array(EXPECTED, mask=[[False, True], [False, False]])
     for matrix in (masked, [[1.0, None], [3.0, 4.0]]):
         assert np.isnan(select(matrix)).tolist() == [[False, True], [False, False]]
 

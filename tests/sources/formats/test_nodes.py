@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME
-from barograph.sources.fields import TIME_RANGE, FieldError
+from barograph.series import TIME_RANGE, UNKNOWN_TIME
+from barograph.sources.fields import FieldError
 from barograph.sources.formats import batches, codespeed, collect, dates, jmh, numbers, skia
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
