@@ -95,4 +95,4 @@ def test_type_checkers_know_no_other_names() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'barograph' has no attribute 'Hunted'"):
-        _ = bg.Hunted
+        _ = bg.Hunted  # type: ignore[attr-defined]
