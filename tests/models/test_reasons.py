@@ -82,6 +82,23 @@ def test_step_and_duration_are_two_sentences_where_they_disagree() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("facet", "column", "before", "after", "text"),
+    [
+        ("past", "hold_before", 0, 5, "The last results before the change are nearer to the"),
+        ("hold", "hold_shortest", 0, 5, "The last results before the change are nearer to the"),
+        ("hold", "hold_shortest", 5, 0, "The first results after the change are nearer to the"),
+        ("past", "hold_before", 1, 5, "The level before the change had held for 1 point."),
+    ],
+)
+def test_a_level_that_does_not_hold_is_not_said_to_hold_for_no_points(
+    facet: str, column: str, before: int, after: int, text: str
+) -> None:
+    row = FeatureRow({"hold_before": np.log1p(before), "hold_after": np.log1p(after)})
+    [chosen] = [known for known in STEP_FACETS if known.name == facet]
+    assert chosen.text(row, column).startswith(text)
+
+
 def test_a_model_without_contributions_still_describes_the_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -118,15 +118,22 @@ def _size(row: FeatureRow, name: str) -> str:
 def _hold(row: FeatureRow, name: str) -> str:
     before, after = (math.expm1(row.values[f"hold_{side}"]) for side in ("before", "after"))
     if name == "hold_shortest" and before < after:
-        return f"The level before the change had held for {points_text(before)}."
+        return _held_before(before)
+    if round(after) == 0:
+        return "The first results after the change are nearer to the level before it."
     return f"The new level held for {points_text(after)}."
+
+
+def _held_before(points: float) -> str:
+    if round(points) == 0:
+        return "The last results before the change are nearer to the level after it."
+    return f"The level before the change had held for {points_text(points)}."
 
 
 def _past(row: FeatureRow, name: str) -> str:
     if name == "points_before":
         return f"The series has {points_text(math.exp(row.values[name]))} before the change."
-    points = math.expm1(row.values["hold_before"])
-    return f"The level before the change had held for {points_text(points)}."
+    return _held_before(math.expm1(row.values["hold_before"]))
 
 
 def _range(row: FeatureRow, name: str) -> str:
