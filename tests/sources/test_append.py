@@ -272,6 +272,7 @@ def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("commit,value\na,2\n", "misses the column order; `barograph append NEW"),
         ("time,p50,p99\n1,2,3\n", "misses the columns order, value; `barograph append NEW"),
         (
             "order;commit;test;value\n1;a1;b0;4\n",

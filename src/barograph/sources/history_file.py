@@ -77,7 +77,8 @@ class HistoryFile:
         check_keys(file, len(columns))
         missing = [name for name in NEEDED if name not in columns]
         if missing:
-            raise DataError(f"{path}: misses the columns {', '.join(missing)}; {_hint(path)}")
+            noun = "column" if len(missing) == 1 else "columns"
+            raise DataError(f"{path}: misses the {noun} {', '.join(missing)}; {_hint(path)}")
         if not any(name in columns for name in LABELS):
             raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {_hint(path)}")
         return cls(path, columns, rows, schema)

@@ -104,6 +104,8 @@ def test_bad_json_line_is_named_and_the_others_are_kept(tmp_path: Path, line: st
 MESSAGES = {
     "": "the file is empty",
     "hello world\nand more\n": "text of no known format, which begins 'hello world'",
+    "2024-01-01,100.5\n2024-01-02,100.6\n": "line 1: no header; the first line must name the col",
+    "a1b2c3,100.5\na1b2c4,100.6\n": "line 1: no header; the first line must name the columns",
     "project,order\np,x\n": "no column of values among 'project', 'order'; name it with",
     "test,order,value,value\np,1,1,1\n": "two columns are called 'value'",
     HEAD: "no results",

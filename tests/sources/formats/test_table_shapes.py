@@ -22,6 +22,7 @@ SHAPES = {
     "wide with tests": ("test,commit,p50\na,x,1\nb,x,2\n", {"a/p50": [1], "b/p50": [2]}),
     "numbers only": ("3.5\n4\n", {"t": [3.5, 4]}),
     "one column": ("value\n3.5\n4\n", {"t": [3.5, 4]}),
+    "one column of a metric": ("p50_ms\n3.5\n4\n", {"t/p50_ms": [3.5, 4]}),
     "capitals and spaces": ("Benchmark, Commit ,Value\na,x,1\n", {"a": [1]}),
     "spread beside the value": ("test,mean,stddev\na,1,0.1\n", {"a/mean": [1]}),
     "parameters": ("test,args.n,value\na,8,1\na,16,2\n", {"a n=8": [1], "a n=16": [2]}),
@@ -215,3 +216,12 @@ def test_times_in_milliseconds_are_no_metric_and_thousands_are_one(
     loaded = read(tmp_path / "t.csv", content)
     assert values(loaded) == {"t/memory": [4_992_238, 5_000]}
     assert loaded.history.times.tolist() == [1736755200000, 1736841600000]
+
+
+@pytest.mark.parametrize("header", ["commit,1,2", "step,0.5,0.99", "step,50,99,99.9"])
+def test_columns_may_be_called_like_quantiles_and_numbers_of_threads(
+    tmp_path: Path, header: str
+) -> None:
+    width = header.count(",")
+    loaded = read(tmp_path / "t.csv", f"{header}\na{',5.5' * width}\nb{',6.5' * width}\n")
+    assert len(loaded.history) == width

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from barograph.errors import DataError
 from barograph.sources.formats.base import CHUNK, UTF_16, Chunk, InputFile, check_keys
+from barograph.sources.formats.dates import DATE
 from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.roles import KNOWN, canonical
 from barograph.sources.formats.wide import WIDE, WideCells
@@ -22,6 +23,8 @@ LINE_END = re.compile(r"\r\n?|\n")
 PART = 1 << 22  # characters of a text without quotes that are cut at once
 Cut = tuple[int, Mapping[str, Sequence[str]]]  # the number of rows, and the cells of each column
 MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")  # of UTF-8
+# A measured value; columns may be called 0.99 or 50, as quantiles and numbers of threads are.
+MEASURED = re.compile(r"[+-]?(?:[1-9]\d*[.,]\d+|0?[.,]\d{5,})(?:[eE][+-]?\d+)?")
 WIDTH = "not as many cells as columns"
 
 
@@ -242,15 +245,24 @@ def layout_of(file: InputFile) -> TextLayout:
     except csv.Error as error:
         raise DataError(f"{file.name}: line {skipped + 1}: {error}") from None
     names = [name.strip() for name in cells]
-    if all(NUMBER.fullmatch(name.replace(",", ".")) for name in names if name):
-        if len(names) == 1:  # plain numbers, one in each line
-            return TextLayout(delimiter, ["value"], skipped)
+    numbers = [name for name in names if NUMBER.fullmatch(name.replace(",", "."))]
+    if len(names) == len(numbers) == 1:  # plain numbers, one in each line
+        return TextLayout(delimiter, ["value"], skipped)
+    if _is_data(names, numbers):
         raise DataError(
             f"{file.name}: line {skipped + 1}: no header; the first line must name the columns"
         )
     while names and not names[-1]:  # lines that end with a delimiter
         names = [*names[:-1], f"(column {len(names)})"] if len(names) > 1 else names[:-1]
     return TextLayout(delimiter, _distinct(names, file.name), skipped + 1, header.strip("\r\n"))
+
+
+def _is_data(names: Sequence[str], numbers: Sequence[str]) -> bool:
+    """Return whether a first line has only numbers, a date, or values and no name of a field."""
+    if all(name in numbers for name in names if name) or any(map(DATE.fullmatch, names)):
+        return True
+    has_values = bool(numbers) and all(map(MEASURED.fullmatch, numbers))
+    return has_values and KNOWN.isdisjoint(map(canonical, names))
 
 
 def _distinct(names: list[str], where: str) -> list[str]:

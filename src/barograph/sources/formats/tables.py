@@ -90,8 +90,8 @@ def _is_table(head: bytes) -> bool:
             or any(len(row) == len(header) and any(map(is_number, row)) for row in others)
         ):
             return True
-    first = rows[0].strip()
-    return canonical(first) in SYNONYMS["value"] or is_number(first)
+    first, *second = (row.strip() for row in rows)  # a table of one column
+    return canonical(first) in SYNONYMS["value"] or any(map(is_number, (first, *second)))
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
