@@ -39,6 +39,12 @@ def test_help_of_every_command_shows_an_example() -> None:
         assert re.search(rf"Example: .*barograph {name}", done.output)
 
 
+@pytest.mark.parametrize("name", ["series", "token"])
+def test_summaries_of_subcommands_are_not_cut(name: str) -> None:
+    output = CliRunner().invoke(group, [name, "--help"], terminal_width=80).output
+    assert "..." not in output.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -159,3 +159,6 @@ def test_restore_copies_a_whole_store(capsys: pytest.CaptureFixture[str]) -> Non
     code, output = run_json(capsys, "import", "out", "--restore", "--store", "second.db")
     assert (code, output["points"], output["models"]) == (0, 30, 1)
     assert run(capsys, "import", "out", "--restore", "--store", "second.db")[0] == 1
+    text = run(capsys, "import", "out", "--restore", "--store", "third.db")[1]
+    assert text.startswith("rows restored: ")
+    assert "points 30" in text

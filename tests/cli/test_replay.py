@@ -23,7 +23,7 @@ def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     assert output["found"] >= 1
     lines = Path("replayed/found.csv").read_text().splitlines()
     assert len(lines) == output["found"] + 1
-    assert "it takes some of real and some of noise" in run(capsys, "replay", name)[2]
+    assert "that needs some of real and some of noise" in run(capsys, "replay", name)[2]
     assert sorted(path.name for path in Path("replayed").iterdir()) == [
         *("found.csv", "found.parquet")
     ]

@@ -69,8 +69,8 @@ def command(
         if output == "json":
             echo_json(counts)
         else:
-            rows = [f"{count:,} {name}" for name, count in counts.items() if count]
-            click.echo(", ".join(rows) or "nothing")
+            rows = [f"{name} {count:,}" for name, count in counts.items() if count]
+            click.echo(f"rows restored: {', '.join(rows) or 'none'}")
         return
     models = online_models(model)
     history = inputs.base_history()

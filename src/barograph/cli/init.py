@@ -12,12 +12,12 @@ from barograph.files import whole
 
 TEMPLATE = """\
 # Barograph's configuration. Commands look for this file in the current folder and above.
-# Options on the command line override what stands here; `barograph COMMAND --help` lists them.
+# Options on the command line override this file; `barograph COMMAND --help` lists them.
 
 [input]
 # The files that commands read if none are named: paths, globs, or folders.
 # files = ["benchmarks/history.csv"]
-# Format of the files; recognised by their content unless set. `barograph formats` lists all.
+# Format of the files. By default it is recognised by their content. `barograph formats` lists all.
 # kind = "pytest-benchmark"
 # Columns of your tables with other names than Barograph's.
 # map = { name = "test", sha = "commit" }
@@ -25,7 +25,8 @@ TEMPLATE = """\
 # value-columns = ["p50_ms", "p99_ms"]
 
 [direction]
-# Which way is better, where neither the file nor its unit says it. The first match counts.
+# Whether higher or lower is better, where neither the file nor the unit says so. The first match
+# counts.
 # "*/throughput" = "higher"
 # "*" = "lower"
 
@@ -49,11 +50,11 @@ TEMPLATE = """\
 # store = "barograph.db"
 
 [patterns]
-# Names of series; * stands for any text. Canaries should never move: if one does, the machine did.
+# Names of series; * stands for any text. A canary that moves shows that the machine changed.
 # canary = ["canary/*"]
-# Looked at last.
+# Listed after all other series.
 # low_priority = ["*/startup"]
-# Shown, but fails no job.
+# Reported, but they fail no job.
 # informational = ["experimental/*"]
 
 # A regression that you know and accept: it is reported, and fails no job until it expires.

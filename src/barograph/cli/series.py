@@ -97,10 +97,10 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @model_option("online")
 @second_look_options
 def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookFactory) -> None:
-    """Move the results, candidates and verdicts of SERIES to INTO, and delete SERIES.
+    """Merge SERIES into INTO, and delete SERIES.
 
-    Where both have a result, the later measured value holds. Results that arrive under the former
-    name go to INTO.
+    Its results, candidates and verdicts move to INTO. Where both have a result, the later measured
+    value holds. Results that arrive under the former name go to INTO.
     """
     open_existing(url).close()
     with open_store(url, online_models(model), second_look()) as store:
@@ -114,7 +114,10 @@ def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookF
 @click.option("--undo", is_flag=True, help="Bring a retired series back.")
 @store_option
 def retire(which: str, undo: bool, url: str) -> None:
-    """Retire a series that is no longer measured; its results and verdicts are kept."""
+    """Retire a series that is no longer measured.
+
+    Its results and verdicts are kept.
+    """
     from barograph.store import life
 
     with open_existing(url) as store:
@@ -128,9 +131,9 @@ def retire(which: str, undo: bool, url: str) -> None:
 @store_option
 @format_option("text", "json")
 def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
-    """Delete a series with its results and candidates; the audit trail notes it.
+    """Delete a series with its results and candidates.
 
-    A series with verdicts is refused: they train models.
+    The audit trail records it. A series with verdicts is refused, because they train models.
     """
     from dataclasses import asdict
 

@@ -50,7 +50,10 @@ def revoke(name: str, url: str) -> None:
 @store_option
 @format_option("text", "json")
 def list_(url: str, output: str) -> None:
-    """List the names and scopes of all tokens; their secrets are not stored."""
+    """List the names and scopes of all tokens.
+
+    Their secrets are not stored.
+    """
     from barograph.store import tokens
 
     with open_existing(url) as store, store.read() as connection:

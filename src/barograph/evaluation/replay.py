@@ -158,7 +158,7 @@ def compare_with_verdicts(history: History, points: pa.Table) -> dict[str, Any]:
     truth: Ints = real[final].astype(np.int64)
     if np.unique(truth).size < 2:
         raise NotEnoughDataError(
-            "the replay cannot be compared with verdicts: it takes some of real and some of noise"
+            "alarms are not compared with verdicts: that needs some of real and some of noise"
         )
     hit = standing[rows[final]]
     counts = Counter(verdicts[standing[rows]].tolist())
