@@ -36,15 +36,15 @@ def _reading_options(function: F) -> F:
     "--branch",
     default="",
     metavar="NAME",
-    help="Branch of results that name none. Defaults to that of the CI job, or of git where the "
-    "commit is that of git.",
+    help="Branch of results that name none. Defaults to that of the CI job, or of git if the "
+    "commit is from git.",
 )
 @click.option(
     "--run",
     default="",
     metavar="NAME",
-    help="Name of the run. Earlier results of the same commit are kept if their run has another "
-    "name; without this option they are replaced.",
+    help="Name of the run. Replace only earlier results of this run of the commit, and keep those "
+    "of other runs; by default all earlier results of the commit are replaced.",
 )
 @format_option("text", "json")
 @click.pass_context

@@ -30,13 +30,13 @@ def bulk_options(use: str, does: str) -> Callable[[F], F]:
     scheduler = click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Address of a Dask scheduler to run on instead; its workers must see the same files.",
+        help="Address of a Dask scheduler to run on; its workers must see the same files.",
     )
     out = click.option(
         "--out",
         metavar="FOLDER",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Folder to write the complete table to, as CSV and Parquet. By default none.",
+        help="Folder to write the complete table to, as CSV and Parquet.",
     )
     text_or_json = format_option("text", "json")
     options = [input_options, model_option(use, does=does), workers, scheduler, out, text_or_json]

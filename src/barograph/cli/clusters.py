@@ -88,14 +88,14 @@ cluster_options = grouped(
         type=click.IntRange(min=1),
         metavar="N",
         show_default="square root of the number of series, from 2 to 50",
-        help="Number of clusters to start with.",
+        help="Initial number of clusters.",
     ),
     click.option(
         "--cutoff",
         type=NumberRange(min=0.0, min_open=True),
         metavar="R",
         show_default="2.5 for each series of the cluster, at most 150",
-        help="Smallest height of the common step over its squared error.",
+        help="Minimum height of the common step divided by its squared error.",
     ),
     click.option(
         "--span",
@@ -111,7 +111,7 @@ cluster_options = grouped(
         default=0.001,
         show_default=True,
         metavar="SHARE",
-        help="Noise below this share of the level of a series counts as none.",
+        help="Noise below this share of the level of a series counts as no noise.",
     ),
     click.option(
         "--min-members",
@@ -119,7 +119,7 @@ cluster_options = grouped(
         default=3,
         show_default=True,
         metavar="N",
-        help="Smallest number of series in a cluster.",
+        help="Minimum number of series in a cluster.",
     ),
 )
 
@@ -146,7 +146,7 @@ def _input_options(function: F) -> F:
     "url",
     envvar="BAROGRAPH_STORE",
     show_envvar=True,
-    help="Search the series of a store, an SQLite file or a PostgreSQL URL, in place of files.",
+    help="Search the series of a store (an SQLite file or a PostgreSQL URL) instead of files.",
 )
 @cluster_options
 @click.option("--all", "every", is_flag=True, help="Print all series of a cluster.")
@@ -156,7 +156,7 @@ def command(
 ) -> None:
     """Find steps that many series of a project take at one commit, by k-means on their shapes.
 
-    A cluster has series of the same shape: one cause that moves many series is one row here.
+    A cluster holds series of the same shape, so one cause that moves many series is one row.
     """
     inputs = inputs_of(**{name: reading.pop(name) for name in NAMES})
     source = click.get_current_context().get_parameter_source

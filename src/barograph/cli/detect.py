@@ -33,13 +33,13 @@ FIGURE = (".png", ".svg", ".pdf")
 )
 @input_options
 @search_options
-@click.option("--all", "every", is_flag=True, help="List the series without a change, too.")
+@click.option("--all", "every", is_flag=True, help="Also list the series without a change.")
 @click.option(
     "--plot",
     "figure",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the series that changed, at most 20 of them, to a .png, .svg or .pdf file.",
+    help="Draw up to 20 changed series to a .png, .svg or .pdf file.",
 )
 @format_option("text", "json", "csv", "markdown")
 def command(

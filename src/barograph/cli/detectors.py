@@ -162,8 +162,8 @@ def min_probability_option(function: F) -> F:
         "--min-probability",
         type=NumberRange(0.0, 1.0),
         metavar="P",
-        help="Smallest probability of a reported change point, from 0 to 1, for --detector "
-        f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
+        help="Minimum probability of a reported change point, from 0 to 1, for --detector "
+        f"{DEFAULT_DETECTOR}. By default the rule in the model file decides.",
     )(function)
 
 
@@ -195,7 +195,7 @@ detector_options = grouped(
         "--pvalue",
         type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="P",
-        help="Largest p-value of a change, for hunter, edivisive and tau_kappa.",
+        help="Maximum p-value of a change, for hunter, edivisive and tau_kappa.",
     ),
     click.option(
         "--window",
@@ -207,14 +207,13 @@ detector_options = grouped(
         "--min-magnitude",
         type=NumberRange(min=0),
         metavar="SHARE",
-        help="Smallest relative change, such as 0.05 for 5 %, for hunter.",
+        help="Minimum relative change, such as 0.05 for 5 %, for hunter.",
     ),
     click.option(
         "--detector-option",
         metavar="NAME=VALUE",
         multiple=True,
-        help="A parameter of the detection method; may be repeated. A wrong name lists those "
-        "of the method.",
+        help="Parameter of the detection method. Repeatable. A wrong name lists all parameters.",
     ),
 )
 

@@ -41,22 +41,23 @@ OF_JUDGE = (
 @click.option(
     "--detector",
     type=click.Choice(list(DETECTORS)),
-    help="Judge by this detection method instead of the online model: each series by itself, "
-    "without suspects, and without the options about alarms, suspects and the online model.",
+    help="Judge by this detection method instead of the online model. Each series is judged alone "
+    "and there are no suspects, so options about suspects, alarms and the online model are "
+    "refused.",
 )
 @click.option(
     "--rerun",
     metavar="COMMAND",
     help="Shell command that measures suspects again. {suspects} stands for the names of the "
-    "tests, {suspects_file} for a file with a name on each line, {out} for the file that the "
-    "command writes. The results are appended to FILE as further runs of the commit.",
+    "tests, {suspects_file} for a file with one name per line, and {out} for the file to "
+    "write the results to. They are appended to FILE as further runs of the commit.",
 )
 @click.option(
     "--max-reruns",
     type=click.IntRange(min=1),
     default=MAX_RERUNS,
     show_default=True,
-    help="Largest number of times that --rerun runs.",
+    help="Maximum number of times to run --rerun.",
 )
 @format_option(*FORMATS)
 @click.pass_context

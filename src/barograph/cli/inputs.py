@@ -234,9 +234,9 @@ OPTIONS: list[Callable[[Any], Any]] = [
         show_default=True,
         metavar="NAME",
         callback=_check_kind,
-        help="Format of FILE, by default recognised by its content; `barograph formats` lists all. "
-        "Or mongodump, mongodb (FILE is the name of a database) or zenodo (FILE is the folder to "
-        "download to).",
+        help="Format of FILE, by default recognised by its content; `barograph formats` lists "
+        "all. Or mongodump, mongodb (FILE is the name of a database) or zenodo (FILE is the "
+        "folder to download to).",
     ),
     click.option(
         "--map",
@@ -272,14 +272,14 @@ OPTIONS: list[Callable[[Any], Any]] = [
         type=click.Choice(["median", "mean"]),
         default="median",
         show_default=True,
-        help="How several runs of one commit become one value.",
+        help="How to combine several runs of one commit.",
     ),
     click.option(
         "--branch",
         default="",
         metavar="NAME",
-        help="Branch to judge after the history of the base branch, and of runs that name none. "
-        "Defaults to that of the CI job.",
+        help="Branch to judge after the history of the base branch; also the branch of results "
+        "that name none. Defaults to that of the CI job.",
     ),
     click.option(
         "--base-branch",
@@ -292,25 +292,27 @@ OPTIONS: list[Callable[[Any], Any]] = [
         "--commit",
         default="",
         metavar="SHA",
-        help="Commit of runs that name none. Defaults to that of the CI job, or of git.",
+        help="Commit of results that name none. Defaults to that of the CI job, or of git.",
     ),
     click.option(
         "--time",
         default="",
         metavar="TIME",
         callback=_moment,
-        help="Time of runs that name none, in ISO 8601. Defaults to that of the commit if git "
-        "knows it, else to the present time.",
+        help="Time of results that name none, in ISO 8601. Defaults to the time of the commit in "
+        "git, or the current time.",
     ),
     click.option("--project", default="", help="Project of results that name none."),
-    click.option("--machine", default="", help="Variant of results that name none."),
+    click.option(
+        "--machine", default="", help="Variant (machine or platform) of results that name none."
+    ),
     click.option(
         "--max-size",
         type=click.IntRange(min=1),
         default=512,
         show_default=True,
         metavar="MIB",
-        help="Largest file to read, decompressed.",
+        help="Maximum size of a file, decompressed.",
     ),
     click.option(
         "--max-line",
@@ -318,7 +320,7 @@ OPTIONS: list[Callable[[Any], Any]] = [
         default=16,
         show_default=True,
         metavar="MIB",
-        help="Longest line of a table, of JSON lines and of other text.",
+        help="Maximum length of a line of text.",
     ),
     click.option(
         "--max-columns",
@@ -327,7 +329,7 @@ OPTIONS: list[Callable[[Any], Any]] = [
         default=10_000,
         show_default=True,
         metavar="N",
-        help="Most columns of a table, or keys of its JSON objects.",
+        help="Maximum number of columns of a table, or of keys of its JSON objects.",
     ),
 ]
 

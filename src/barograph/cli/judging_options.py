@@ -37,14 +37,14 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Number of newest commits to ask about.",
+        help="Number of newest commits to judge.",
     ),
     click.option(
         "--since",
         metavar="COMMIT",
-        help="Ask about all results after this commit instead of the newest: the commit of the "
-        "last run of this command. Its name, 6 characters or more from the start of it, or its "
-        "order if commits have no names.",
+        help="Judge all results after this commit instead of the newest: the commit of the last "
+        "run of this command. Its name, 6 or more characters from its start, or its order if "
+        "commits have no names.",
     ),
     click.option(
         "--min-change",
@@ -52,16 +52,15 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=MIN_CHANGE,
         show_default=True,
         metavar="PERCENT",
-        help="Smallest change that counts, in percent of the level before.",
+        help="Minimum change that counts, in percent of the level before.",
     ),
     click.option(
         "--min-history",
         type=click.IntRange(min=1),
         default=5,
         show_default=True,
-        help="Judge a series only if its newest result can be compared with at least this many "
-        "earlier results: those since a lasting step by a factor of about 3, with which a history "
-        "begins again. The built-in model needs 5.",
+        help="Minimum number of earlier results that a series needs to be judged, counted from "
+        "its last lasting step by a factor of about 3. The built-in model needs 5.",
     ),
     click.option(
         "--fail-on",
@@ -69,7 +68,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=FAIL_ON[0],
         show_default=True,
         help="What fails the job. regression: changes for the worse, and large suspects; suspect: "
-        "every suspect and uncertain change as well; any: improvements as well.",
+        "also every suspect and uncertain change; any: also improvements.",
     ),
     click.option(
         "--suspect-fails-at",
@@ -77,12 +76,12 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=SUSPECT_FAILS_AT,
         show_default=True,
         metavar="PERCENT",
-        help="Smallest suspected change for the worse that fails the job.",
+        help="Minimum size of a suspected change for the worse that fails the job.",
     ),
     click.option(
         "--fail-on-missing",
         is_flag=True,
-        help="Exit with 3 if a series has no result of the commits that are asked about.",
+        help="Exit with 3 if a series has no result of the judged commits.",
     ),
     click.option(
         "--false-red",
@@ -90,13 +89,13 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=10.0,
         show_default=True,
         metavar="PERCENT",
-        help="Share of commits without a change that may turn the job red. All series of the job "
-        "share it; 100 judges each series as if it were alone.",
+        help="Share of commits without a change that may turn the job red, for all its series "
+        "together. 100 judges each series alone.",
     ),
     click.option(
         "--suppressions",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="TOML file with tables [[suppress]] of accepted changes, besides those in "
+        help="TOML file with tables [[suppress]] of accepted changes, in addition to "
         "barograph.toml.",
     ),
     model_option("online"),

@@ -30,9 +30,9 @@ ALARM_POLICIES = ("early", "even", "steady", "sure")
 FORMATS = {
     "text": "for people",
     "json": "one JSON object",
-    "csv": "one row each, with a header",
+    "csv": "a header and one row each",
     "markdown": "a comment for a pull request",
-    "junit": "JUnit XML, one test case a series",
+    "junit": "JUnit XML, one test case per series",
     "github": "annotations and the job summary of GitHub Actions",
 }
 STORE_MODE = "BAROGRAPH_STORE_MODE"
@@ -196,7 +196,7 @@ second_look_options = grouped(
         type=click.Choice(ALARM_POLICIES),
         default="steady",
         show_default=True,
-        help="Trade early alarms against certain ones.",
+        help="How to trade early alarms against certain ones, from early to sure.",
     ),
     click.option(
         "--false-alarms-per-1000",

@@ -28,7 +28,7 @@ def read_age(_context: click.Context, _option: click.Parameter, text: str) -> fl
     callback=read_age,
     metavar="AGE",
     required=True,
-    help="Age of the results to delete, in days, such as 400d. Required.",
+    help="Delete results that are older than this, in days, such as 400d.",
 )
 @click.option("--dry-run", is_flag=True, help="Count, but delete nothing.")
 @store_option

@@ -22,7 +22,7 @@ from barograph.wording import plural
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     default=Path("report.html"),
     show_default=True,
-    help="File to write; - for the standard output.",
+    help="File to write, or - for the standard output.",
 )
 @click.option("--title", default="Barograph report", show_default=True, help="Title of the page.")
 def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None:

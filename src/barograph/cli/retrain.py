@@ -32,15 +32,14 @@ PRIOR = "prior"  # the profile of the simulated history
     default=RELEASED,
     show_default=True,
     metavar="FOLDER",
-    help="Folder that models are released to. All models are kept in the folder registry next to "
-    "it.",
+    help="Folder to release models to. A folder `registry` next to it keeps all models.",
 )
 @click.option(
     "--params",
     "path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     show_default="those of the profile quick",
-    help="Parameters, in the form of the pipeline's params.yaml.",
+    help="Parameters, in the form of params.yaml of the pipeline.",
 )
 @click.option(
     "--print-params",
@@ -48,9 +47,9 @@ PRIOR = "prior"  # the profile of the simulated history
     is_eager=True,
     expose_value=False,
     callback=lambda context, _option, value: _print_params(context, is_requested=value),
-    help="Print the built-in parameters, to edit them for --params, and exit.",
+    help="Print the built-in parameters as a template for --params, and exit.",
 )
-@click.option("--profile", help="Profile of --params.", show_default="the one it names")
+@click.option("--profile", help="Profile to use from --params.", show_default="the one it names")
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the training, in place of train.seed."
 )

@@ -62,7 +62,7 @@ search_options = grouped(
         "--since",
         metavar="DATE|COMMIT",
         help="Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a "
-        "commit; after an order if commits have no names.",
+        "commit, or after an order if commits have no names.",
     ),
     click.option(
         "--last",
@@ -76,14 +76,14 @@ search_options = grouped(
         default=0.0,
         show_default=True,
         metavar="PERCENT",
-        help="Smallest change to report, in percent of the level before.",
+        help="Minimum change to report, in percent of the level before.",
     ),
     click.option(
         "--false-discoveries",
         type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
-        help="Expected share of false changes to allow among all series "
-        "(Benjamini-Hochberg), for methods with a p-value. By default all are reported.",
+        help="Allow this expected share of false changes among all series (Benjamini-Hochberg). "
+        "For methods with a p-value. By default all changes are reported.",
     ),
     detector_options,
 )

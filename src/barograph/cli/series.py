@@ -64,11 +64,15 @@ def list_(url: str, output: str) -> None:
 @click.option("--test", help="New test.")
 @click.option("--measurement", help="New measurement.")
 @click.option(
-    "--arg", "args", multiple=True, metavar="NAME=VALUE", help="New arguments, all of them."
+    "--arg",
+    "args",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="New argument; the given ones replace all. Repeatable.",
 )
 @store_option
 def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) -> None:
-    """Rename a series; labels that are left out stay.
+    """Rename a series. Labels that are not given stay as they are.
 
     Results that arrive under its former name go to the renamed series.
     """
@@ -133,7 +137,8 @@ def retire(which: str, undo: bool, url: str) -> None:
 def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
     """Delete a series with its results and candidates.
 
-    The audit trail records it. A series with verdicts is refused, because they train models.
+    The audit trail records it. A series with verdicts, which train models, is refused unless
+    --with-verdicts is given.
     """
     from dataclasses import asdict
 

@@ -75,29 +75,29 @@ access_options = grouped(
         multiple=True,
         metavar="ADDRESS",
         callback=lambda _context, _option, texts: tuple(map(_ip_address, texts)),
-        help="IP address of a proxy that may have any number of connections, and whose "
-        "X-Forwarded-For and X-Forwarded-Proto are believed. Repeatable.",
+        help="IP address of a reverse proxy. Its X-Forwarded-For and X-Forwarded-Proto headers "
+        "are trusted, and its connections are not limited. Repeatable.",
     ),
     click.option(
         "--allowed-host",
         multiple=True,
         metavar="NAME",
-        help="Name by which others reach the service, such as that of a proxy. Repeatable.",
+        help="Host name under which the service is reached, such as that of its proxy. Repeatable.",
     ),
     click.option(
         "--session-hours",
         type=NumberRange(0, 8760, min_open=True),
         default=12.0,
         show_default=True,
-        help="How long a person stays signed in to the pages.",
+        help="Hours after which a person must sign in to the pages again.",
     ),
     click.option(
         "--rate",
         type=NumberRange(min=0, min_open=True),
         default=200.0,
         show_default=True,
-        help="Requests per second that one token, or one address without a token, may send in the "
-        "long run; ten times as many at once.",
+        help="Requests per second allowed for each token, or for each address without a token. "
+        "Bursts may be ten times as large.",
     ),
 )
 
@@ -130,7 +130,7 @@ access_options = grouped(
 @model_option("online")
 @second_look_options
 @model_option("label_free", "--label-free", does="scores candidates")
-@detector_option("Detector that recomputes change points when a series gets new data.")
+@detector_option("Method that recomputes change points when a series gets new results.")
 @access_options
 @click.option(
     "--log-level",

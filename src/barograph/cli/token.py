@@ -22,7 +22,7 @@ def command() -> None:
     type=click.Choice(SCOPES),
     multiple=True,
     required=True,
-    help="Permission of the token; can be repeated. Required.",
+    help="Permission of the token. Repeatable.",
 )
 @store_option
 def add(name: str, scopes: tuple[str, ...], url: str) -> None:

@@ -18,7 +18,7 @@ SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of
 
 @click.command(epilog="Example: NUMBA_CACHE_DIR=.numba barograph warmup")
 def command() -> None:
-    """Compile what the commands and the service compute with, and print where it is kept.
+    """Compile the numeric code in advance, and print the folder that holds it.
 
     Without it, the first command with more than a few hundred results compiles for 7 to 45
     seconds, depending on the machine, and so does the first start of the service. The environment
