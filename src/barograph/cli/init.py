@@ -12,21 +12,20 @@ from barograph.files import whole
 
 TEMPLATE = """\
 # Barograph's configuration. Commands look for this file in the current folder and above.
-# Options on the command line override this file; `barograph COMMAND --help` lists them.
+# Options on the command line override it; `barograph COMMAND --help` lists them.
 
 [input]
-# The files that commands read if none are named: paths, globs, or folders.
+# The files that commands read by default: paths, globs, or folders.
 # files = ["benchmarks/history.csv"]
-# Format of the files. By default it is recognised by their content. `barograph formats` lists all.
+# Format of the files, by default recognised by their content. `barograph formats` lists all.
 # kind = "pytest-benchmark"
-# Columns of your tables with other names than Barograph's.
+# Names of columns in your tables, and what they are in Barograph.
 # map = { name = "test", sha = "commit" }
-# Columns with values, if the table has a column for each metric.
+# Columns with values, if a table has a column for each metric.
 # value-columns = ["p50_ms", "p99_ms"]
 
 [direction]
-# Whether higher or lower is better, where neither the file nor the unit says so. The first match
-# counts.
+# Which way is better, if neither the file nor its unit states it. The first match counts.
 # "*/throughput" = "higher"
 # "*" = "lower"
 
@@ -35,7 +34,7 @@ TEMPLATE = """\
 # "*/startup" = 25
 
 [gate]
-# Smallest change that counts, in percent of the level before.
+# Minimum change that counts, in percent of the level before.
 # min-change = 0.5
 # Minimum number of earlier results.
 # min-history = 5
@@ -43,21 +42,22 @@ TEMPLATE = """\
 # fail-on = "regression"
 
 [detect]
-# Smallest probability of a reported change point. By default the model's own rule decides.
+# Minimum probability of a reported change point. By default the rule in the model file decides.
 # min-probability = 0.8
 
 [score]
 # store = "barograph.db"
 
 [patterns]
-# Names of series; * stands for any text. A canary that moves shows that the machine changed.
+# Names of series; * stands for any text. No code change moves a canary: if it moves, the machine
+# has changed.
 # canary = ["canary/*"]
-# Listed after all other series.
+# Series to look at last.
 # low_priority = ["*/startup"]
-# Reported, but they fail no job.
+# Series that are reported, but never fail a job.
 # informational = ["experimental/*"]
 
-# A regression that you know and accept: it is reported, and fails no job until it expires.
+# An accepted regression: it is reported, but fails no job until the suppression expires.
 # [[suppress]]
 # series = "db/insert/*"
 # reason = "checksums are on since 2.4, agreed on 2026-11-02"
