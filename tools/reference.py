@@ -19,6 +19,7 @@ from barograph.cli import group
 from barograph.cli.inputs import OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+SAME_AS = {"report": "detect", "score": "gate"}  # their tables leave out what both commands have
 TABLE = re.compile(r"(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -29,10 +30,26 @@ def page(text: str) -> str:
 
 def table_of(name: str) -> str:
     """Return the table of a command or subcommand, or of the reading options (`files`)."""
-    context = click.Context(group, info_name="barograph")
     if name == "files":
-        return "\n".join((*table(reading_options(), context), ""))
+        return "\n".join((*table(reading_options(), click.Context(group)), ""))
+    options, context = options_of(name)
+    specific = without(options, reading_options())
+    also = ["[reading files](#reading-files)"] if len(specific) < len(options) else []
+    if other := SAME_AS.get(name):
+        of_other = without(options_of(other)[0], reading_options())
+        missing = ", ".join(f"`{option.opts[0]}`" for option in without(of_other, specific))
+        also.insert(0, f"[`{other}`](#barograph-{other}), except {missing}")
+        specific = without(specific, of_other)
+    lines = [*table(specific, context)]
+    if also:
+        lines += ["", f"It also has the options of {', and those of '.join(also)}."]
+    return "\n".join((*lines, ""))
+
+
+def options_of(name: str) -> tuple[list[click.Option], click.Context]:
+    """Return the options of a command or subcommand, and its context."""
     command: click.Command = group
+    context = click.Context(group, info_name="barograph")
     for word in name.split():
         parent = command
         assert isinstance(parent, click.Group)  # noqa: S101 - for the type checker
@@ -40,16 +57,14 @@ def table_of(name: str) -> str:
         if subcommand is None:
             sys.exit(f"{PAGE.name}: there is no command {name!r}")
         command, context = subcommand, click.Context(subcommand, info_name=word, parent=context)
-    options = [
-        option
-        for option in command.params
-        if isinstance(option, click.Option) and not option.hidden
-    ]
-    specific = [option for option in options if SHARED.get(option.name) != option.help]
-    lines = [*table(specific, context)]
-    if len(specific) < len(options):
-        lines += ["", "It also has the options of [reading files](#reading-files)."]
-    return "\n".join((*lines, ""))
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    return [option for option in options if not option.hidden], context
+
+
+def without(options: Sequence[click.Option], others: Sequence[click.Option]) -> list[click.Option]:
+    """Return the options that are not among others, by name and help text."""
+    texts = {option.name: option.help for option in others}
+    return [option for option in options if texts.get(option.name) != option.help]
 
 
 def reading_options() -> list[click.Option]:
@@ -58,9 +73,6 @@ def reading_options() -> list[click.Option]:
     for decorator in OPTIONS:
         decorator(command)
     return [option for option in command.params if isinstance(option, click.Option)]
-
-
-SHARED = {option.name: option.help for option in reading_options()}
 
 
 def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:
