@@ -26,11 +26,15 @@ def test_run_of_thirteen_points_is_a_level_of_its_own(height: float) -> None:
     assert excursions(values) == []
 
 
-def test_run_that_reaches_the_end_is_no_excursion_and_one_at_the_start_is() -> None:
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_run_that_reaches_the_end_is_an_excursion_only_if_it_is_a_spike(size: int) -> None:
     values = noise()
     values[:2] *= 20
-    values[-3:] *= 20
-    assert excursions(values) == [Excursion(0, 2)]
+    values[-size:] *= 20
+    last = [Excursion(100 - size, 100)] if size < 3 else []
+    assert excursions(values) == [Excursion(0, 2), *last]
+    filled = fill(values, excursions(values))[-size:]
+    assert filled.max() < 110 if size < 3 else filled.min() > 1500
 
 
 def test_point_within_half_of_the_level_is_no_excursion_however_quiet_the_series() -> None:
@@ -46,8 +50,10 @@ def test_point_within_half_of_the_level_is_no_excursion_however_quiet_the_series
 def test_part_of_the_first_or_last_level_is_no_excursion(step: int, factor: float) -> None:
     values = noise(60)
     values[step:] *= factor
-    # the series comes from a first level of a few points and never returns to it
-    assert excursions(values) == ([Excursion(0, step)] if step <= 12 else [])
+    # the series comes from a first level of a few points and never returns to it; one or two last
+    # points are a spike
+    ends = [Excursion(0, step)] if step <= 12 else [Excursion(step, 60)] if step >= 58 else []
+    assert excursions(values) == ends
 
 
 def test_neighbours_on_opposite_sides_are_two_excursions() -> None:

@@ -46,6 +46,19 @@ def test_early_outlier_does_not_hide_a_step(seed: int) -> None:
     assert detected(series(with_points([1], 20.0), seed)) == [150]
 
 
+@pytest.mark.parametrize("factor", [0.1, 2.0, 50.0])
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spike_at_the_newest_results_does_not_hide_a_step(
+    seed: int, size: int, factor: float
+) -> None:
+    def newest(values: Floats) -> None:
+        step(values)
+        values[-size:] *= factor
+
+    assert detected(series(newest, seed)) == [150]
+
+
 @pytest.mark.parametrize("factor", [0.02, 50.0])
 @pytest.mark.parametrize("lasting", [7, 9, 11])
 @pytest.mark.parametrize("seed", SEEDS[:3])

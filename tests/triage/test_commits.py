@@ -33,7 +33,9 @@ def test_a_commit_has_its_changes_by_effect_the_largest_first(changed: Store) ->
 
 
 def test_a_commit_shows_the_levels_that_the_queue_shows(store: Store) -> None:
-    drifting = [sent._replace(value=sent.value + sent.order) for sent in results(1, range(60))]
+    drifting = [
+        sent._replace(value=sent.value + (sent.order or 0)) for sent in results(1, range(60))
+    ]
     refreshed(store, drifting, 40)
     with store.read() as connection:
         [moved] = commit_changes(connection, "p", 40).changed

@@ -1,10 +1,11 @@
-"""Excursions: a few points far from the level around them, after which the series comes back.
+"""Excursions: a few points far from the level around them.
 
-An excursion is a run of 1 to 12 points on one side of the running median. Each of them lies
-more than `FAR` robust standard deviations from that median, and at least half as high again or a
-third lower. The median is of 25 points near the ends of the series too: of fewer, it would move to
-another level before the values do, and a part of a level would be far from it. A run that reaches
-the end of the series is no excursion: nothing came back yet.
+An excursion is a run of 1 to 12 points on one side of the running median, after which the series
+comes back. Each of them lies more than `FAR` robust standard deviations from that median, and at
+least half as high again or a third lower. The median is of 25 points near the ends of the series
+too: of fewer, it would move to another level before the values do, and a part of a level would be
+far from it. A run that reaches the end of the series may be a new level. It is an excursion only if
+it is a spike, which would otherwise hide all earlier changes until the next result.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 
 HALF_WINDOW = 12
+PULSE = 3  # excursions of fewer points are spikes
 LONGEST = 12  # half a window: of more points the running median is the excursion itself
 FAR = 8.0
 RATIO = 1.5
@@ -60,7 +62,7 @@ def excursions(values: Floats) -> list[Excursion]:
     return [
         Excursion(int(start), int(end))
         for start, end in pairwise(edges)
-        if side[start] and end - start <= LONGEST and end < values.size
+        if side[start] and end - start <= LONGEST and (end < values.size or end - start < PULSE)
     ]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from barograph.candidates import Candidates
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
-from barograph.detection.excursions import Excursion, excursions, fill
+from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
 from barograph.detection.reporting import SAME_CHANGE, ReportingRule
 from barograph.detection.scoring import CandidateScorer
@@ -26,8 +26,6 @@ from barograph.models import TriageModel
 from barograph.series import Floats, Ints, as_floats
 
 USE = "label_free"
-# Excursions of fewer points are spikes: their ends are not proposed.
-PULSE = 3
 # Excursions hide changes from a detector if the standard deviation is this many times as large with
 # them as without them.
 HIDING = 10.0

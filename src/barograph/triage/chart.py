@@ -255,11 +255,15 @@ def _levels(values: Sequence[float], marks: Sequence[Mark]) -> list[tuple[int, i
 
 
 def _outliers(values: Sequence[float], levels: Sequence[tuple[int, int, float]]) -> list[int]:
-    """Return the indices of results that belong to an excursion that is not a level of its own."""
+    """Return the indices of results in excursions that have ended and are no levels."""
     if not values:
         return []
     starts = {start for start, _, _ in levels[1:]}
-    runs = [run for run in excursions(np.array(values)) if run.start not in starts]
+    runs = [
+        run
+        for run in excursions(np.array(values))
+        if run.start not in starts and run.end < len(values)
+    ]
     return [k for run in runs for k in range(run.start, run.end)]
 
 
