@@ -20,21 +20,14 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-LABELS = (
-    "project",
-    "variant",
-    "task",
-    "test",
-    "measurement",
-)  # of a series; it also has args
+LABELS = ("project", "variant", "task", "test", "measurement")  # of a series, besides args
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
 # The years 1 to 9999, which every reader of the tables supports.
 TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
-
-
 MIN_CHANGE = 0.5  # percent of the level before: what is smaller fails no job by default
 LARGEST_ORDER = 2**53  # JSON and spreadsheets read larger whole numbers inexactly
 ORDER_HINT = "orders are at most 2^53 large; number the commits, or give times in milliseconds"
+TOO_LARGE = "an integer too large for a float"
 
 
 class Verdict(StrEnum):
@@ -313,9 +306,6 @@ class ChangePoint:
     order: int | None = None
     probability: float | None = None
     q: float | None = None
-
-
-TOO_LARGE = "an integer too large for a float"
 
 
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:

@@ -111,7 +111,7 @@ def test_command_that_does_not_measure_the_suspects_is_an_error(
     ("name", "header", "message"),
     [
         ("history.tsv", "test,order,commit,run,direction,value", "must end with one of .csv"),
-        ("history.csv", "test,number,commit,run,direction,value", "misses the columns order"),
+        ("history.csv", "test,number,commit,run,direction,value", "misses the column order"),
         ("history.csv", "test,order,name,run,direction,value", "needs one commit with a name"),
         ("*.csv", "test,order,commit,run,direction,value", "appends to a file; "),
     ],

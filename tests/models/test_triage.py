@@ -99,7 +99,7 @@ def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1.0]], r"has the shape \(1, 1\); the feature set 'small' needs .* \('one', 'two'\)"),
+        ([[1.0]], r"has the shape \(1, 1\); the feature set 'small' needs .* \['one', 'two'\]"),
         ([1.0, 2.0], r"has the shape \(2,\)"),
         ([[0.0, 1.0], [0.0, np.nan]], r"matrix\[1, two\] is nan; every value must be finite"),
         ([[np.inf, 1.0]], r"matrix\[0, one\] is inf; every value must be finite"),

@@ -150,7 +150,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
     assert [*result.lines()] == [
         "3,075 verdicts: 1,246 real, 1,829 noise, in 868 series",
         "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "
-        "verdicts; agreement with people 84%, the built-in model 80%",
+        "verdicts; agreement with people 84%, it 80%",
         "online: kept as it is: reports no more changes; 60% of 80 changes reported in time, 70% "
         "by the built-in pair",
     ]

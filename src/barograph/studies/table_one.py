@@ -155,11 +155,11 @@ def compact(rows: Sequence[Row]) -> pd.DataFrame:
         if (policy, feature_set) == PAPER_ROWS and name in PAPER:
             line["paper"] = f"{PAPER[name]['auc']:.2f}"
     order = [f"{metric} {protocol}" for metric in COMPACT for protocol in PROTOCOLS]
-    frame = pd.DataFrame(list(cells.values())).reindex(columns=[*HEADS, *order, "paper"])
+    names = [*HEADS, *order, "paper"]
+    table = [[line.get(name, "-") for name in names] for line in cells.values()]
     first, *others = PROTOCOLS
     heads = [f"AUC {first}", *others, f"acc. {first}", *others, "paper AUC"]
-    frame.columns = pd.Index([*HEADS, *heads])
-    return frame.fillna("-")
+    return pd.DataFrame(table, columns=pd.Index([*HEADS, *heads]))
 
 
 def in_full(rows: Sequence[Row]) -> pd.DataFrame:
