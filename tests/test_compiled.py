@@ -92,6 +92,21 @@ def test_kernel_is_compiled_again_if_a_kernel_that_it_calls_has_changed(tmp_path
     assert outputs == ["2 0", "2 1", "3 0"]
 
 
+def test_kernel_is_compiled_again_if_a_constant_of_a_module_without_kernels_has_changed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "outer.py").write_text(
+        "from barograph.compiled import kernel\nfrom constants import SCALE\n\n"
+        "@kernel\ndef run(x):\n    return SCALE * x\n\n"
+        "print(run(1), sum(run.stats.cache_hits.values()))"
+    )
+    outputs = []
+    for number in (2, 2, 3):
+        (tmp_path / "constants.py").write_text(f"SCALE = {number}\n")
+        outputs.append(printed("import outer", tmp_path, PYTHONDONTWRITEBYTECODE="1"))
+    assert outputs == ["2 0", "2 1", "3 0"]
+
+
 def test_command_reports_once_that_it_compiles_for_long(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(
         "import sys\nfrom barograph import compiled, jit\n"

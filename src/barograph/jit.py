@@ -134,13 +134,15 @@ class KernelCache(FunctionCache):
 
 
 def source_stamp(function: Callable[..., Any]) -> str:
-    """Return a hash of the files whose kernels and constants a kernel may use, directly or not."""
+    """Return a hash of the files and numbers that a kernel may use, directly or not."""
     waiting, hashes = [function.__globals__], dict[str, str]()
     while waiting:
         names = waiting.pop()
         if names["__name__"] in hashes:
             continue
-        hashes[names["__name__"]] = _hash_of(names.get("__file__"))
+        # A number may have been imported from a module without kernels.
+        numbers = sorted((k, repr(v)) for k, v in names.items() if type(v) in (bool, int, float))
+        hashes[names["__name__"]] = f"{_hash_of(names.get('__file__'))}{numbers}"
         for value in names.values():
             if isinstance(value, Dispatcher):
                 waiting.append(value.py_func.__globals__)

@@ -116,9 +116,10 @@ class _Export:
 
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
+        pushes: dict[tuple[object, ...], tuple[str, int]] = {}  # most points repeat a push
         for signature, point in self._each_point():
             fields = point.mapping()
-            value = fields.get("value")
+            value, time = fields.get("value"), fields.get("push_timestamp")
             if value is None:
                 yield point["value"].skip(self.file, "value is missing")
                 continue
@@ -126,9 +127,15 @@ class _Export:
                 value = point["value"].number()
             series, direction, unit = self._identity(signature, fields)
             revision = "revision" if "revision" in fields else "push__revision"
-            commit, time = point[revision].optional_text(), point["push_timestamp"].time()
+            is_plain = type(time) is str or type(time) is int
+            push = (fields[revision], time) if is_plain and revision in fields else None
+            known = pushes.get(push) if push is not None and type(push[0]) is str else None
+            if known is None:
+                known = point[revision].optional_text(), point["push_timestamp"].time()
+                if push is not None:
+                    pushes[push] = known
             run = "" if fields.get("job_id") is None else point["job_id"].label()
-            yield Result(series, value, unit, direction, None, commit, time, run)
+            yield Result(series, value, unit, direction, None, *known, run)
 
     def _each_point(self) -> Iterator[tuple[str, Node]]:
         for signature, node in self.points:
