@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 from numba.core import config as numba_config
 
+DECORATED = "from barograph.compiled import kernel\n\n@kernel\n"
 SOURCE = """
 from typing import NamedTuple
 from barograph.compiled import kernel
@@ -79,30 +80,23 @@ def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) 
     assert [module.HITS for module in modules] == [0, 0, 1]
 
 
-def test_kernel_is_compiled_again_if_a_kernel_that_it_calls_has_changed(tmp_path: Path) -> None:
-    decorated = "from barograph.compiled import kernel\n\n@kernel\n"
+@pytest.mark.parametrize(
+    ("imported", "used"),
+    [
+        (f"{DECORATED}def change(x):\n    return x + {{number}}\n", "change(x)"),
+        ("change = {number} + 1\n", "change * x"),  # this module has no kernel
+    ],
+)
+def test_kernel_is_compiled_again_if_a_kernel_or_number_that_it_uses_has_changed(
+    tmp_path: Path, imported: str, used: str
+) -> None:
     (tmp_path / "outer.py").write_text(
-        f"from inner import add\n{decorated}def run(x):\n    return add(x)\n\n"
+        f"from inner import change\n{DECORATED}def run(x):\n    return {used}\n\n"
         "print(run(1), sum(run.stats.cache_hits.values()))"
     )
     outputs = []
     for number in (1, 1, 2):
-        (tmp_path / "inner.py").write_text(f"{decorated}def add(x):\n    return x + {number}\n")
-        outputs.append(printed("import outer", tmp_path, PYTHONDONTWRITEBYTECODE="1"))
-    assert outputs == ["2 0", "2 1", "3 0"]
-
-
-def test_kernel_is_compiled_again_if_a_constant_of_a_module_without_kernels_has_changed(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "outer.py").write_text(
-        "from barograph.compiled import kernel\nfrom constants import SCALE\n\n"
-        "@kernel\ndef run(x):\n    return SCALE * x\n\n"
-        "print(run(1), sum(run.stats.cache_hits.values()))"
-    )
-    outputs = []
-    for number in (2, 2, 3):
-        (tmp_path / "constants.py").write_text(f"SCALE = {number}\n")
+        (tmp_path / "inner.py").write_text(imported.format(number=number))
         outputs.append(printed("import outer", tmp_path, PYTHONDONTWRITEBYTECODE="1"))
     assert outputs == ["2 0", "2 1", "3 0"]
 

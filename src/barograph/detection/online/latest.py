@@ -127,7 +127,7 @@ def judge_latest(
     while todo:
         pending = [
             histories[k].pending(settled[k], sizes[k] + reach)
-            if judge.budget
+            if judge.budget is not None
             else PendingSeries(settled[k], 0, 0)  # decisions depend on all earlier alarms
             for k in todo
         ]
