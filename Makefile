@@ -31,7 +31,8 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 	$(MAKE) studies
 	@python -m barograph.pipeline.report
 
-test: setup ## check the code, then run all tests
+test: setup ## say which tests will be skipped, check the code, then run all tests
+	@python -m tests.parts
 	@# mypy uses one core. Each worker of pytest would otherwise compile the kernels and modules.
 	$(MAKE) --jobs=2 modules kernels
 	@# Four workers on two cores: tests wait for disks, servers and browsers almost half of the time.

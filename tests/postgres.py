@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
+from tests import parts
 from tests.shared import wait_for
 
 
 def programs() -> Path:
     """Where initdb and pg_ctl are; skips the test where they are not."""
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    program = shutil.which("pg_ctl") or (str(places[-1]) if places else None)
-    if program is None:
+    folder = parts.postgres()
+    if folder is None:
         pytest.skip("PostgreSQL is not installed")
     pytest.importorskip("psycopg", reason="the driver of PostgreSQL is not installed")
-    return Path(program).parent
+    return folder
 
 
 @contextmanager

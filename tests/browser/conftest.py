@@ -3,7 +3,6 @@
 Tests of this folder take `page`; without Chromium or Playwright they are skipped.
 """
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from tests.browser.queues import fill
 from tests.browser.serving import Board, Fill, serving
+from tests.parts import chromium
 from tests.service.conftest import compiled_kernels
 
 __all__ = ["compiled_kernels"]
@@ -20,8 +20,6 @@ __all__ = ["compiled_kernels"]
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# The shell draws no window, and takes half of the time.
-PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE = 30_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 # Texts that charts have drawn, the latest last.
@@ -40,7 +38,7 @@ DRAWN_TEXTS = """
 def browser() -> Iterator["Browser"]:
     """The browser that all tests share."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = chromium()
     if program is None:
         pytest.skip("Chromium is not installed")
     with sync_api.sync_playwright() as playwright:
