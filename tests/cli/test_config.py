@@ -8,7 +8,8 @@ import click
 import pytest
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.config import NAME, load_config, option_defaults
+from barograph.cli.config import load_config, option_defaults
+from barograph.cli.config_file import NAME
 from barograph.cli.init import TEMPLATE
 from barograph.errors import ConfigError
 from barograph.sources.simulator.documents import dump_writer

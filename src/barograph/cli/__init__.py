@@ -106,7 +106,8 @@ class LazyGroup(click.Group):
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="BAROGRAPH_CONFIG",
     show_envvar=True,
-    help="Configuration. Defaults to barograph.toml in the current folder or above.",
+    help="Configuration. Defaults to barograph.toml in the current folder or above, up to the root "
+    "of the repository, if its owner is you or root.",
 )
 @click.pass_context
 def group(context: click.Context, config: Path | None) -> None:  # noqa: ARG001 - commands read it

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from barograph.cli.config_file import Trust, find, trust_of
 from barograph.errors import ConfigError
 
 T = TypeVar("T")
-NAME = "barograph.toml"
 INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
 DIRECTIONS, THRESHOLDS = "direction", "threshold"
 RULES = (PATTERNS, DIRECTIONS, THRESHOLDS, SUPPRESS)  # tables about series
@@ -27,6 +27,13 @@ RULES = (PATTERNS, DIRECTIONS, THRESHOLDS, SUPPRESS)  # tables about series
 PATTERN_KINDS = ("canary", "low_priority", "informational")
 BETTER = {"lower": -1, "higher": 1}
 READER = "detect"  # a command with all options that say how files are read
+# Options that run a command, or name a model, a store or a host.
+POWERFUL = (
+    *("rerun", "model", "label-free", "release-to", "store", "store-mode"),
+    *("host", "allowed-host", "trusted-proxy", "scheduler"),
+)
+CONTACTS = ("kind", "otava")  # files of this kind name hosts
+JOBS = ("gate", "score")  # in a job, nobody reads notes
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Config:
         directions: `lower` or `higher`, by pattern of series names.
         thresholds: Percentages of the detector `threshold`, by pattern of series names.
         suppress: The tables `[[suppress]]`, as written.
+        ignored: What of the file is not used, with the reason, by table; "" for the whole file.
     """
 
     path: Path | None = None
@@ -48,6 +56,7 @@ class Config:
     directions: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     suppress: tuple[Mapping[str, Any], ...] = ()
+    ignored: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, series: str) -> str:
         """Return the first kind with a pattern that matches the name of a series, or ""."""
@@ -75,25 +84,47 @@ def load_config(commands: Collection[str], path: Path | None = None) -> Config:
 
     Args:
         commands: The names of all commands, whose defaults it may set.
-        path: The file. Defaults to the first `barograph.toml` in the current folder or above.
+        path: The file, which is trusted. Defaults to the first `barograph.toml` in the current
+            folder or above, of which only as much is used as its owner is trusted with.
 
     Raises:
         ConfigError: The named file does not exist, or its contents cannot be used.
     """
+    if path is not None:
+        return _checked(commands, path, _content(path))
+    path = find(Path.cwd())
     if path is None:
-        folders = (Path.cwd(), *Path.cwd().parents)
-        path = next((folder / NAME for folder in folders if (folder / NAME).is_file()), None)
-        if path is None:
-            return Config()
+        return Config()
+    trust, reason = trust_of(path)
+    if trust is Trust.NOTHING:
+        return Config(path, ignored={"": f"ignored, because {reason}"})
+    config = _checked(commands, path, _content(path))
+    return config if trust is Trust.EVERYTHING else _weakened(config, reason)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; barograph init writes one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
-    return _checked(commands, path, content)
+
+
+def _weakened(config: Config, reason: str) -> Config:
+    """Return a configuration without commands, models, stores and hosts."""
+    kept, ignored = {}, {}
+    for table, options in config.commands.items():
+        strong = [
+            key for key, value in options.items() if key in POWERFUL or (key, value) == CONTACTS
+        ]
+        kept[table] = {key: value for key, value in options.items() if key not in strong}
+        if strong:
+            verb = "is" if len(strong) == 1 else "are"
+            ignored[table] = f"[{table}] {', '.join(strong)} {verb} ignored, because {reason}"
+    return replace(config, commands=kept, ignored=ignored)
 
 
 def current_config() -> Config:
@@ -115,9 +146,14 @@ def configure(
         name: Its name on the command line.
 
     Raises:
-        ConfigError: The configuration cannot be used.
+        ConfigError: The configuration cannot be used, or a job would run without a part of it.
     """
     config = load_config(group.list_commands(context), context.params.get("config"))
+    for note in (config.ignored[table] for table in ("", INPUT, name) if table in config.ignored):
+        text = f"{config.path}: {note}; --config FILE uses all of a file"
+        if name in JOBS:
+            raise ConfigError(text)
+        click.echo(text, err=True)
     if INPUT in config.commands and (reader := group.get_command(context, READER)):
         _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
     context.obj = config

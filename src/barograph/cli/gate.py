@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.config import current_config
 from barograph.cli.detectors import DETECTORS, USE, DetectorChoice
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
@@ -84,6 +86,8 @@ def command(
         refuse_given(
             OF_JUDGE, f"--detector {detector} replaces the online judge, and raises no suspects"
         )
+    if rerun and context.get_parameter_source("rerun") is ParameterSource.DEFAULT_MAP:
+        click.echo(f"--rerun is set by {current_config().path}", err=True)
     aggregate = inputs.options.aggregate
     judge = functools.partial(gated, aggregate=aggregate, judging=judging, detector=detector)
     job = judge(inputs.load()) if rerun is None else settle(inputs, rerun, max_reruns, judge)

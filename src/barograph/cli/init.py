@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.config import NAME
+from barograph.cli.config_file import NAME
 from barograph.errors import ConfigError
 from barograph.files import whole
 
 TEMPLATE = """\
-# Barograph's configuration. Commands look for this file in the current folder and above.
+# Barograph's configuration. Commands look for this file in the current folder and above, up to
+# the root of the repository.
 # Options on the command line override it; `barograph COMMAND --help` lists them.
 
 [input]

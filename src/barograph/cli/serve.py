@@ -16,7 +16,8 @@ import click
 from click.core import ParameterSource
 
 from barograph.cli.clusters import configured_settings
-from barograph.cli.config import NAME, current_config
+from barograph.cli.config import current_config
+from barograph.cli.config_file import NAME
 from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
