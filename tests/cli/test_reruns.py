@@ -1,5 +1,6 @@
 """`gate --rerun`: suspects are measured again, and the results settle them."""
 
+import csv
 import json
 import shlex
 import sys
@@ -81,6 +82,38 @@ def test_results_in_another_unit_are_converted_to_that_of_the_history(history: P
 def test_runs_that_contradict_each_other_are_measured_up_to_the_limit(history: Path) -> None:
     gate(history, "115", "--max-reruns", "2")
     assert len(Path("log").read_text().splitlines()) == 2
+
+
+def runs(path: Path) -> list[tuple[str, str]]:
+    """Return the reruns in a history, with their values."""
+    with path.open(newline="") as file:
+        rows = [(row["run"], row["value"]) for row in csv.DictReader(file)]
+    return [(run, value) for run, value in rows if run.startswith("~rerun")]
+
+
+def test_second_call_keeps_the_reruns_of_the_first(
+    history: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate(history, "115", "--max-reruns", "1")
+    assert runs(history) == [("~rerun-1", "115")]
+    capsys.readouterr()
+    assert gate(history, "100.5", "--max-reruns", "1") == gate(
+        history, "100.5", "--max-reruns", "1"
+    )
+    assert runs(history) == [("~rerun-1", "115")]
+    assert capsys.readouterr().err.count("c60 has 1 rerun, the maximum\n") == 2
+    gate(history, "116", "--max-reruns", "2")
+    assert runs(history) == [("~rerun-1", "115"), ("~rerun-2", "116")]
+    assert "rerun 2 of at most 2: " in capsys.readouterr().err
+
+
+def test_reruns_of_other_commits_and_other_runs_do_not_count(history: Path) -> None:
+    rows = history.read_text().splitlines()
+    more = [rows[121].replace(",,", f",{run},") for run in ("2", "x~rerun-8")]
+    older = rows[120].replace(",,", ",~rerun-9,")
+    history.write_text("\n".join([*rows, *more, older, ""]))
+    gate(history, "115", "--max-reruns", "1")
+    assert [name for name, _ in runs(history)] == ["~rerun-9", "~rerun-1"]
 
 
 def test_nothing_is_measured_without_a_suspect(history: Path) -> None:

@@ -59,7 +59,7 @@ OF_JUDGE = (
     type=click.IntRange(min=1),
     default=MAX_RERUNS,
     show_default=True,
-    help="Maximum number of times to run --rerun.",
+    help="Maximum number of reruns of a commit, with those that FILE has.",
 )
 @format_option(*FORMATS)
 @click.pass_context

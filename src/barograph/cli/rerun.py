@@ -15,6 +15,7 @@ import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.errors import ConfigError, DataError
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     from barograph.cli.inputs import Inputs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 MAX_RERUNS = 3
 # Runs are sorted by name, and the first one counts as the first run: no other name comes after.
 RUN = "~rerun-{}"
+NUMBER = re.compile(r"~rerun-(\d+)")
 SHOWN = 3  # names in an error
 STDERR = 2  # of this process: its standard output is the answer
 
@@ -71,7 +73,7 @@ def settle(
     Args:
         inputs: The history file, to which the results are appended.
         command: Measures; see `measure`.
-        limit: The largest number of times that it runs.
+        limit: The largest number of reruns of the commit, with those that the history has.
         judge: Returns the answer on what was read from the file.
 
     Raises:
@@ -87,14 +89,16 @@ def settle(
         raise ConfigError(f"--rerun appends to a file; {inputs.locations[0]} is none")
     files = inputs.load()
     job = judge(files)
-    for number in range(1, limit + 1):
-        suspects = [entry for entry in job.answers if entry.reruns and not entry.suppressed]
-        if not suspects:
+    number = 0
+    while suspects := [entry for entry in job.answers if entry.reruns and not entry.suppressed]:
+        commit, done = _commit_to_measure(inputs, suspects)
+        number = max(number, done) + 1
+        if number > limit:
+            click.echo(f"{commit} has {plural(number - 1, 'rerun')}, the maximum", err=True)
             break
         names = {str(entry.id): entry.id.test or str(entry.id) for entry in files.history}
         tests = [*dict.fromkeys(names[entry.series] for entry in suspects)]
         click.echo(f"rerun {number} of at most {limit}: {shlex.join(tests)}", err=True)
-        commit = _commit_to_measure(inputs, suspects)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             out = measure(command, tests, Path(folder))
             _append(inputs, out, suspects, commit, RUN.format(number))
@@ -103,8 +107,8 @@ def settle(
     return job
 
 
-def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> str:
-    """Return the commit of the suspects, once results can be appended to the history.
+def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tuple[str, int]:
+    """Return the commit of the suspects, and the highest number of a rerun that it has.
 
     Raises:
         ConfigError: The suspects have no commit, or several, or the history cannot be extended.
@@ -117,10 +121,13 @@ def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> str:
         named = ", ".join(sorted(commits - {""})[:SHOWN]) or "none"
         raise ConfigError(f"--rerun needs one commit with a name; the suspects have {named}")
     path = Path(inputs.locations[0])
-    HistoryFile.read(path, inputs.options)
+    history = HistoryFile.read(path, inputs.options)
     if not os.access(path.resolve().parent, os.W_OK):
         raise ConfigError(f"--rerun appends to {path}; its folder is not writable")
-    return commits.pop()
+    commit = commits.pop()
+    runs = zip(history.texts("commit"), history.texts("run"), strict=True)
+    reruns = [NUMBER.match(run) for name, run in runs if name == commit]
+    return commit, max((int(match[1]) for match in reruns if match), default=0)
 
 
 def _append(
