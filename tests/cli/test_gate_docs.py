@@ -1,5 +1,6 @@
 """The commands of docs/gate.md run, and print what the page says."""
 
+import json
 import re
 import shlex
 import shutil
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from barograph.cli.rerun import measure
 from tests.cli.test_commands import code
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -20,6 +22,16 @@ def block(language: str) -> str:
     return match[1]
 
 
+def write_benchmark(path: Path) -> None:
+    """Write the script of the page: it has no options, and measures a value above the usual."""
+    path.write_text(
+        "#!/bin/sh\nwhile getopts '' option; do exit 1; done; shift $((OPTIND - 1))\n"
+        'for test; do echo \'{"project": "db", "measurement": "ops_per_sec", '
+        '"test": "\'$test\'", "value": 20300}\'; done\n'
+    )
+    path.chmod(0o755)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_of_the_page_runs(
     command: str,
@@ -29,17 +41,22 @@ def test_command_of_the_page_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(DOCS / "results.csv", tmp_path)
-    # The script of the page measures a value on the other side of the usual level.
-    (tmp_path / "bench.sh").write_text(
-        '#!/bin/sh\nfor test; do echo \'{"project": "db", "measurement": "ops_per_sec", '
-        '"test": "\'$test\'", "value": 20300}\'; done\n'
-    )
-    (tmp_path / "bench.sh").chmod(0o755)
+    write_benchmark(tmp_path / "bench.sh")
     (tmp_path / "accepted.toml").write_text(block("toml"), encoding="utf-8")
     assert code(*shlex.split(command)) == 0
     printed = capsys.readouterr().out
     if command in COMMANDS[:2]:  # the same answer with and without a store
         assert printed == block("text")
+
+
+def test_name_that_begins_with_a_dash_is_no_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_benchmark(tmp_path / "bench.sh")
+    [rerun] = re.findall("--rerun '(.+?)'", PAGE)
+    out = measure(rerun, ["-o", "db"], tmp_path)
+    assert [json.loads(line)["test"] for line in out.read_text().splitlines()] == ["-o", "db"]
 
 
 def test_page_shows_every_format_and_exit_code() -> None:

@@ -51,8 +51,9 @@ OF_JUDGE = (
     "--rerun",
     metavar="COMMAND",
     help="Shell command that measures suspects again. {suspects} stands for the names of the "
-    "tests, {suspects_file} for a file with one name per line, and {out} for the file to "
-    "write the results to. They are appended to FILE as further runs of the commit.",
+    "tests (write -- before it, and no quotes around it), {suspects_file} for a file with one "
+    "name per line, and {out} for the file to write the results to. They are appended to FILE as "
+    "further runs of the commit.",
 )
 @click.option(
     "--max-reruns",
