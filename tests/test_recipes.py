@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ INSERT = "test_insert"
 TOOLS = {
     "barograph": f'exec "{sys.executable}" -m barograph "$@"\n',
     "pytest": 'cp "$BENCHMARK_RESULT" output.json\n',
-    "gh": 'printf "%s\\n" "$@" >> "$GH_LOG"; cat "$COMMENT" >> "$GH_LOG"\n',
+    "gh": f'exec "{sys.executable}" "{ROOT / "tests/github.py"}" "$@"\n',
     "copyArtifacts": "true\n",
 }
 
@@ -65,7 +66,7 @@ class Job:
             "RUNNER_TEMP": str(self.temp),
             "GITHUB_OUTPUT": str(self.temp / "output"),
             "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md"),
-            "GH_LOG": str(self.temp / "gh.log"),
+            "GH_COMMENTS": str(self.temp / "comments.json"),
             "BENCHMARK_RESULT": str(self.temp / "result.json"),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_AUTHOR_NAME": "a",
@@ -102,6 +103,17 @@ class Job:
         assert set(values) == set(STEPS[name]["env"])
         return self.run(STEPS[name]["run"], values)
 
+    @property
+    def comments(self) -> list[dict[str, Any]]:
+        """The comments on GitHub."""
+        path = Path(self.environment["GH_COMMENTS"])
+        comments: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+        return comments
+
+    @comments.setter
+    def comments(self, comments: list[dict[str, Any]]) -> None:
+        Path(self.environment["GH_COMMENTS"]).write_text(json.dumps(comments))
+
     def outputs(self) -> dict[str, str]:
         """Return the outputs that the steps have written."""
         lines = (self.temp / "output").read_text().splitlines()
@@ -124,22 +136,97 @@ def job(tmp_path: Path) -> Job:
 
 
 GITHUB = {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", "GITHUB_REPOSITORY": "o/r"}
+GITHUB |= {"GITHUB_WORKFLOW": "CI", "GITHUB_JOB": "bench"}
+NEEDS_JQ = pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in for gh needs jq")
+
+
+def condition(expression: str, values: Mapping[str, str]) -> bool:
+    """Return the value of an expression of the action."""
+    text = expression.strip("${} ")
+    for name, value in values.items():
+        text = text.replace(name, repr(value))
+    result: bool = eval(text.replace("||", "or").replace("&&", "and"), {})  # noqa: S307 - our own
+    return result
 
 
 def reading(history: str) -> dict[str, str]:
     return {"HISTORY": history, "OUTPUTS": "output.json", "TOOL": "auto", "NAME": ""}
 
 
+def comment_values(job: Job, number: str = "", needed: str = "true") -> dict[str, str]:
+    """Return the variables of the step that comments, on a file whose text is `text`."""
+    comment = job.temp / "barograph.md"
+    comment.write_text("text\n")
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha}
+    values = {"GH_TOKEN": "x", "COMMENT": str(comment), "CC": "", "NAME": "", "NEEDED": needed}
+    return values | {"NUMBER": number}
+
+
 @pytest.mark.parametrize("number", ["7", ""])
 def test_token_that_cannot_comment_does_not_fail_the_job(job: Job, number: str) -> None:
-    (job.folder.parent / "tools/gh").write_text("#!/bin/sh\nexit 1\n")
-    comment = job.temp / "barograph.md"
-    comment.write_text("text")
-    values = {"GH_TOKEN": "x", "COMMENT": str(comment), "CC": "", "NUMBER": number}
-    job.environment |= GITHUB | {"GITHUB_SHA": job.sha}
-    done = job.step("comment", values)
+    (job.folder.parent / "tools/gh").write_text("#!/bin/sh\necho '{}'\nexit 1\n")
+    done = job.step("comment", comment_values(job, number))
     assert done.returncode == 0
     assert "::warning::the comment could not be written" in done.stdout
+
+
+@NEEDS_JQ
+def test_comment_on_a_pull_request_is_updated(job: Job) -> None:
+    place = "repos/o/r/issues/7/comments"
+    values = comment_values(job, "7")
+    mark = "<!-- barograph: CI, bench,  -->\n"
+    others = [
+        {"id": 1, "place": place, "user": {"type": "User", "login": "eve"}, "body": mark},
+        {"id": 2, "place": place, "user": {"type": "Bot", "login": "other"}, "body": "LGTM"},
+        {"id": 3, "place": place, "user": {"type": "Bot", "login": "b"}, "body": f"see {mark}"},
+    ]
+    job.comments = others
+    assert job.step("comment", comment_values(job, "7", "false")).returncode == 0
+    assert job.comments == others  # nothing to say, and nothing to correct
+    assert job.step("comment", values).returncode == 0
+    assert [entry["id"] for entry in job.comments] == [1, 2, 3, 4]
+    assert job.comments[3]["body"] == f"{mark}text\n"
+    for text in ("second", "third"):  # also if the regression is gone
+        needed = "true" if text == "second" else "false"
+        Path(values["COMMENT"]).write_text(text)
+        assert job.step("comment", values | {"NEEDED": needed}).returncode == 0
+        assert job.comments[:3] == others
+        assert [entry["body"] for entry in job.comments[3:]] == [f"{mark}{text}"]
+    assert job.step("comment", values | {"NAME": "other"}).returncode == 0
+    assert len(job.comments) == 5
+
+
+@NEEDS_JQ
+def test_token_of_a_user_updates_the_comment_of_this_user(job: Job) -> None:
+    job.environment["GH_LOGIN"] = "alice"
+    for _ in range(2):
+        assert job.step("comment", comment_values(job, "7")).returncode == 0
+    assert [entry["user"]["login"] for entry in job.comments] == ["alice"]
+
+
+@pytest.mark.parametrize(
+    ("event", "stores"),
+    [
+        *(("push", "true"), ("schedule", "true"), ("workflow_dispatch", "true")),
+        *(("pull_request", "false"), ("workflow_run", "false"), ("merge_group", "false")),
+        ("release", "false"),
+    ],
+)
+def test_action_stores_results_of_trusted_events_only(job: Job, event: str, stores: str) -> None:
+    assert job.step("event", {"EVENT": event}).returncode == 0
+    assert job.outputs()["stores"] == stores
+    values = {"inputs.external-data-json-path": "", "inputs.auto-push": "true"}
+    assert condition(STEPS["store"]["if"], values | {"steps.event.outputs.stores": stores}) is (
+        stores == "true"
+    )
+
+
+def test_action_refuses_pull_request_target(job: Job) -> None:
+    assert next(iter(ACTION["runs"]["steps"])) is STEPS["event"]  # before anything else runs
+    done = job.step("event", {"EVENT": "pull_request_target"})
+    assert done.returncode == 1
+    assert "::error::the event pull_request_target is refused" in done.stdout
+    assert not (job.temp / "output").exists()
 
 
 def test_action_gates_comments_and_stores(job: Job) -> None:
@@ -150,7 +237,7 @@ def test_action_gates_comments_and_stores(job: Job) -> None:
     history = job.outputs()["path"]
     quiet_history(Path(history))
     (job.folder / "output.json").write_text(benchmark(2.5))
-    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "IS_PULL_REQUEST": "false"}
+    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "STORES": "true"}
     gate = job.step("gate", reading(history) | flags)
     assert gate.returncode == 0, gate.stdout + gate.stderr
     outputs = job.outputs()
@@ -163,11 +250,13 @@ def test_action_gates_comments_and_stores(job: Job) -> None:
     kept = job.shell("git show barograph:data/history.csv", job.remote)
     assert kept.count("\n") == 32
     assert job.sha in kept
-    comment = {"GH_TOKEN": "t", "COMMENT": outputs["comment"], "CC": "@alice", "NUMBER": ""}
+    comment = comment_values(job) | {"COMMENT": outputs["comment"], "CC": "@alice"}
     assert job.step("comment", comment).returncode == 0
-    log = (job.temp / "gh.log").read_text()
-    assert f"repos/o/r/commits/{job.sha}/comments" in log
-    assert "CC: @alice" in log
+    [written] = job.comments
+    assert written["place"] == f"repos/o/r/commits/{job.sha}/comments"
+    assert "CC: @alice" in written["body"]
+    again = job.step("store", branch | reading(history))
+    assert (again.returncode, again.stdout + again.stderr) == (0, "")  # nothing to commit
     assert job.step("fail", {"CODE": "4", "FAIL_ON_ALERT": "true"}).returncode == 4
     assert job.step("fail", {"CODE": "3", "FAIL_ON_ALERT": "true"}).returncode == 0
     assert job.step("fail", {"CODE": "2", "FAIL_ON_ALERT": "false"}).returncode == 0
@@ -188,11 +277,25 @@ def test_action_judges_a_pull_request_without_storing_it(job: Job) -> None:
     quiet_history(history)
     before = history.read_bytes()
     (job.folder / "output.json").write_text(benchmark(1.001))
-    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "IS_PULL_REQUEST": "true"}
+    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "STORES": "false"}
     gate = job.step("gate", reading(str(history)) | flags)
     assert gate.returncode == 0, gate.stdout + gate.stderr
     assert job.outputs()["exit-code"] == "0"
     assert history.read_bytes() == before
+
+
+def test_action_fails_if_the_history_cannot_be_committed(job: Job) -> None:
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_REF": "refs/heads/main"}
+    values = {"BRANCH": "barograph", "FOLDER": ".", "EXTERNAL": "", "SKIP_FETCH": "false"}
+    assert job.step("history", values).returncode == 0
+    history = job.outputs()["path"]
+    quiet_history(Path(history))
+    hook = job.folder / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho refused >&2\nexit 1\n")
+    hook.chmod(0o755)
+    stored = job.step("store", {"BRANCH": "barograph"} | reading(history))
+    assert stored.returncode == 1
+    assert "refused" in stored.stderr
 
 
 def test_action_appends_again_if_another_job_pushed_first(job: Job) -> None:
@@ -273,11 +376,12 @@ def test_action_comments_on_what_changed(
 ) -> None:
     # Code 3 is too little history: the first jobs of a repository get no comment.
     values = {"inputs.comment-on-alert": on_alert, "inputs.comment-always": always}
-    text = STEPS["comment"]["if"].strip("${} ")
-    for name, value in (values | {"steps.gate.outputs.exit-code": code}).items():
-        text = text.replace(name, repr(value))
-    python = text.replace("||", "or").replace("&&", "and")
-    assert eval(python, {}) is expected  # noqa: S307 - our own expression
+    step, exit_code = STEPS["comment"], {"steps.gate.outputs.exit-code": code}
+    runs, needed = (
+        condition(step["if"], values),
+        condition(step["env"]["NEEDED"], values | exit_code),
+    )
+    assert (runs and needed) is expected
 
 
 def test_steps_get_expressions_by_variables_only() -> None:
