@@ -1,5 +1,6 @@
 """`barograph.toml`: where it is found, what it sets and refuses; `init` and `completion`."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -146,6 +147,42 @@ def test_direction_of_a_pattern_counts_in_a_dump(folder: Path) -> None:
     assert code(*gate_newest) == 2  # any change counts
     configure(folder, '[direction]\n"db/q*" = "higher"\n')
     assert code(*gate_newest) == 0
+
+
+def test_quotes_of_a_printed_name_may_be_left_out(folder: Path) -> None:
+    path = folder / "results.csv"
+    path.write_text(path.read_text().replace("query", "canary/cpu"))
+    gate_newest = ("gate", "results.csv", "--newest", "3")
+    assert code(*gate_newest) == 2
+    for text in (
+        '[patterns]\ninformational = ["db/canary/*"]',
+        '[direction]\n"db/canary/*" = "higher"',
+        '[[suppress]]\nseries = "db/canary/*"\nreason = "known"',
+    ):
+        configure(folder, text)
+        if "direction" in text:
+            path.write_text(path.read_text().replace(",-1,", ",,"))
+        assert code(*gate_newest) == 0
+
+
+def test_pattern_that_matches_no_series_is_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[patterns]\ncanary = ["db/q*", "bd/*"]\n[direction]\n"*" = "lower"\n"x" = "lower"\n'
+    configure(folder, text + '[threshold]\n"y/*" = 3\n')
+    notes = [
+        f"{folder / NAME}: {table}: no series matches {pattern}"
+        for table, pattern in (
+            ("[patterns] canary", "'bd/*'"),
+            ("[direction]", "'x'"),
+            ("[threshold]", "'y/*'"),
+        )
+    ]
+    for command in ("gate", "detect"):
+        code(command, "results.csv", "--format", "json")
+        printed = capsys.readouterr()
+        assert printed.err.splitlines() == notes
+        json.loads(printed.out)
 
 
 def test_patterns_are_empty_without_a_file(folder: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ import click
 
 from barograph.cli.config_file import Trust, find, trust_of
 from barograph.errors import ConfigError
+from barograph.patterns import matches
 
 T = TypeVar("T")
 INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
@@ -61,7 +61,7 @@ class Config:
     def kind_of(self, series: str) -> str:
         """Return the first kind with a pattern that matches the name of a series, or ""."""
         for kind, patterns in self.patterns.items():
-            if any(fnmatchcase(series, pattern) for pattern in patterns):
+            if any(matches(pattern, series) for pattern in patterns):
                 return kind
         return ""
 
@@ -74,9 +74,22 @@ class Config:
         """Return the percentage of the first pattern that matches the name of a series."""
         return _first_match(self.thresholds, series)
 
+    def unmatched(self, series: Iterable[object]) -> Iterator[str]:
+        """Yield a note about each pattern that matches the name of none of some series."""
+        rules = [(f"[{PATTERNS}] {kind}", names) for kind, names in self.patterns.items()]
+        rules += [
+            (f"[{DIRECTIONS}]", (*self.directions,)),
+            (f"[{THRESHOLDS}]", (*self.thresholds,)),
+        ]
+        names = [*map(str, series)] if any(patterns for _, patterns in rules) else []
+        for table, patterns in rules:
+            for pattern in patterns:
+                if not any(matches(pattern, name) for name in names):
+                    yield f"{self.path}: {table}: no series matches {pattern!r}"
+
 
 def _first_match(rules: Mapping[str, T], series: str) -> T | None:
-    return next((rule for pattern, rule in rules.items() if fnmatchcase(series, pattern)), None)
+    return next((rule for pattern, rule in rules.items() if matches(pattern, series)), None)
 
 
 def load_config(commands: Collection[str], path: Path | None = None) -> Config:

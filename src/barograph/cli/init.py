@@ -50,8 +50,8 @@ TEMPLATE = """\
 # store = "barograph.db"
 
 [patterns]
-# Names of series; * stands for any text. No code change moves a canary: if it moves, the machine
-# has changed.
+# Names of series, without the quotes of printed names; * stands for any text. No code change moves
+# a canary: if it moves, the machine has changed.
 # canary = ["canary/*"]
 # Series to look at last.
 # low_priority = ["*/startup"]

@@ -84,10 +84,13 @@ class Inputs:
         from barograph.sources.formats.read import read_files
 
         if self.kind in DATABASES:
-            return self._from_database()
+            files = self._from_database()
+            _note_patterns(files.history)
+            return files
         files = read_files(self.locations, self.options, direction_of=_known_directions())
         for note in notes_of(files):
             click.echo(note, err=True)
+        _note_patterns(files.history)
         if needs_history and files.is_run:
             raise NotEnoughDataError(
                 f"{self.name}: a single run ({files.files[0].form}); append runs to a history with "
@@ -152,6 +155,12 @@ class Inputs:
 def _known_directions() -> Callable[[str], int] | None:
     config = current_config()
     return config.direction_of if config.directions else None
+
+
+def _note_patterns(history: History) -> None:
+    """Print a note on stderr about each pattern of the configuration that matches no series."""
+    for note in current_config().unmatched(history.ids):
+        click.echo(note, err=True)
 
 
 def notes_of(files: FilesRead) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from barograph.cli.answers import SeriesAnswer
 from barograph.cli.config import SUPPRESS, Config, suppress_tables
 from barograph.errors import ConfigError
 from barograph.git import is_commit
+from barograph.patterns import matches
 
 DIRECTIONS = ("", "up", "down")
 INFORMATIONAL = "informational in the configuration"
@@ -71,7 +71,7 @@ class Suppression:
 
     def matches(self, answer: SeriesAnswer, order_of: OrderOf) -> bool:
         """Return whether the suppression is about an answer."""
-        if not fnmatchcase(answer.series, self.series):
+        if not matches(self.series, answer.series):
             return False
         if self.direction and (answer.percent > 0) != (self.direction == "up"):
             return False

@@ -1,19 +1,18 @@
 """Patterns that say which series are canaries, of low priority, or informational.
 
-A pattern is a glob over the printed identity of a series, such as `sys-perf/*/canary_*`. The first
-kind with a matching pattern applies.
+A pattern is a glob over the printed identity of a series, such as `sys-perf/*/canary_*`; the quotes
+of its parts may be left out. The first kind with a matching pattern applies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fnmatch import translate
 from functools import lru_cache
-from re import compile as compile_pattern
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
+from barograph.patterns import matches
 from barograph.store import audit
 from barograph.store.measurement import CONTROL
 from barograph.store.schema import patterns
@@ -87,14 +86,14 @@ class PatternSet:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._patterns = [(kind, compile_pattern(translate(text))) for kind, text in pairs]
+        self._patterns = [*pairs]
         self._known: dict[str, str] = {}
 
     def kind_of(self, name: str) -> str:
         """Return the kind of a series by its printed identity, "" for an ordinary one."""
         kind = self._known.get(name)
         if kind is None:
-            matching = (kind for kind, pattern in self._patterns if pattern.match(name))
+            matching = (kind for kind, pattern in self._patterns if matches(pattern, name))
             kind = next(matching, "")
             if len(self._known) >= CACHED:
                 self._known.clear()
