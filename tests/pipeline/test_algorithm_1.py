@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from barograph.detection import OnlineDetector
-from barograph.errors import ConfigError
 from barograph.features import Policy
 from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
@@ -73,13 +72,6 @@ def test_stage_reports_algorithm_1_beside_the_default_and_the_paper() -> None:
     result = json.loads((REPORTS / "algorithm_1.json").read_text())
     assert rows["alarms per 1,000"]["Algorithm 1"] == result["alarms_per_thousand"]
     assert result["alarms"] != default["alarms"]
-
-
-@pytest.mark.usefixtures("project")
-def test_replay_refuses_an_unknown_method() -> None:
-    choose("algorithm_2")
-    with pytest.raises(ConfigError, match="'algorithm_2'; allowed are default, algorithm_1"):
-        replay.main()
 
 
 def test_paper_row_agrees_with_its_printed_figures() -> None:

@@ -39,6 +39,7 @@ PLUMBING = {
     "extras.py",
     "files.py",
     "jit.py",
+    "limits.py",
     "parallel.py",
 }
 COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".gitignore")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import logit
 
-from barograph.errors import ArtifactError, ConfigError
+from barograph.errors import ArtifactError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import explain, report, train
 from barograph.studies.importance import PATHS, SHAP
@@ -67,11 +67,6 @@ def test_explain_uses_decision_paths_for_forests() -> None:
     np.testing.assert_allclose(total, table["probability"], atol=1e-9)
     text = (explain.FOLDER / "explain.md").read_text()
     assert "decision paths, in probability" in text
-
-
-def test_params_refuse_unknown_use() -> None:
-    with pytest.raises(ConfigError, match=r"explain\.use is 'dancing'"):
-        explain.ExplainParams("dancing", 1, 1, 1)
 
 
 @pytest.mark.usefixtures("described")

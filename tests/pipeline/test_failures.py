@@ -155,7 +155,7 @@ def test_load_skips_and_reports_one_bad_value(
         ({"location": "params.yaml"}, "params.yaml: neither a dump directory nor a mongodump"),
         (
             {"kind": "mango"},
-            "load.kind: no kind 'mango'; allowed: mongodump, mongodb, zenodo, files, store",
+            "load.kind is 'mango'; did you mean 'mongodb'? allowed: mongodump, mongodb, ",
         ),
         ({"options": {"colour": "red"}}, "'colour'; options: ['time_series', 'change_points']"),
         ({"max_skipped_share": "much"}, "load.max_skipped_share: expected float, got 'much'"),

@@ -69,7 +69,6 @@ def test_stage_reads_cached_results(asked: list[int], monkeypatch: pytest.Monkey
     [
         ({"policy": "nearest"}, "no bounds of the policy 'nearest'"),
         ({"protocol": "forward"}, r"protocol is 'forward'; give one of \('random', 'grouped'\)"),
-        ({"population": 1}, "population is 1"),
     ],
 )
 def test_select_refuses_bad_parameters(change: dict[str, Any], message: str) -> None:

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from barograph.errors import ConfigError
 from barograph.history import History
 from barograph.series import FINAL, UNKNOWN_TIME, Verdict
 from barograph.sources import load, open_source
@@ -147,12 +146,3 @@ def test_tasks_number_series_without_a_gap() -> None:
         (SHORT.name, 60, 0, 50),
         (SHORT.name, 110, 50, 100),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("long_series", -1), ("watched", 1.5), ("mistaken", -0.1), ("people", 0)],
-)
-def test_params_refuse_values_out_of_range(name: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=f"simulate.{name} is {value}"):
-        SimulateParams(**{name: value})  # type: ignore[arg-type]

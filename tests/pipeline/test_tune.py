@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.errors import ConfigError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, train, tune
@@ -85,15 +84,3 @@ def test_tune_reports_too_few_verdicts() -> None:
         "logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5
     )
     assert reason == "4 groups cannot be divided into 5 folds"
-
-
-@pytest.mark.parametrize(
-    ("searches", "message"),
-    [
-        ({"dancing": ["svm"]}, "no use 'dancing'"),
-        ({"online": ["voting"]}, r"online: 'voting' has nothing to tune; tuned are \['logistic'"),
-    ],
-)
-def test_tune_refuses_unknown_searches(searches: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        tuning.TuneParams(searches, 1, 5, 1)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from barograph.errors import ConfigError
 from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
@@ -62,18 +61,6 @@ def test_equally_fit_subsets_rank_by_size() -> None:
 def test_to_subset_and_members_are_inverse() -> None:
     assert to_subset(np.array([True, False, True])) == 0b101
     assert members(0b101) == [0, 2]
-
-
-@pytest.mark.parametrize(
-    ("life", "message"),
-    [
-        ({"population": 1}, "population is 1; it must be at least 2"),
-        ({"generations": 0}, "generations is 0; it must be at least 1"),
-    ],
-)
-def test_bad_search_parameters_are_refused(life: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        SelectionParams(**life)
 
 
 def made_pool() -> Pool:

@@ -29,7 +29,7 @@ def choose_threshold(
         goal: `accuracy`, `f1`, or `alarms:N`: the most real changes while at most N of a thousand
             points are called real.
     """
-    budget = _budget(goal)
+    budget = budget_of(goal)
     y = np.asarray(truth, dtype=np.int64)
     p = np.asarray(probability, dtype=np.float64)
     if not y.size:
@@ -56,7 +56,7 @@ def decision_rule(
     return calibration, threshold
 
 
-def _budget(goal: str) -> float | None:
+def budget_of(goal: str) -> float | None:
     """Return the number of alarms allowed in a thousand points, or None for another goal."""
     stated = BUDGET.fullmatch(goal)
     if goal not in GOALS[:2] and not stated:

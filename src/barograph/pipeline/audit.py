@@ -9,6 +9,15 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.training import tables
 from barograph.training.label_audit import held_out, suspects
+from barograph.training.limits import (
+    Bounds,
+    Classifier,
+    Count,
+    FeatureSet,
+    Folds,
+    Seed,
+    WholeNumber,
+)
 
 FOLDER = report.FOLDER / "audit"
 KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
@@ -28,13 +37,13 @@ class AuditParams:
         seed: Seed of the folds and the classifier.
     """
 
-    policy: str
-    feature_set: str
-    classifier: str
-    trees: int
-    folds: int
-    listed: int
-    seed: int
+    policy: Bounds
+    feature_set: FeatureSet
+    classifier: Classifier
+    trees: Count
+    folds: Folds
+    listed: WholeNumber
+    seed: Seed
 
 
 @page_without_verdicts(FOLDER / "suspects.md", "audit")

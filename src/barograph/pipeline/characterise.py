@@ -12,16 +12,17 @@ from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.training import tables
+from barograph.training.limits import FeatureSet
 
 
 @dataclass(frozen=True)
 class CharacteriseParams:
     """The feature sets in the table of each kind of bounds, whole or cut to a window."""
 
-    adaptive: tuple[str, ...]
-    label_free: tuple[str, ...]
-    adaptive_windows: tuple[str, ...]
-    label_free_windows: tuple[str, ...]
+    adaptive: tuple[FeatureSet, ...]
+    label_free: tuple[FeatureSet, ...]
+    adaptive_windows: tuple[FeatureSet, ...]
+    label_free_windows: tuple[FeatureSet, ...]
 
     def sets(self, policy: Policy) -> tuple[str, ...]:
         """Return the feature sets in the table of a policy."""

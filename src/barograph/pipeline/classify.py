@@ -14,6 +14,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.training import tables
+from barograph.training.limits import OpenFraction, Use, WholeNumber
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
@@ -32,9 +33,9 @@ class ClassifyParams:
         reasons: Maximum number of sentences that explain each candidate.
     """
 
-    use: str
-    coverage: float
-    reasons: int
+    use: Use
+    coverage: OpenFraction
+    reasons: WholeNumber
 
 
 def classify(

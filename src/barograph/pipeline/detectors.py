@@ -19,6 +19,7 @@ from barograph.studies.detector_benchmark.report import (
     formatted,
 )
 from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, history_tables
+from barograph.training.limits import WholeNumber
 
 FOLDER = report.FOLDER / "detectors"
 # Times differ from run to run, so no file of a stage may hold them.
@@ -29,7 +30,7 @@ TIMED = ("seconds", "seconds, low", "seconds, high")
 class DetectorsParams(BenchmarkSize):
     """The size of the comparison, and the largest number of triaged series with verdicts."""
 
-    triaged: int = 200
+    triaged: WholeNumber = 200
 
 
 def write(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from barograph.errors import ConfigError
 from barograph.models.artifact import file_digest
 from barograph.models.triage import USES, TriageModel, file_of
 from barograph.pipeline import report
@@ -23,6 +22,7 @@ from barograph.studies.importance import (
     importance_figure,
 )
 from barograph.training import tables
+from barograph.training.limits import Count, Use, WholeNumber
 
 FOLDER = report.FOLDER / "explain"
 KEYS = ["name", "candidate", "series", "index", "commit"]
@@ -41,15 +41,10 @@ class ExplainParams:
         candidates: Number of candidates that are explained one by one.
     """
 
-    use: str
-    rows: int
-    features: int
-    candidates: int
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown use."""
-        if self.use not in USES:
-            raise ConfigError(f"explain.use is {self.use!r}; known uses: {list(USES)}")
+    use: Use
+    rows: Count
+    features: Count
+    candidates: WholeNumber
 
 
 def importance(use: str, params: ExplainParams) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Stage `hybrid`: Tables 5 to 8 of Leznik et al. 2022 on the verdicts of this data set."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies import leznik, statistics
 from barograph.studies.detector_benchmark.report import formatted
+from barograph.training.limits import Bounds, Count, Named, Seed
 
 FOLDER = report.FOLDER / "hybrid"
 DETECTOR_TABLE = "table6_7_detector"
@@ -43,10 +45,10 @@ class HybridParams:
         seed: Seed of the bootstrap intervals.
     """
 
-    policy: str = "adaptive"
-    ranges: str = statistics.PUBLISHED
-    repetitions: int = leznik.REPETITIONS
-    seed: int = 1
+    policy: Bounds = "adaptive"
+    ranges: Annotated[str, Named(lambda: statistics.RANGES)] = statistics.PUBLISHED
+    repetitions: Count = leznik.REPETITIONS
+    seed: Seed = 1
 
 
 @page_without_verdicts(FOLDER / "hybrid.md", "hybrid")

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +23,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.sources import SOURCES, LoadReport, load, open_source
+from barograph.training.limits import Fraction, Named
 
 FOLDER = Path("data/interim")
 STORE = "store"  # the kind that reads Barograph's own store
@@ -35,17 +36,13 @@ VARIABLES = {"mongodb": "BAROGRAPH_MONGODB_URI", STORE: STORE_VARIABLE}
 class LoadParams:
     """Which source is read, where it is, and what share of it may be skipped."""
 
-    kind: str
+    kind: Annotated[str, Named(lambda: (*SOURCES, STORE))]
     location: str
-    max_skipped_share: float
+    max_skipped_share: Fraction
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse an unknown kind, and a password: dvc.lock and reports copy params.yaml."""
-        if self.kind not in (*SOURCES, STORE):
-            raise ConfigError(
-                f"load.kind: no kind {self.kind!r}; allowed: {', '.join((*SOURCES, STORE))}"
-            )
+        """Refuse a password, as dvc.lock and reports copy it, and unknown options of files."""
         if re.search("://.*@", self.location):
             name = VARIABLES.get(self.kind, VARIABLES["mongodb"])
             only = "leave this empty" if self.kind == STORE else "name only the database here"
@@ -53,6 +50,11 @@ class LoadParams:
                 f"load.location: contains a user name or a password; set {name} to the address, "
                 f"and {only}"
             )
+        if self.kind == "files":
+            try:
+                open_source(self.kind, self.location, **self.options)
+            except (ConfigError, TypeError) as error:
+                raise ConfigError(f"load.options: {error}") from None
 
 
 def main() -> None:

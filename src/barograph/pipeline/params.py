@@ -1,21 +1,47 @@
 """Read the parameters of a stage from params.yaml into a frozen dataclass.
 
 A section at the top of the file applies to every profile; the section of the same name under the
-chosen profile adds to it. Names and types are checked before the stage starts.
+chosen profile adds to it. The annotations of the fields say which values are allowed.
 
-`python -m barograph.pipeline.params` checks the name of the profile: DVC only reports parameters
-that are missing.
+`python -m barograph.pipeline.params` checks all sections before the first stage: DVC only reports
+parameters that are missing.
 """
 
 import sys
 from dataclasses import MISSING, fields
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from barograph.errors import ConfigError, DataError
 from barograph.sources.formats.yaml_text import decode_yaml
+from barograph.training.limits import suggestion
 
 PARAMS = Path("params.yaml")
+PROFILE = "profile"
+# The module and the dataclass of each section.
+SECTIONS = {
+    "simulate": ("training.simulation", "SimulateParams"),
+    "load": ("pipeline.load", "LoadParams"),
+    "characterise": ("pipeline.characterise", "CharacteriseParams"),
+    "train": ("training.candidates", "TrainParams"),
+    "tune": ("training.tune", "TuneParams"),
+    "learning": ("studies.learning", "LearningParams"),
+    "evaluate": ("studies.table_one", "EvaluateParams"),
+    "windows": ("studies.windows", "WindowsParams"),
+    "audit": ("pipeline.audit", "AuditParams"),
+    "classify": ("pipeline.classify", "ClassifyParams"),
+    "explain": ("pipeline.explain", "ExplainParams"),
+    "replay": ("pipeline.replay", "ReplayParams"),
+    "statistics": ("pipeline.statistics", "StatisticsParams"),
+    "hybrid": ("pipeline.hybrid", "HybridParams"),
+    "selection": ("studies.selection", "SelectionParams"),
+    "detectors": ("pipeline.detectors", "DetectorsParams"),
+    "release": ("training.release", "ReleaseParams"),
+}
+SIMULATED = ("training.online.histories", "Simulated")
+# Mappings within a section.
+MAPPINGS = {"train": {"simulated": SIMULATED, "reporting": SIMULATED}}
 T = TypeVar("T")
 
 
@@ -30,26 +56,54 @@ def parameters(kind: type[T], stage: str, path: Path = PARAMS, profile: str | No
     """
     document = _document(path)
     if profile is not None:
-        document = {**document, "profile": profile}
+        document = {**document, PROFILE: profile}
     section = {**_section(document, stage, path), **_section(_profile(document, path), stage, path)}
-    hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    where = f"{path}: {stage}"
-    unknown = sorted(set(section) - set(known))
-    if unknown:
-        raise ConfigError(f"{where}: unknown parameter {unknown[0]!r}; known: {sorted(known)}")
-    required = {
-        n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING
-    }
-    missing = sorted(required - set(section))
-    if missing:
-        raise ConfigError(f"{where}: parameter {missing[0]!r} is missing")
-    return kind(**{name: _typed(v, hints[name], f"{where}.{name}") for name, v in section.items()})
+    for name in section.keys() & MAPPINGS.get(stage, {}).keys():
+        if isinstance(section[name], dict) and section[name]:
+            _read(_imported(*MAPPINGS[stage][name]), section[name], f"{path}: {stage}.{name}")
+    return _read(kind, section, f"{path}: {stage}")
+
+
+def check(path: Path = PARAMS) -> None:
+    """Check all sections, those of profiles that are not in use, too.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: There is no such section or parameter, or a value is not allowed.
+    """
+    document = _document(path)
+    _profile(document, path)
+    rest = {name: section for name, section in document.items() if name not in SECTIONS}
+    rest.pop(PROFILE)
+    for profile, sections in rest.items():
+        if not isinstance(sections, dict) or not all(
+            isinstance(s, dict) for s in sections.values()
+        ):
+            raise ConfigError(f"{path}: no section {profile!r}; {suggestion(profile, SECTIONS)}")
+        if unknown := [stage for stage in sections if stage not in SECTIONS]:
+            known = suggestion(unknown[0], SECTIONS)
+            raise ConfigError(f"{path}: {profile}: no section {unknown[0]!r}; {known}")
+        common = document if profile == str(document[PROFILE]) else {}
+        for stage in SECTIONS:
+            if stage in sections or stage in common:
+                parameters(section_class(stage), stage, path, profile)
+
+
+def section_class(stage: str) -> type:
+    """Return the dataclass of a section."""
+    return _imported(*SECTIONS[stage])
+
+
+def _imported(module: str, name: str) -> type:
+    kind: type = getattr(import_module(f"barograph.{module}"), name)
+    return kind
 
 
 def profile_name(path: Path = PARAMS) -> str:
     """Return the name of the profile in use."""
-    return str(_document(path).get("profile", "none"))
+    return str(_document(path).get(PROFILE, "none"))
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -67,9 +121,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _profile(document: dict[str, Any], path: Path) -> dict[str, Any]:
-    name = document.get("profile")
+    name = document.get(PROFILE)
     profile = document.get(str(name))
-    if not isinstance(profile, dict):
+    if not isinstance(profile, dict) or name in SECTIONS:
         raise ConfigError(
             f"{path}: profile is {name!r}, but there is no section of that name; profiles are "
             + ", ".join(sorted(_profiles(document)))
@@ -95,33 +149,52 @@ def _section(document: dict[str, Any], stage: str, path: Path) -> dict[str, Any]
     return section
 
 
-def _typed(value: object, hint: object, where: str) -> object:
+def _read(kind: type[T], section: dict[str, Any], where: str) -> T:
+    """Return a dataclass with the values of a section, which `where` names."""
+    hints = get_type_hints(kind, include_extras=True)
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    for name in section:
+        if name not in known:
+            raise ConfigError(f"{where}: no parameter {name!r}; {suggestion(name, known)}")
+    for name, field in known.items():
+        is_required = field.default is MISSING and field.default_factory is MISSING
+        if is_required and name not in section:
+            raise ConfigError(f"{where}: parameter {name!r} is missing")
+    return kind(**{name: _typed(v, hints[name], f"{where}.{name}") for name, v in section.items()})
+
+
+def _typed(value: Any, hint: Any, where: str) -> Any:
     """Check one value: whole numbers pass for floats, lists become tuples."""
-    origin = get_origin(hint)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        checked = _typed(value, inner[0], where)
+        if refusal := inner[1].refusal(checked):
+            raise ConfigError(f"{where} is {checked!r:.60}; {refusal}")
+        return checked
     if origin is tuple:
-        if not isinstance(value, list):
-            raise ConfigError(f"{where}: expected a list, got {value!r}")
-        return tuple(_typed(item, get_args(hint)[0], where) for item in value)
+        return tuple(
+            _typed(item, inner[0], where) for item in _of_type(value, list, "a list", where)
+        )
     if origin is dict:
-        if not isinstance(value, dict):
-            raise ConfigError(f"{where}: expected a mapping, got {value!r}")
-        return value
-    if origin is not None and value is None and type(None) in get_args(hint):
-        return None
-    allowed = [a for a in get_args(hint) if a is not type(None)] if origin is not None else [hint]
-    for kind in allowed:
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(kind, type) and type(value) is kind:
-            return value
-    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in allowed)
-    raise ConfigError(f"{where}: expected {names}, got {value!r}")
+        items = _of_type(value, dict, "a mapping", where).items()
+        return {_typed(k, inner[0], where): _typed(v, inner[1], f"{where}.{k}") for k, v in items}
+    if type(None) in inner:
+        return None if value is None else _typed(value, inner[0], where)
+    if hint is float and type(value) is int:
+        return float(value)
+    return value if hint is Any else _of_type(value, hint, hint.__name__, where)
+
+
+def _of_type(value: Any, kind: type[T], name: str, where: str) -> T:
+    if type(value) is not kind:
+        raise ConfigError(f"{where}: expected {name}, got {value!r:.60}")
+    return value
 
 
 def main() -> None:
-    """Check that the profile in use exists."""
+    """Check params.yaml; print what is wrong in one line, and exit with 1."""
     try:
-        _profile(_document(PARAMS), PARAMS)
+        check()
     except ConfigError as error:
         sys.exit(f"ConfigError: {error}")
 

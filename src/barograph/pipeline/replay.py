@@ -6,13 +6,13 @@ Series are replayed in chunks whose results are kept: an interrupted run continu
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
 from barograph.detection.online import SecondLookConfig
-from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.replay import (
     ReplayTask,
@@ -28,6 +28,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
+from barograph.training.limits import Count, Named, Seed, WholeNumber
 from barograph.training.paper_forest import learn_forest
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
@@ -48,16 +49,10 @@ class ReplayParams:
         seed: Seed of that forest.
     """
 
-    min_points: int
-    method: str = METHODS[0]
-    trees: int = 100
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown method."""
-        if self.method not in METHODS:
-            allowed = ", ".join(METHODS)
-            raise ConfigError(f"replay.method is {self.method!r}; allowed are {allowed}")
+    min_points: WholeNumber
+    method: Annotated[str, Named(lambda: METHODS)] = METHODS[0]
+    trees: Count = 100
+    seed: Seed = 1
 
 
 def main() -> None:

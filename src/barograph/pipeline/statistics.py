@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies import statistics
 from barograph.studies.statistics_page import NOTE, sections
+from barograph.training.limits import Bounds, Named, Seed
 
 FOLDER = report.FOLDER / "statistics"
 
@@ -28,9 +29,9 @@ class StatisticsParams:
         ranges: The ranges of the distance: `published` or `own`.
     """
 
-    policy: str = "adaptive"
-    seed: int = 0
-    ranges: str = statistics.PUBLISHED
+    policy: Bounds = "adaptive"
+    seed: Seed = 0
+    ranges: Annotated[str, Named(lambda: statistics.RANGES)] = statistics.PUBLISHED
 
 
 @page_without_verdicts(FOLDER / "statistics.md")

@@ -16,6 +16,15 @@ from barograph.models.catalogue import classifier, real_probability
 from barograph.parallel import map_parallel
 from barograph.training import tables
 from barograph.training.candidates import fit_with_prior, prior_weight, read_prior
+from barograph.training.limits import (
+    Classifier,
+    Count,
+    FeatureSet,
+    NotNegative,
+    Seed,
+    Use,
+    WholeNumber,
+)
 
 ALONE, MIXED, SIMULATED = "own verdicts alone", "mixed with simulated ones", "simulated ones alone"
 COLORS = ("#20508f", "#2e8b57", "#b0451f")
@@ -37,15 +46,15 @@ class LearningParams:
         seed: Seed of splits and classifiers.
     """
 
-    use: str
-    feature_set: str
-    classifier: str
-    sizes: tuple[int, ...]
-    enough: int
-    prior_weight: float
-    repetitions: int
-    trees: int
-    seed: int
+    use: Use
+    feature_set: FeatureSet
+    classifier: Classifier
+    sizes: tuple[Count, ...]
+    enough: WholeNumber
+    prior_weight: NotNegative
+    repetitions: Count
+    trees: Count
+    seed: Seed
 
 
 def learning_curve(params: LearningParams) -> pd.DataFrame:

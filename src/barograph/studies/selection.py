@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Generation, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.statistics import bounds_of
+from barograph.training.limits import Bounds, Count, Named, Range, Seed
 from barograph.training.tables import keys_of
 
 CACHE = resume.FOLDER / "selection"
@@ -45,20 +46,13 @@ class SelectionParams:
         seed: Seed of splits, searches and forests.
     """
 
-    policy: str = "adaptive"
-    protocol: str = "random"
-    runs: int = 1
-    population: int = 200
-    generations: int = 71
-    trees: int = 50
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Check the search."""
-        for name, minimum in (("population", 2), ("generations", 1)):
-            value = getattr(self, name)
-            if value < minimum:
-                raise ConfigError(f"selection.{name} is {value}; it must be at least {minimum}")
+    policy: Bounds = "adaptive"
+    protocol: Annotated[str, Named(lambda: PROTOCOLS)] = "random"
+    runs: Count = 1
+    population: Annotated[int, Range(2)] = 200
+    generations: Count = 71
+    trees: Count = 50
+    seed: Seed = 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.errors import ConfigError
 from barograph.evaluation.metrics import METRICS, Interval, summary
 from barograph.evaluation.protocols import (
     PROTOCOLS,
@@ -16,10 +15,9 @@ from barograph.evaluation.protocols import (
     is_usable,
     random_splits,
 )
-from barograph.features import FEATURE_SETS
-from barograph.models.catalogue import CLASSIFIERS
 from barograph.studies.repetitions import Repetition, repeat
 from barograph.training import tables
+from barograph.training.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
 
 KEYS = ("policy", "protocol", "feature_set", "classifier", "repetitions")
 # Bauer et al. 2022, Table 1: MongoDB's verdicts, random splits, adaptive bounds, in per cent.
@@ -49,26 +47,13 @@ class EvaluateParams:
         footnote: The same as `feature_sets`, for footnote 2 of the paper.
     """
 
-    policies: tuple[str, ...]
-    feature_sets: dict[str, Any]
-    repetitions: int
-    trees: int
-    goal: str
-    seed: int
-    footnote: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Check names that would otherwise fail hours later."""
-        for chosen in (self.feature_sets, self.footnote):
-            for feature_set, classifiers in chosen.items():
-                if feature_set not in FEATURE_SETS:
-                    known = sorted(FEATURE_SETS)
-                    raise ConfigError(f"evaluate: no feature set {feature_set!r}; known: {known}")
-                unknown = sorted(set(classifiers) - set(CLASSIFIERS))
-                if unknown:
-                    raise ConfigError(
-                        f"evaluate: no classifier {unknown[0]!r}; known: {sorted(CLASSIFIERS)}"
-                    )
+    policies: tuple[Bounds, ...]
+    feature_sets: dict[FeatureSet, tuple[Classifier, ...]]
+    repetitions: Count
+    trees: Count
+    goal: Goal
+    seed: Seed
+    footnote: dict[FeatureSet, tuple[Classifier, ...]] = field(default_factory=dict)
 
 
 def evaluate(

@@ -12,6 +12,7 @@ from barograph.evaluation.protocols import is_usable, random_splits
 from barograph.features.subseries import WIDEST
 from barograph.studies.repetitions import Repetition, repeat
 from barograph.training import tables
+from barograph.training.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,13 @@ class WindowsParams:
         seed: Seed of splits and classifiers.
     """
 
-    feature_set: str
-    classifier: str
-    base: str
-    repetitions: int
-    trees: int
-    goal: str
-    seed: int
+    feature_set: FeatureSet
+    classifier: Classifier
+    base: Bounds
+    repetitions: Count
+    trees: Count
+    goal: Goal
+    seed: Seed
 
 
 def auc_by_window(params: WindowsParams) -> pd.DataFrame:

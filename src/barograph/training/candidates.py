@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split, is_usable, stable_split
-from barograph.features import FEATURE_SETS
+from barograph.models.calibration import METHODS
 from barograph.models.catalogue import RULES, classifier, real_probability
 from barograph.models.flat import flatten
 from barograph.models.flat.boosted import library_bytes
@@ -22,6 +22,17 @@ from barograph.models.triage import FILES, USES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.cross_fit import CROSS_FIT, beside_built_in
+from barograph.training.limits import (
+    Classifier,
+    Count,
+    FeatureSet,
+    Goal,
+    Named,
+    NotNegative,
+    Seed,
+    Use,
+    WholeNumber,
+)
 
 PRIOR = Path("data/prior")  # the feature tables of a simulated history
 KEPT = "kept"  # the entry of a card of the built-in model, where nothing could be learned
@@ -54,38 +65,33 @@ class TrainParams:
             scarce: the seed, unlike that of any data learned from, and the numbers of series.
     """
 
-    feature_sets: dict[str, Any]
-    classifier: str
-    calibration: str
-    trees: int
-    goal: str
-    seed: int
-    enough: int = 0
-    prior_weight: float = 1.0
-    histories: str = "own"
-    points: int = 400_000
+    feature_sets: dict[Use, FeatureSet]
+    classifier: Classifier
+    calibration: Annotated[str, Named(lambda: METHODS)]
+    trees: Count
+    goal: Goal
+    seed: Seed
+    enough: WholeNumber = 0
+    prior_weight: NotNegative = 1.0
+    histories: Annotated[str, Named(lambda: ("own", "simulated"))] = "own"
+    points: Count = 400_000
     simulated: dict[str, Any] = field(default_factory=dict)
     disputed_as_noise: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     reporting: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse unknown values, and a use without a feature set."""
-        if self.histories not in ("own", "simulated"):
-            raise ConfigError(
-                f"train.histories is {self.histories!r}; allowed are 'own' and 'simulated'"
-            )
+        """Refuse a use without a feature set, and settings that the classifier does not have."""
         if set(self.feature_sets) != set(USES):
             raise ConfigError(
                 f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
                 f"needed are {sorted(USES)}"
             )
-        for use, name in self.feature_sets.items():
-            if name not in FEATURE_SETS:
-                raise ConfigError(
-                    f"train.feature_sets.{use}: no feature set {name!r}; "
-                    f"known: {sorted(FEATURE_SETS)}"
-                )
+        try:
+            if self.settings:
+                classifier(self.classifier, seed=0, trees=1, settings=self.settings)
+        except (ConfigError, ValueError) as error:
+            raise ConfigError(f"train.settings: {error}") from None
 
     @property
     def learns_histories(self) -> bool:

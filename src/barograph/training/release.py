@@ -34,6 +34,7 @@ from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.training import registry, tables
 from barograph.training.candidates import KEPT
 from barograph.training.cross_fit import CROSS_FIT
+from barograph.training.limits import Count, Fraction, Seed, WholeNumber
 from barograph.training.online.pair import Lesson, compare_with_champion
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import FOLDERS, Index, ReleaseFolders, card
@@ -56,12 +57,12 @@ class ReleaseParams:
         margin: A new model also counts as worse if its AUC is lower by more than this.
     """
 
-    least_auc: float
-    level: float
-    draws: int
-    seed: int
-    least_verdicts: int = 10
-    margin: float = 0.01
+    least_auc: Fraction
+    level: Fraction
+    draws: Count
+    seed: Seed
+    least_verdicts: WholeNumber = 10
+    margin: Fraction = 0.01
 
 
 @dataclass(frozen=True)

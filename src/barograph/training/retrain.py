@@ -175,7 +175,9 @@ def _settings(
 ) -> Callable[[str, str], Mapping[str, Any]]:
     """Search for the settings of the classifier that is learned, where the parameters want it."""
     name = params.train.classifier
-    searches = {use: [name] for use, names in params.tune.searches.items() if name in names}
+    searches: dict[str, tuple[str, ...]] = {
+        use: (name,) for use, names in params.tune.searches.items() if name in names
+    }
     tuned = tune(replace(params.tune, searches=searches), params.train, frames)
 
     def settings(use: str, classifier: str) -> Mapping[str, Any]:

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import bson
 from bson.raw_bson import RawBSONDocument
 
 from barograph.detection import Hunter
-from barograph.errors import ConfigError
 from barograph.parallel import map_parallel
 from barograph.sources.simulator.documents import candidate_document, dump_writer, series_document
 from barograph.sources.simulator.people import survey
@@ -23,6 +23,15 @@ from barograph.sources.simulator.projects import Stream, stream
 from barograph.sources.simulator.triage import Habits, triage_candidates
 from barograph.sources.simulator.truth import RowsByTable, rows_of, truth_writer
 from barograph.sources.simulator.world import World
+from barograph.training.limits import (
+    Count,
+    Fraction,
+    NotNegative,
+    OpenFraction,
+    Range,
+    Seed,
+    WholeNumber,
+)
 
 CHUNK = 50  # series of one task; independent of the number of workers
 
@@ -31,32 +40,21 @@ CHUNK = 50  # series of one task; independent of the number of workers
 class SimulateParams:
     """How much is simulated, how people judge it, and the parameters of the detector."""
 
-    seed: int = 1
-    long_series: int = 400
-    short_series: int = 2000
-    ci_series: int = 0
-    long_pvalue: float = 0.001
-    short_pvalue: float = 0.007
-    ci_pvalue: float = 0.001
-    window: int = 50
-    short_relative_scale: float = SHORT.relative_scale
-    people: int = 5
-    watched: float = 0.7
-    missed: float = 0.1
-    mistaken: float = 0.03
-    investigated: float = 0.5
-    days_to_triage: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name in ("long_series", "short_series", "ci_series"):
-            _check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
-        for name in ("watched", "missed", "mistaken", "investigated"):
-            share = getattr(self, name)
-            _check(name, share, 0.0 <= share <= 1.0, "from 0 to 1")
-        scale = self.short_relative_scale
-        _check("short_relative_scale", scale, scale > 0.0, "more than 0")
-        _check("people", self.people, self.people >= 1, "at least 1")
-        _check("days_to_triage", self.days_to_triage, self.days_to_triage >= 0.0, "at least 0")
+    seed: Seed = 1
+    long_series: WholeNumber = 400
+    short_series: WholeNumber = 2000
+    ci_series: WholeNumber = 0
+    long_pvalue: OpenFraction = 0.001
+    short_pvalue: OpenFraction = 0.007
+    ci_pvalue: OpenFraction = 0.001
+    window: Annotated[int, Range(2)] = 50
+    short_relative_scale: Annotated[float, Range(0, is_open=True)] = SHORT.relative_scale
+    people: Count = 5
+    watched: Fraction = 0.7
+    missed: Fraction = 0.1
+    mistaken: Fraction = 0.03
+    investigated: Fraction = 0.5
+    days_to_triage: NotNegative = 2.0
 
     @property
     def habits(self) -> Habits:
@@ -68,11 +66,6 @@ class SimulateParams:
             investigated=self.investigated,
             days=self.days_to_triage,
         )
-
-
-def _check(name: str, value: object, allowed: bool, what: str) -> None:
-    if not allowed:
-        raise ConfigError(f"simulate.{name} is {value!r}; expected {what}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ commits are read. The settings of the catalogue come from such a search.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,11 @@ from sklearn.metrics import roc_auc_score
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.protocols import folds_by_group
 from barograph.models.catalogue import classifier, real_probability
-from barograph.models.triage import USES
 from barograph.parallel import map_parallel
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import TrainParams, held_out
+from barograph.training.limits import Count, Folds, Named, Seed, Use, WholeNumber
 
 Hyperparameters = Mapping[str, Any]
 
@@ -103,23 +103,11 @@ class TuneParams:
             prefers settings that fail with simulated rows mixed in.
     """
 
-    searches: dict[str, Any]
-    trials: int
-    folds: int
-    seed: int
-    least_verdicts: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be tuned."""
-        for use, names in self.searches.items():
-            if use not in USES:
-                raise ConfigError(f"tune.searches: no use {use!r}; known: {list(USES)}")
-            unknown = sorted(set(names) - set(SPACES))
-            if unknown:
-                raise ConfigError(
-                    f"tune.searches.{use}: {unknown[0]!r} has nothing to tune; "
-                    f"tuned are {sorted(SPACES)}"
-                )
+    searches: dict[Use, tuple[Annotated[str, Named(lambda: SPACES)], ...]]
+    trials: Count
+    folds: Folds
+    seed: Seed
+    least_verdicts: WholeNumber = 0
 
 
 def search(

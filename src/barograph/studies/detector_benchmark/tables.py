@@ -33,6 +33,7 @@ from barograph.studies.detector_benchmark.measures import (
 )
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
+from barograph.training.limits import Count, Seed
 
 ALL = "all"
 
@@ -51,13 +52,13 @@ class BenchmarkSize:
         seed: Seed of the changes and of the bootstraps.
     """
 
-    segments: int = 40
-    length: int = 120
-    lengths: tuple[int, ...] = (30, 60, 120, 240)
-    reverts: tuple[int, ...] = (2, 3, 5, 10, 20)
-    repeats: int = 5
-    runs: int = 30
-    seed: int = 0
+    segments: Count = 40
+    length: Count = 120
+    lengths: tuple[Count, ...] = (30, 60, 120, 240)
+    reverts: tuple[Count, ...] = (2, 3, 5, 10, 20)
+    repeats: Count = 5
+    runs: Count = 30
+    seed: Seed = 0
 
 
 def history_tables(history: History, size: BenchmarkSize, triaged: int) -> dict[str, pd.DataFrame]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import Marked
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
@@ -17,10 +18,12 @@ from barograph.sources.simulator.people import ATTENTION, survey
 from barograph.sources.simulator.profiles import CI, LONG, SHORT
 from barograph.sources.simulator.projects import Stream, commit_hash, stream
 from barograph.sources.simulator.world import SimulatedSeries, World
+from barograph.training.limits import Named, Seed, WholeNumber
 from barograph.training.online.hindsight import truth_in_hindsight
 from barograph.training.online.truth import Truth
 
 PEOPLE = 5
+People = Annotated[str, Named(lambda: ATTENTION)]
 
 
 @dataclass(frozen=True)
@@ -47,22 +50,13 @@ class Histories:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Which histories are simulated, with the marks of simulated people.
+    """Which histories are simulated, with the marks of simulated people."""
 
-    Raises:
-        ConfigError: There are no such people.
-    """
-
-    seed: int
-    long_series: int
-    short_series: int
-    ci_series: int = 0
-    people: str = "varied"
-
-    def __post_init__(self) -> None:
-        if self.people not in ATTENTION:
-            allowed = " and ".join(map(repr, ATTENTION))
-            raise ConfigError(f"simulated people are {self.people!r}; allowed are {allowed}")
+    seed: Seed
+    long_series: WholeNumber
+    short_series: WholeNumber
+    ci_series: WholeNumber = 0
+    people: People = "varied"
 
     def series(self) -> Iterator[SimulatedSeries]:
         """Yield the series; the same seed gives those of the stage `simulate`."""
