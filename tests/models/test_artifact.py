@@ -125,14 +125,30 @@ def test_read_refuses_pipes_and_directories_without_opening_them(
         artifact.read(tmp_path / "model")
 
 
-def test_read_refuses_a_zip_bomb_before_unpacking_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("entry", "size"), [("zeros.npy", artifact.MAX_BYTES), (artifact.HEADER, artifact.MAX_HEADER)]
+)
+def test_read_refuses_a_small_file_that_would_unpack_to_a_large_one(
+    tmp_path: Path, entry: str, size: int
 ) -> None:
     path = tmp_path / "bomb"
-    artifact.write(path, {}, {"zeros": np.zeros(100_000)})
-    monkeypatch.setattr(artifact, "MAX_BYTES", 100_000)
-    with pytest.raises(ArtifactError, match="and 100000 bytes"):
-        artifact.read(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(entry, bytes(size + 1))
+    assert path.stat().st_size < 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArtifactError, match=r"allowed are .* 67,108,864 and 4,194,304 bytes"):
+            artifact.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_write_leaves_no_file_that_read_would_refuse(tmp_path: Path) -> None:
+    zeros = np.zeros(artifact.MAX_BYTES // 8)
+    with pytest.raises(ArtifactError, match=r"model: 2 entries of 67,1.* bytes"):
+        artifact.write(tmp_path / "model", {}, {"zeros": zeros})
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -30,7 +30,8 @@ FORMAT = "barograph-model"
 VERSION = 1
 SHORT = 16  # hexadecimal digits of a hash that identifies a model or its file
 HEADER = "header.json"
-MAX_BYTES = 1 << 31
+MAX_BYTES = 64 << 20  # of all entries, unpacked; the built-in models have half a MiB
+MAX_HEADER = 4 << 20  # decoded JSON takes up to thirty times its size
 MAX_ENTRIES = 1000
 # The date of every zip entry, so that equal models give equal bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -57,7 +58,11 @@ PACKAGES = ("numpy", "scikit-learn")  # whose versions a header states
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write one model; equal headers and arrays give equal bytes."""
+    """Write one model; equal headers and arrays give equal bytes.
+
+    Raises:
+        ArtifactError: It is larger than `read` accepts.
+    """
     full = {"format": FORMAT, "format_version": VERSION, **header}
     full["sha256"] = seal(full, arrays)
     with whole(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -66,6 +71,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), (1, 0), False)
             _add(archive, f"{name}.npy", buffer.getvalue())
+        _checked_entries(path, archive)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -200,10 +206,11 @@ def _checked_entries(path: str | Path, archive: zipfile.ZipFile) -> list[str]:
     """Return the names of the entries, all of which can be read within the limit on memory."""
     entries = archive.infolist()
     size = sum(entry.file_size for entry in entries)
-    if size > MAX_BYTES or len(entries) > MAX_ENTRIES:
+    header = sum(entry.file_size for entry in entries if entry.filename == HEADER)
+    if size > MAX_BYTES or header > MAX_HEADER or len(entries) > MAX_ENTRIES:
         raise ArtifactError(
-            f"{path}: {len(entries)} entries of {size} bytes; the limits are {MAX_ENTRIES} entries "
-            f"and {MAX_BYTES} bytes"
+            f"{path}: {len(entries)} entries of {size:,} bytes, {header:,} of them in {HEADER}; "
+            f"allowed are {MAX_ENTRIES:,} entries, {MAX_BYTES:,} and {MAX_HEADER:,} bytes"
         )
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
