@@ -7,20 +7,23 @@ Every pipeline ends in the step `model`. The settings come from a paper, or from
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from sklearn.utils.validation import has_fit_parameter
-
 from barograph.errors import ConfigError
-from barograph.models.stacked import StackedTriage, published_xgboost
+from barograph.extras import needed
 from barograph.models.threshold import ABOVE_HALF
-from barograph.models.voting import VotingTriage
 from barograph.series import Floats
+
+with needed("barograph.models.catalogue"):
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.dummy import DummyClassifier
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+    from sklearn.utils.validation import has_fit_parameter
+
+    from barograph.models.stacked import StackedTriage, published_xgboost
+    from barograph.models.voting import VotingTriage
 
 Make = Callable[[int, int], Any]  # (seed, trees) -> unfitted classifier
 
