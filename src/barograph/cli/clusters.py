@@ -267,6 +267,11 @@ def _lines(projects: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
                 yield f"  and {len(members) - len(shown):,} more"
     series = sum(len(traces.ids) for traces in projects)
     yield f"{series:,} series in {plural(len(projects), 'project')}, {plural(total, 'cluster')}"
+    if not total:
+        yield (
+            "no common step has enough series (--min-members) and is clear enough (--cutoff) "
+            "among the newest commits (--span)"
+        )
 
 
 def _row(traces: ProjectTraces, cluster: StepCluster) -> dict[str, Any]:
