@@ -293,6 +293,8 @@ def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPa
     releasing.rollback(USE)
     assert "champion" not in client.get_registered_model(f"barograph-{USE}").aliases
     experiment = client.get_experiment_by_name("barograph").experiment_id
+    recorded = {run.info.run_name for run in client.search_runs([experiment])}
+    assert recorded == {f"{act} {USE}" for act in ("train", "release", "rollback")}
     runs = client.search_runs([experiment], "attributes.run_name = 'train label_free'")
     held_out = dict(TriageModel.load(f"data/models/{USE}.baro").metrics)
     assert runs[0].data.metrics == pytest.approx(held_out)

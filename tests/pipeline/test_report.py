@@ -66,7 +66,8 @@ def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     source = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
     assert source in message
     assert "share 0.25" in message
-    assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in message
+    command = "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`"
+    assert f"{command} shows the runs of `train` and `release`." in message
 
 
 def test_metrics_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

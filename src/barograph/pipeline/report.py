@@ -28,7 +28,7 @@ NEXT = {
     "data/release/": "the models that were released, and their cards",
     "params.yaml": "point `load` at your own history and run `make repro` again",
 }
-RUNS = f"`mlflow ui --backend-store-uri sqlite:///{STORE}` shows every run."
+RUNS = f"`mlflow ui --backend-store-uri sqlite:///{STORE}` shows the runs of `train` and `release`."
 STUDIES = "`make studies` runs the papers' experiments, the label audit and the explanations."
 
 
