@@ -24,7 +24,7 @@ def test_compared_detects_a_worse_model_and_not_an_equal_one() -> None:
     assert worse.high < 0
     assert worse.p_worse == 0
     assert compared(TRUTH, GOOD, bad, SERIES, draws=300).p_worse == 1
-    assert compared(TRUTH, GOOD, GOOD, SERIES, draws=300) == (0, 0, 0, 1)
+    assert compared(TRUTH, GOOD, GOOD, SERIES, draws=300) == (0, 0, 0, 1, 60)
 
 
 def test_compared_gains_no_evidence_from_copies_of_a_series() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from barograph.evaluation.comparison import LEAST_GROUPS
 from barograph.models.flat import FlatBoosted
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.pipeline import (
@@ -90,7 +91,9 @@ def test_pipeline_runs_without_a_verdict() -> None:
         beside = model.card[BESIDE]
         assert (beside["labels"], beside["changes"] > 30) == ("hindsight", True)
         assert len(beside["reported"]) == len(beside["reported_by_other"]) == 3
-    assert metrics("release")["online"]["promoted"] == pair["online"].card[BESIDE]["is_better"]
+    beside = pair["online"].card[BESIDE]
+    is_better = beside["low"] > 0 and beside["groups"] >= LEAST_GROUPS
+    assert metrics("release")["online"]["promoted"] == is_better
     # A champion gives way to a pair that reports more on held-out points, and to no other.
     twins, worse = train.TWINS / "online.baro", Path("worse.baro")
     save_models(worse, list(inverted(twins).values()))
@@ -102,16 +105,29 @@ def decided(challenger: Path, champion: Path) -> Mapping[str, Any]:
     """Return what `release` decides on a challenger that is better than the built-in pair."""
     models = load_models(challenger)
     for use, model in models.items():
-        beside = {**model.card[BESIDE], "is_better": True}
+        beside = {**model.card[BESIDE], "difference": 0.2, "low": 0.1, "high": 0.3, "groups": 30}
         models[use] = replace(model, card={**model.card, BESIDE: beside})
     index = Index("online", ("former",))
     index.folder("former").mkdir(parents=True, exist_ok=True)
     shutil.copy(champion, index.folder("former") / registry.TWIN)
     params = parameters(ReleaseParams, "release")
-    return decide(models, index, params, Evidence(learned_from=release.learned_from))
+    evidence = Evidence(release.learned_from, must_gain=False)
+    decision = decide(models, index, params, evidence)
+    # A retraining does not release by hindsight.
+    retrained = decide(models, index, params, replace(evidence, must_gain=True))
+    assert retrained["why"].startswith("fewer than 100 confirmed changes")
+    return decision
 
 
-BESIDE_BY_HAND = {"labels": "hindsight", "is_better": False}
+BESIDE_BY_HAND = {
+    "labels": "hindsight",
+    "changes": 80,
+    "difference": 0.05,
+    "low": -0.01,
+    "high": 0.11,
+    "p_worse": 0.9,
+    "groups": 30,
+}
 
 
 def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
@@ -123,10 +139,10 @@ def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
     def learned_from() -> Lesson:
         raise AssertionError("the champion plays no part")
 
-    evidence = Evidence(learned_from=learned_from)
-    decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), evidence)
+    evidence = Evidence(learned_from, must_gain=False)
+    decision = decide(pair, Index("online"), ReleaseParams(0.5, 200, 1), evidence)
     assert not decision["promoted"]
-    assert decision["why"] == "reports no more changes than the built-in pair"
+    assert "the interval of its gain over the built-in pair includes 0" in decision["why"]
     # The shipped models have an AUC on simulated verdicts; no model below the least is released.
-    decision = decide(pair, Index("online"), ReleaseParams(1.1, 0.05, 200, 1), evidence)
+    decision = decide(pair, Index("online"), ReleaseParams(1.1, 200, 1), evidence)
     assert decision["why"].endswith("is below 1.1")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from barograph.errors import ConfigError, DataError
+from barograph.evaluation.comparison import Comparison
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import release, train
 from barograph.training import candidates, challengers, tables
@@ -79,7 +80,7 @@ def report() -> Any:
 def test_release_promotes_first_model_once() -> None:
     release.main()
     first = report(), SERVED.read_bytes()
-    assert first[0]["why"].startswith("the built-in model cannot be judged any more: ")
+    assert first[0]["why"].startswith("it cannot be compared with the built-in model: ")
     shutil.rmtree("data/release")
     release.main()
     assert (report(), SERVED.read_bytes()) == first
@@ -124,10 +125,20 @@ def test_release_keeps_champion_over_worse_model() -> None:
     assert SERVED.read_bytes() == champion
 
 
+PARAMS = releasing.ReleaseParams(0.5, 100, 1)
+OF_PIPELINE = releasing.Evidence(release.learned_from, must_gain=False)
+
+
+def compared(difference: float, p_worse: float = 0.9) -> dict[str, Any]:
+    """Return the facts of a comparison on a few verdicts."""
+    gain = Comparison(difference, difference - 0.07, difference + 0.07, p_worse, 30)
+    return {"real": 21, "noise": 20, **gain._asdict()}
+
+
 @pytest.mark.parametrize(
     ("difference", "p_worse", "why"),
     [
-        (-0.038, 0.1, "its AUC is lower than that of the built-in model by more than 0.01"),
+        (-0.038, 0.1, "worse than the built-in model by more than 0.01"),
         (-0.005, 0.01, "worse than the built-in model"),
         (-0.009, 0.3, None),
         (0.02, 0.9, None),
@@ -136,11 +147,10 @@ def test_release_keeps_champion_over_worse_model() -> None:
 def test_model_is_released_unless_its_auc_is_lower_by_more_than_the_margin(
     difference: float, p_worse: float, why: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = {"difference": difference, "p_worse": p_worse, "real": 21, "noise": 20}
+    result = compared(difference, p_worse)
     monkeypatch.setattr(releasing, "compare", lambda *_: result)
-    params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
     twins = {USE: replace(small_model(0, USE), metrics={"auc": 0.9})}
-    decision = releasing.decide(twins, Index(USE), params, releasing.Evidence())
+    decision = releasing.decide(twins, Index(USE), PARAMS, OF_PIPELINE)
     assert decision["promoted"] == (why is None)
     assert decision["why"] == (why or "not worse than the built-in model")
 
@@ -150,12 +160,10 @@ def test_lead_over_the_built_in_model_may_shrink_by_the_margin(
     lead: float, promoted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = small_model(0, USE)
-    result = {"difference": 0.02, "high": 0.09, "p_worse": 0.7, "real": 21, "noise": 20}
-    champion = replace(made, card={"cross_fit": {"difference": lead}})
+    champion = replace(made, card={"cross_fit": compared(lead)})
     monkeypatch.setattr(TriageModel, "load", lambda *_: champion)
-    params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
-    twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": result})}
-    decision = releasing.decide(twins, Index(USE, ("a",)), params, releasing.Evidence())
+    twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": compared(0.02)})}
+    decision = releasing.decide(twins, Index(USE, ("a",)), PARAMS, OF_PIPELINE)
     assert decision["promoted"] == promoted
 
 
@@ -177,7 +185,8 @@ def test_release_replaces_unreadable_champion() -> None:
     twin.write_bytes(b"no model")
     retrain(trees=9)
     release.main()
-    assert "cannot be judged any more" in report()["why"]
+    assert report()["promoted"]
+    assert "it cannot be compared with the champion, data/release" in report()["why"]
 
 
 @pytest.mark.usefixtures("trained")
@@ -188,7 +197,8 @@ def test_release_keeps_champion_without_verdicts_to_compare_by() -> None:
     tables.read(USE).assign(verdict="not_triaged").to_parquet(f"data/processed/{USE}.parquet")
     release.main()
     assert not report()["promoted"]
-    assert "it cannot be compared with the champion: 0 triaged points" in report()["why"]
+    why = "it cannot be compared with the champion, data/release/label_free.baro: 0 triaged points"
+    assert why in report()["why"]
     assert SERVED.read_bytes() == champion
 
 
@@ -203,7 +213,7 @@ def pairs(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     monkeypatch.setattr(
         releasing,
         "compare",
-        lambda twin, *_: {"p_worse": p_values[twin.use], "real": 9, "noise": 9},
+        lambda twin, *_: compared(0.0, p_values[twin.use]),
     )
     return p_values
 

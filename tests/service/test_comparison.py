@@ -5,25 +5,19 @@ import pytest
 from barograph.service.comparison import BESIDE, compared_files
 
 
+@pytest.mark.parametrize("beside_champion", [False, True])
 @pytest.mark.parametrize(
-    ("is_better", "not_worse", "outcomes"),
-    [
-        (True, 0.9, ["not certain", "better", "not certain"]),
-        (False, 0.9, ["not certain"] * 3),
-        (False, 0.01, ["not certain", "not certain", "worse"]),
-    ],
+    ("low", "high", "outcome"),
+    [(0.01, 0.2, "better"), (0.0, 0.2, "not certain"), (-0.2, -0.01, "worse")],
 )
-def test_share_that_did_not_move_with_the_decision_is_not_certain(
-    is_better: bool, not_worse: float, outcomes: list[str]
+def test_pair_is_better_or_worse_only_if_the_interval_excludes_0(
+    low: float, high: float, outcome: str, *, beside_champion: bool
 ) -> None:
-    facts = {
-        "changes": 30,
-        "delays": [0, 2, 5],
-        "reported_by_other": [0.1, 0.2, 0.3],
-        "reported": [0.1, 0.4, 0.2],
-        "is_better": is_better,
-        "not_worse": not_worse,
-    }
-    decision = {"promoted": is_better, "why": "", BESIDE: facts}
-    [file] = compared_files({"files": {"online": decision}})
-    assert [measure.outcome for measure in file.measures] == outcomes
+    facts = {"changes": 30, "reported_by_other": [0.1, 0.2, 0.3], "reported": [0.1, 0.5, 0.3]}
+    decision = {"promoted": False, "why": "", BESIDE: facts | {"low": low, "high": high}}
+    decided = {"beside_champion": decision.pop(BESIDE), BESIDE: facts} if beside_champion else {}
+    [file] = compared_files({"files": {"online": decision | decided}})
+    [measure] = file.measures
+    assert [measure.old, measure.new] == pytest.approx([0.2, 0.3])
+    assert (measure.verdicts, measure.low, measure.high) == (30, low, high)
+    assert measure.outcome == outcome

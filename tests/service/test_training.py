@@ -317,6 +317,7 @@ def test_rollback_in_a_folder_that_cannot_be_written_says_so(
 
 def test_comparison_shows_agreement_and_calibration(decided: TestClient) -> None:
     facts: dict[str, Any] = {"real": 30, "noise": 20, "auc": 0.9, "auc_of_other": 0.8}
+    facts |= {"low": -0.02, "high": 0.2}
     facts["agreement"] = {"new": 0.9, "old": 0.8, "low": -0.02, "high": 0.2}
     facts["brier"] = {"new": 0.1, "old": 0.2, "low": -0.15, "high": -0.05}
     decision = {"promoted": True, "why": "not worse", "uses": {"label_free": facts}}

@@ -31,7 +31,7 @@ from tests.service.models import small_model
 from tests.shared import wait_for
 
 Models = dict[str, TriageModel]
-PARAMS: Any = releasing.ReleaseParams(0.5, 0.05, 100, 1)
+PARAMS: Any = releasing.ReleaseParams(0.5, 100, 1)
 PROMOTED = {"promoted": True, "why": "a test"}
 SERVED = Path("data/release")
 UNLINK = Path.unlink
@@ -65,7 +65,7 @@ def release(models: Models) -> None:
         path = Path(f"new-{name}.baro")
         save_models(path, [models[use] for use in uses])
         files[name] = path, path
-    releasing.release(files, PARAMS, releasing.Evidence())
+    releasing.release(files, PARAMS, releasing.Evidence(no_params))
 
 
 def retrain(models: Models) -> None:

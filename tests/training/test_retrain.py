@@ -1,4 +1,4 @@
-"""`barograph retrain`: the pipeline's models from a store, released unless they are worse."""
+"""`barograph retrain`: the pipeline's models from a store, released if they are better."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ train:
   points: 1500
   reporting: {seed: 90001, long_series: 2, short_series: 2}
 tune: {searches: {label_free: [xgboost]}, folds: 3, seed: 1, least_verdicts: 50}
-release: {least_auc: 0.5, level: 0.05, draws: 100, seed: 1, least_verdicts: 10}
+release: {least_auc: 0.5, draws: 100, seed: 1, least_verdicts: 10}
 tiny:
   train: {trees: 4}
   tune: {trials: 2}
@@ -133,9 +133,10 @@ def test_retrain_with_too_few_verdicts_says_so_and_keeps_the_models(
     assert code == 0
     assert first == "16 verdicts: 8 real, 8 noise, in 16 series"
     for name, line in zip(("adaptive", "label_free"), files, strict=False):
-        assert line.startswith(f"{name}: kept as it is: ")
+        assert line.startswith(f"{name}: kept: ")
         assert "too few verdicts" in line
     assert [line.partition(":")[0] for line in files] == list(FILES)
+    assert files[2].startswith("online: kept: fewer than 100 confirmed changes")
     assert last == "dry run: nothing was written"
     assert not (store / "data/registry").exists()
 
@@ -143,16 +144,23 @@ def test_retrain_with_too_few_verdicts_says_so_and_keeps_the_models(
 def test_lines_name_the_figures_of_each_decision() -> None:
     facts = {"auc": 0.9, "auc_of_other": 0.875, "real": 30, "noise": 20, "other": "it"}
     facts |= {"agreement": {"new": 0.84, "old": 0.8}}
-    better = {"promoted": True, "why": "not worse than the champion", "uses": {"adaptive": facts}}
-    beside = {"changes": 80, "reported": [0.5, 0.6, 0.7], "reported_by_other": [0.6, 0.7, 0.8]}
+    better = {"promoted": True, "why": "better than it", "uses": {"adaptive": facts}}
+    beside = {
+        "labels": "verdicts",
+        "changes": 80,
+        "reported": [0.5, 0.6, 0.7],
+        "reported_by_other": [0.6, 0.7, 0.8],
+    }
     worse = {"promoted": False, "why": "reports no more changes", BESIDE: beside}
-    result = Retrained(1246, 1829, 868, {"adaptive": better, "online": worse})
-    assert [*result.lines()] == [
+    decisions = {"adaptive": better, "online": worse}
+    released = Retrained(1246, 1829, 868, decisions, {"adaptive": "a digest"})
+    assert [*released.lines()][1].startswith("adaptive: released: better than it; AUC")
+    assert [*Retrained(1246, 1829, 868, decisions).lines()] == [
         "3,075 verdicts: 1,246 real, 1,829 noise, in 868 series",
-        "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "
-        "verdicts; agreement with people 84%, it 80%",
-        "online: kept as it is: reports no more changes; 60% of 80 changes reported in time, 70% "
-        "by the built-in pair",
+        "adaptive: may be released: better than it; AUC 0.900, it 0.875; agreement with people "
+        "84%, it 80%",
+        "online: kept: reports no more changes; 60% of 80 changes by verdicts reported in time, "
+        "70% by the built-in pair",
     ]
 
 

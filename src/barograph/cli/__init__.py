@@ -43,7 +43,7 @@ COMMANDS = {
     "recompute": "Recompute the change points of every series in the store.",
     "replay": "Judge every commit of a source as if it were the newest.",
     "report": "Write a page with the changes of every series.",
-    "retrain": "Learn from the verdicts in the store, and release what is not worse.",
+    "retrain": "Learn from the verdicts in the store, and release what is better.",
     "score": "Add results to the store, and fail if the newest are a regression.",
     "series": "Rename, merge, retire or delete a series.",
     "serve": "Start the HTTP service.",

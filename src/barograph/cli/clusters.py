@@ -268,10 +268,7 @@ def _lines(projects: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
     series = sum(len(traces.ids) for traces in projects)
     yield f"{series:,} series in {plural(len(projects), 'project')}, {plural(total, 'cluster')}"
     if not total:
-        yield (
-            "no common step has enough series (--min-members) and is clear enough (--cutoff) "
-            "among the newest commits (--span)"
-        )
+        yield "no step in --span has enough series (--min-members) and is clear enough (--cutoff)"
 
 
 def _row(traces: ProjectTraces, cluster: StepCluster) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from barograph.training.release import Evidence, ReleaseParams, release
 def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
-    evidence = Evidence(learned_from=learned_from)
+    evidence = Evidence(learned_from, must_gain=False)
     files = {name: (FOLDER / f"{name}.baro", TWINS / f"{name}.baro") for name in FILES}
     decisions = release(files, params, evidence)
     report.write_text(FOLDERS.served / "release.md", page(decisions))

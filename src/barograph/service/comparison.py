@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
 BESIDE = "beside_shipped"
-LEVEL = 0.05
 USES = {
     "adaptive": "Batch, bounds by verdicts",
     "label_free": "Queue",
@@ -28,7 +28,7 @@ class ComparedMeasure:
         verdicts: Number of verdicts, or changes, that both were measured on.
         old: The value of the released or built-in model.
         new: The value of the new model.
-        low: Lower end of the 95 % interval of the difference; None if it is not known.
+        low: Lower end of the 90 % interval of the difference.
         high: Upper end.
         outcome: Whether the new model is better, worse, or it is not certain.
         is_share: Whether the values are shares, printed in percent.
@@ -38,8 +38,8 @@ class ComparedMeasure:
     verdicts: int
     old: float
     new: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     outcome: str
     is_share: bool = False
 
@@ -71,7 +71,7 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
 
     Example:
         >>> facts = {"real": 30, "noise": 20, "auc": 0.95, "auc_of_other": 0.9}
-        >>> decision = {"promoted": True, "why": "not worse than the built-in model"}
+        >>> decision = {"promoted": False, "why": "the interval includes 0"}
         >>> decision["uses"] = {"label_free": facts | {"low": -0.01, "high": 0.11}}
         >>> [one] = compared_files({"files": {"label_free": decision}, "challengers": {}})
         >>> one.measures[0].outcome
@@ -84,15 +84,15 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
             USES.get(name, name),
             name in challengers,
             str(decision["why"]),
-            (*_by_use(decision), *_by_delay(decision)),
+            (*_by_use(decision), *_of_pair(decision)),
         )
         for name, decision in result.get("files", {}).items()
     ]
 
 
-def outcome(low: float | None, high: float | None) -> str:
+def outcome(low: float, high: float) -> str:
     """Return the outcome of an interval of a difference: only one that excludes 0 is certain."""
-    if low is None or high is None or low <= 0 <= high:
+    if low <= 0 <= high:
         return UNCERTAIN
     return BETTER if low > 0 else WORSE
 
@@ -105,13 +105,9 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
         where = "" if len(uses) == 1 else f", {USES.get(use, use).lower()}"
         if "lead_of_champion" in facts:
             where += ", beside the built-in model"
-        low, high = facts.get("low"), facts.get("high")
-        verdicts = facts["real"] + facts["noise"]
-        # The release is decided by one side of the interval, at 5 %.
-        result = WORSE if facts.get("p_worse", 1.0) < LEVEL else outcome(low, high)
-        yield ComparedMeasure(
-            *(f"AUC{where}", verdicts, facts["auc_of_other"], facts["auc"], low, high, result)
-        )
+        low, high = facts["low"], facts["high"]
+        verdicts, values = facts["real"] + facts["noise"], (facts["auc_of_other"], facts["auc"])
+        yield ComparedMeasure(f"AUC{where}", verdicts, *values, low, high, outcome(low, high))
         for name, title, sign in MEANS:
             if (means := facts.get(name)) is not None:
                 low, high = means["low"], means["high"]
@@ -122,19 +118,12 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
                 )
 
 
-def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
-    facts = decision.get(BESIDE)
-    if facts is None:
-        return
-    certain = BETTER if facts["is_better"] else UNCERTAIN
-    result = certain if facts["not_worse"] >= LEVEL else WORSE
-    shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
-    for delay, old, new in shares:
-        within = "at once" if not delay else f"within {delay} commits"
-        # The decision is on all delays together; a share that did not move that way is not certain.
-        agrees = new > old if result == BETTER else new < old
+def _of_pair(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
+    facts = decision.get("beside_champion", decision.get(BESIDE, {}))
+    if "low" in facts:  # the mean over all delays, by which pairs are compared
+        new, old = (fmean(facts[name]) for name in ("reported", "reported_by_other"))
         yield ComparedMeasure(
-            *(f"Reported {within}", facts["changes"], old, new, None, None),
-            result if agrees else UNCERTAIN,
+            *("Reported in time", facts["changes"], old, new, facts["low"], facts["high"]),
+            outcome(facts["low"], facts["high"]),
             is_share=True,
         )

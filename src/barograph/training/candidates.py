@@ -155,8 +155,7 @@ def train(
     truth = rows.truth[split.test]
     probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
     facts = card(rows, split, params, profile) | {"settings": dict(settings)}
-    if params.histories == "own":
-        facts["held_out_seed"] = held_out_seed(rows, params.seed)
+    facts["held_out_seed"] = held_out_seed(rows, params.seed)
     if prior is not None:
         default = TriageModel.default(use)
         if default.feature_set == twin.feature_set:

@@ -48,7 +48,7 @@ def beside_built_in(
     score = cross_fitted(rows, fit)
     judged = np.flatnonzero(np.isfinite(score))
     truth = rows.truth[judged]
-    facts: dict[str, Any] = {"real": int(truth.sum()), "noise": int((1 - truth).sum())}
+    facts: dict[str, Any] = rows.verdicts(judged)
     if np.unique(truth).size < 2:
         return facts
     new, old = score[judged], default.predict_proba(rows.matrix[judged])[:, 1]

@@ -2,9 +2,9 @@
 
 Both sides are judged on held-out series and commits that neither has seen, by the twins that were
 learned without them. Where nothing was released yet, the built-in model is the champion; while
-verdicts are scarce, it is compared on all of them (`cross_fit`). A model is worse if its AUC is
-significantly lower, or lower by more than a margin: few verdicts seldom show that a lower AUC is
-significant. A file with several models is replaced only if none of them got worse.
+verdicts are scarce, it is compared on all of them (`cross_fit`). `retrain` and the service release
+models that are better beyond chance, the pipeline those that are not worse. A file with several
+models is released only if that holds for each of them.
 
 To put the former model, or at last the built-in one, back in service:
 `python -m barograph.training.release rollback NAME`, with `--release-to FOLDER` if it was released
@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,26 @@ from barograph.errors import (
     DataError,
     NotEnoughDataError,
 )
-from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
+from barograph.evaluation.comparison import (
+    Comparison,
+    ScoredRows,
+    auc,
+    compared,
+    is_better,
+    judgements_compared,
+)
 from barograph.evaluation.protocols import stable_split
 from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.training import registry, tables
 from barograph.training.candidates import KEPT
 from barograph.training.cross_fit import CROSS_FIT
 from barograph.training.limits import Count, Fraction, Seed, WholeNumber
-from barograph.training.online.pair import Lesson, compare_with_champion
+from barograph.training.online.pair import COMPARABLE, VERDICTS, Lesson, compare_with_champion
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import FOLDERS, Index, ReleaseFolders, card
 from barograph.training.tracking import record_rollback, tracked
 
-BUILT_IN = "the built-in model"
+BUILT_IN, CHAMPION = "the built-in model", "the champion"
 ReleaseDecision = Mapping[str, Any]
 
 
@@ -50,17 +58,17 @@ class ReleaseParams:
 
     Attributes:
         least_auc: Models below are never released.
-        level: A new model counts as worse than the champion if p is below this.
+        level: In the pipeline, a model is worse than the champion if p is below this.
         draws: Bootstrap draws of the comparison.
         seed: Seed of the bootstrap.
         least_verdicts: The minimum number of verdicts of each kind that two models are compared on.
-        margin: A new model also counts as worse if its AUC is lower by more than this.
+        margin: In the pipeline, a model is also worse if its gain is below minus this.
     """
 
     least_auc: Fraction
-    level: Fraction
     draws: Count
     seed: Seed
+    level: Fraction = 0.05
     least_verdicts: WholeNumber = 10
     margin: Fraction = 0.01
 
@@ -73,10 +81,12 @@ class Evidence:
         frames: Returns the feature table of a use.
         learned_from: Returns what a pair learned from; called only for a pair that learned from
             hindsight.
+        must_gain: Whether a model is released only if it is better; else if it is not worse.
     """
 
+    learned_from: Callable[[], Lesson]
     frames: tables.FrameReader = tables.read_for
-    learned_from: Callable[[], Lesson] | None = None
+    must_gain: bool = True
 
 
 def release(
@@ -144,8 +154,8 @@ def decide(
     twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
 ) -> ReleaseDecision:
     """Say whether new models may take the champion's place, and why."""
-    if evidence.learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
-        return _decide_pair(twins, index, params, evidence.learned_from)
+    if any(BESIDE in twin.card for twin in twins.values()):
+        return _decide_pair(twins, index, params, evidence)
     uses = {use: _decide_use(twin, index, params, evidence) for use, twin in twins.items()}
     rejected = {use: facts for use, facts in uses.items() if not facts["promoted"]}
     reasons = {use: str(facts["why"]) for use, facts in (rejected or uses).items()}
@@ -164,83 +174,85 @@ def _decide_use(
         return _decided(False, f"nothing was learned: {twin.card[KEPT].partition(': ')[2]}")
     if (why := _below_least(twin, params)) is not None:
         return _decided(False, why)
-    other = BUILT_IN if index.champion is None else "the champion"
     try:
-        facts, is_worse, gap = _comparison(twin, index, params, evidence)
-    except NotEnoughDataError as error:
-        return _decided(False, f"it cannot be compared with {other}: {error}")
+        facts, gain = _comparison(twin, index, params, evidence)
     except (ArtifactError, DataError) as error:
-        return _decided(True, f"{other} cannot be judged any more: {error}")
-    if min(facts["real"], facts["noise"]) < params.least_verdicts:
+        return _not_comparable(index, error, evidence)
+    if gain is None or min(facts["real"], facts["noise"]) < params.least_verdicts:
         why = (
             f"too few verdicts to tell: {facts['real']} real and {facts['noise']} noise, "
             f"{params.least_verdicts} of each are needed"
         )
         return _decided(False, why, **facts)
-    if is_worse:
-        return _decided(False, f"worse than {other}", **facts)
-    if gap < -params.margin:
-        why = f"its AUC is lower than that of {other} by more than {params.margin:g}"
-        return _decided(False, why, **facts)
-    return _decided(True, f"not worse than {other}", **facts)
+    other = BUILT_IN if index.champion is None else CHAMPION
+    shown = f"AUC on {facts['real'] + facts['noise']:,} verdicts"
+    return _decided(*_by_rule(gain, other, shown, params, evidence), **facts)
 
 
 def _comparison(
     twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
-) -> tuple[Mapping[str, Any], bool, float]:
-    """Compare a twin with the champion, or with the built-in model if there is no champion.
+) -> tuple[Mapping[str, Any], Comparison | None]:
+    """Return the facts of a comparison, and the gain; None without verdicts of both kinds.
 
-    While verdicts are scarce, both sides are known by their leads over the built-in model.
-
-    Returns:
-        The facts of the comparison, whether the twin is significantly worse, and its AUC minus
-        that of the other; 0 if there were no verdicts of both kinds to tell.
+    While verdicts are scarce, both sides are known by their gains over the built-in model.
     """
-    facts = twin.card.get(CROSS_FIT)
+    facts, champion, lead = twin.card.get(CROSS_FIT), None, None
     if index.champion is not None:
         champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
-        lead = champion.card.get(CROSS_FIT, {}).get("difference")
-        if facts is None or lead is None:
-            facts = compare(twin, champion, params, evidence.frames) | {"other": "the champion"}
-            return facts, facts["p_worse"] < params.level, facts.get("difference", 0.0)
-        facts = {**facts, "lead_of_champion": lead, "other": BUILT_IN}
-        return facts, facts.get("high", lead) < lead, facts.get("difference", lead) - lead
-    if facts is None:
-        facts = compare(twin, TriageModel.default(twin.use), params, evidence.frames)
-    facts = {**facts, "other": BUILT_IN}
-    return facts, facts.get("p_worse", 1.0) < params.level, facts.get("difference", 0.0)
+        lead = _gain(champion.card.get(CROSS_FIT, {}))
+    if facts is None or (champion is not None and lead is None):
+        facts = compare(twin, champion, params, evidence)
+        return facts | {"other": BUILT_IN if champion is None else CHAMPION}, _gain(facts)
+    gain = _gain(facts)
+    if lead is None or gain is None:
+        return facts | {"other": BUILT_IN}, gain
+    return facts | {"other": BUILT_IN, "lead_of_champion": lead.difference}, gain.over(lead)
+
+
+def _gain(facts: Mapping[str, Any]) -> Comparison | None:
+    """Return the comparison among some facts; None if there were no verdicts to compare by."""
+    numbers = (facts.get(name, 0) for name in Comparison._fields)
+    return Comparison(*numbers) if "difference" in facts else None
 
 
 def _decide_pair(
-    twins: Mapping[str, TriageModel],
-    index: Index,
-    params: ReleaseParams,
-    learned_from: Callable[[], Lesson],
+    twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
 ) -> ReleaseDecision:
-    """Decide on a pair that learned from hindsight.
-
-    It must report more changes than the built-in pair, and not fewer than the champion.
-    """
+    """Decide on a pair that learned from hindsight: it must be better than the built-in pair."""
     for twin in twins.values():
         if (why := _below_least(twin, params)) is not None:
             return _decided(False, f"{twin.use}: {why}")
-    facts = {BESIDE: twins["online"].card[BESIDE]}
-    if not facts[BESIDE]["is_better"]:
-        return _decided(False, "reports no more changes than the built-in pair", **facts)
-    if index.champion is None:
-        return _decided(True, "reports more changes than the built-in pair", **facts)
+    beside = twins["online"].card[BESIDE]
+    facts, gain = {BESIDE: beside}, _gain(beside)
+    if gain is None or (evidence.must_gain and beside["labels"] != VERDICTS):
+        why = f"fewer than {COMPARABLE} confirmed changes to compare the pair by"
+        return _decided(False, why, **facts)
+    shown = f"share of {beside['changes']:,} changes reported in time"
+    promoted, why = is_better(gain, "the built-in pair", shown)
+    if not promoted or index.champion is None:
+        return _decided(promoted, why, **facts)
     facts["champion"] = index.champion
     try:
         champion = load_models(index.folder(index.champion) / registry.TWIN)
-        compared = compare_with_champion(learned_from(), twins, champion)
-    except NotEnoughDataError as error:
-        return _decided(False, f"it cannot be compared with the champion: {error}", **facts)
+        compared = compare_with_champion(evidence.learned_from(), twins, champion)
     except (ArtifactError, DataError) as error:
-        return _decided(True, f"the champion cannot be judged any more: {error}", **facts)
+        return _not_comparable(index, error, evidence) | facts
     facts["beside_champion"] = compared.to_card()
-    if compared.not_worse < params.level:
-        return _decided(False, "worse than the champion", **facts)
-    return _decided(True, "not worse than the champion", **facts)
+    shown = f"share of {compared.changes:,} changes reported in time"
+    return _decided(*_by_rule(compared.gain, CHAMPION, shown, params, evidence), **facts)
+
+
+def _by_rule(
+    gain: Comparison, other: str, shown: str, params: ReleaseParams, evidence: Evidence
+) -> tuple[bool, str]:
+    """Decide by a gain. In the pipeline, few verdicts seldom show that a loss is significant."""
+    if evidence.must_gain:
+        return is_better(gain, other, shown)
+    if gain.p_worse < params.level:
+        return False, f"worse than {other}"
+    if gain.difference < -params.margin:
+        return False, f"worse than {other} by more than {params.margin:g}"
+    return True, f"not worse than {other}"
 
 
 def _below_least(twin: TriageModel, params: ReleaseParams) -> str | None:
@@ -249,38 +261,55 @@ def _below_least(twin: TriageModel, params: ReleaseParams) -> str | None:
     return f"AUC {auc:.4f} is below {params.least_auc}" if auc < params.least_auc else None
 
 
+def _not_comparable(index: Index, error: Exception, evidence: Evidence) -> dict[str, Any]:
+    """Keep the champion; only the pipeline replaces one that cannot be read or applied."""
+    served = index.folders.served
+    other, way_out = BUILT_IN, ""
+    if index.champion is not None:
+        other = f"{CHAMPION}, {served / index.name}.baro"
+        command = f"python -m barograph.training.release rollback {index.name}"
+        to = "" if index.folders == FOLDERS else f" --release-to {quote(str(served))}"
+        way_out = f"; to return to the model before it: {command}{to}"
+    lasts = evidence.must_gain or isinstance(error, NotEnoughDataError)
+    return _decided(not lasts, f"it cannot be compared with {other}: {error}{way_out}")
+
+
 def _decided(promoted: bool, why: str, **facts: Any) -> dict[str, Any]:
     return {"promoted": promoted, "why": why, **facts}
 
 
 def compare(
-    twin: TriageModel, other: TriageModel, params: ReleaseParams, frames: tables.FrameReader
+    twin: TriageModel, champion: TriageModel | None, params: ReleaseParams, evidence: Evidence
 ) -> dict[str, Any]:
     """Compare two models on held-out rows that neither has seen, each with the features it needs.
 
     Args:
         twin: A new model, learned without the held-out rows.
-        other: The twin of the champion, or the built-in model, which has seen none of the rows.
+        champion: Its twin; None is the built-in model, which has seen none of the rows.
         params: How they are compared.
-        frames: Returns the feature table of a use.
+        evidence: What they are compared on.
 
     Returns:
         The number of rows by kind, the AUC of both, and the comparison.
 
     Raises:
+        DataError: A card does not name the seed of the held-out rows.
         NotEnoughDataError: There are no rows of both kinds to compare on.
     """
-    frame = frames(twin.use)
+    other = champion or TriageModel.default(twin.use)
+    frame = evidence.frames(twin.use)
     new, old = (tables.labelled(frame, model.feature_set) for model in (twin, other))
     test = np.ones(new.truth.size, dtype=np.bool_)
-    for model in (twin, other):
-        if "held_out_seed" in model.card and model.card.get("histories", "own") == "own":
+    for model in (twin, champion):
+        if model is not None and model.card.get("histories") != "simulated":
+            if "held_out_seed" not in model.card:
+                raise DataError("the card does not name the seed of its held-out verdicts")
             split = stable_split(new.identities, new.commits, model.card["held_out_seed"])
             test &= np.isin(np.arange(test.size), split.test)
-    truth = new.truth[test]
-    counts: dict[str, Any] = {"real": int(truth.sum()), "noise": int((1 - truth).sum())}
+    truth, counts = new.truth[test], new.verdicts(test)
     if min(counts.values()) == 0:
-        raise NotEnoughDataError(f"{truth.size} held-out verdicts, {counts['real']} of them real")
+        verdicts, real = sum(counts.values()), counts["real"]
+        raise NotEnoughDataError(f"{verdicts} held-out verdicts, {real} of them real")
     ours, others = (m.predict_proba(r.matrix[test])[:, 1] for m, r in ((twin, new), (other, old)))
     groups = new.identities[test]
     comparison = compared(truth, ours, others, groups, seed=params.seed, draws=params.draws)

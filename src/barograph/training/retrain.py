@@ -101,7 +101,8 @@ class Retrained:
         verdicts = f"{self.real + self.noise:,} verdicts: {self.real:,} real, {self.noise:,} noise"
         yield f"{verdicts}, in {self.series:,} series"
         for name, decision in self.decisions.items():
-            outcome = "better or equal" if decision["promoted"] else "kept as it is"
+            released = "released" if name in self.challengers else "may be released"
+            outcome = released if decision["promoted"] else "kept"
             facts = "".join(f"; {fact}" for fact in _facts(name, decision))
             yield f"{name}: {outcome}: {decision['why']}{facts}"
 
@@ -138,7 +139,7 @@ def retrain(
     for use, model in train_all(params.train, material):
         trained[use] = model
         next(steps)
-    evidence = Evidence(frames, partial(_lesson, history, params.train, frames))
+    evidence = Evidence(partial(_lesson, history, params.train, frames), frames)
     decisions: dict[str, ReleaseDecision] = {}
     challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
@@ -242,16 +243,12 @@ def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
     comparison = decision.get(BESIDE)
     if comparison is not None:
         new, old = (f"{np.mean(comparison[key]):.0%}" for key in ("reported", "reported_by_other"))
-        changes = comparison["changes"]
-        yield f"{new} of {changes:,} changes reported in time, {old} by the built-in pair"
+        changes = f"{comparison['changes']:,} changes by {comparison['labels']}"
+        yield f"{new} of {changes} reported in time, {old} by the built-in pair"
     for use, facts in decision.get("uses", {}).items():
         if "auc" in facts:
             prefix = "" if use == name else f"{use} "
-            verdicts = facts["real"] + facts["noise"]
-            yield (
-                f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
-                f"on {verdicts:,} verdicts"
-            )
+            yield f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}"
         if (shares := facts.get("agreement")) is not None:
             new, old = f"{shares['new']:.0%}", f"{shares['old']:.0%}"
             yield f"agreement with people {new}, {facts['other']} {old}"

@@ -30,7 +30,7 @@ from barograph.features.matrix import columns_of
 from barograph.features.subseries import WIDEST, Policy, subseries
 from barograph.history import History
 from barograph.models.triage import TriageModel
-from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
+from barograph.series import FINAL, UNKNOWN_TIME, Flags, Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
 CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
@@ -75,6 +75,12 @@ class Labelled:
         """The SHA-256 over what a model would learn from these rows."""
         shape = f"{self.matrix.dtype}{self.matrix.shape}".encode()
         return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
+
+    def verdicts(self, rows: Flags | Ints) -> dict[str, int]:
+        """Count the verdicts of some rows by kind; each window of a candidate is a row."""
+        candidates, truth = self.candidates[rows], self.truth[rows]
+        kinds = {"real": 1, "noise": 0}
+        return {name: np.unique(candidates[truth == kind]).size for name, kind in kinds.items()}
 
 
 def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> FrameReader:

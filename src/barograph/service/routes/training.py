@@ -81,7 +81,7 @@ class RetrainingResponse(Schema):
         "The latest one that is done.",
     )
     comparison: list[dict[str, Any]] = field(
-        [{"name": "label_free", "may_release": True, "why": "not worse"}],
+        [{"name": "label_free", "may_release": True, "why": "better"}],
         "Its models, beside those that were released or built in.",
     )
 

@@ -32,6 +32,7 @@ LabelledRows = Mapping[str, tables.Labelled | None]
 # True verdicts from which on pairs are compared by verdicts, and not by what hindsight shows.
 COMPARABLE = 100
 HINDSIGHT = "verdicts and hindsight"
+VERDICTS = "verdicts"
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,10 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
     weight = prior_weight(verdicts, params.prior_weight, params.enough)
     judged = histories_of(history, params.points, params.seed)
     if verdicts >= params.enough:
-        return Lesson(judged, "verdicts", seed, weight, judged.truth, "verdicts")
+        return Lesson(judged, VERDICTS, seed, weight, judged.truth, VERDICTS)
     labelled = histories_of(history, params.points, params.seed, hindsight=True)
     if judged.truth.changes.size >= COMPARABLE:
-        return Lesson(labelled, HINDSIGHT, seed, weight, judged.truth, "verdicts")
+        return Lesson(labelled, HINDSIGHT, seed, weight, judged.truth, VERDICTS)
     return Lesson(labelled, HINDSIGHT, seed, weight, labelled.truth, "hindsight")
 
 
@@ -131,7 +132,7 @@ def train_pair(
 def compare_with_champion(
     material: Lesson, twins: Mapping[str, TriageModel], champion: Mapping[str, TriageModel]
 ) -> PairComparison:
-    """Compare the twins of two pairs on the held-out points, which neither learned from.
+    """Compare the twins of two pairs on the points that neither learned from.
 
     Args:
         material: What the new pair learned from.
@@ -139,14 +140,15 @@ def compare_with_champion(
         champion: The twins of the pair in service, by use.
 
     Raises:
-        DataError: The champion held out other points, or has other features.
+        DataError: The champion has other features.
+        NotEnoughDataError: There is no change at these points.
     """
     for use, twin in twins.items():
-        facts = (twin.feature_set, twin.card.get("held_out_seed"))
-        others = (champion[use].feature_set, champion[use].card.get("held_out_seed"))
-        if facts != others:
-            raise DataError(f"{use}: feature set and seed of the held-out points are {others}")
-    rest = material.judge.without(~material.histories.held_out(material.seed))
+        if champion[use].feature_set != twin.feature_set:
+            raise DataError(f"its model {use} has the features {champion[use].feature_set!r}")
+    seeds = material.seed, champion["online"].card["held_out_seed"]
+    unseen, unseen_by_champion = map(material.histories.held_out, seeds)
+    rest = material.judge.without(~(unseen & unseen_by_champion))
     new, other = (surprises_of(pair["online"], pair["confirm"], rest) for pair in (twins, champion))
     return compare_pairs(rest, material.judge_labels, new, other)
 

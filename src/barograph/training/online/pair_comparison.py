@@ -10,6 +10,7 @@ import numpy as np
 
 from barograph.detection.online.budget import ALARM_POLICIES, DEFAULT_POLICY
 from barograph.errors import NotEnoughDataError
+from barograph.evaluation.comparison import Comparison
 from barograph.models.triage import TriageModel
 from barograph.series import Flags, Floats
 from barograph.training.online.alarm_rates import DELAYS, at_rate, known_within
@@ -20,7 +21,6 @@ from barograph.training.online.truth import Truth
 BESIDE = "beside_shipped"  # the entry of a card that holds the comparison with the shipped pair
 RATE = 3.0  # false alarms in a thousand points
 DRAWS = 1000
-SURE = 0.8  # the share of draws in which a better pair must report more
 Surprises = Mapping[int, Floats]
 
 
@@ -31,40 +31,27 @@ class PairComparison:
     Attributes:
         labels: What a change is judged by: `verdicts` or `hindsight`.
         changes: Number of changes that both were judged on.
-        groups: Number of groups of series with a change.
         new: The share of the changes that the new pair reports within each delay.
         other: The same for the other pair.
-        better: The share of bootstrap draws of groups in which the new pair reports more.
-        not_worse: The share of draws in which it does not report fewer.
+        gain: The mean of `new` over the delays, minus that of `other`; groups of series are drawn.
     """
 
     labels: str
     changes: int
-    groups: int
     new: tuple[float, ...]
     other: tuple[float, ...]
-    better: float
-    not_worse: float
-
-    @property
-    def is_better(self) -> bool:
-        """Whether the new pair reports more, beyond chance."""
-        return sum(self.new) > sum(self.other) and self.better >= SURE
+    gain: Comparison
 
     def to_card(self) -> dict[str, Any]:
         """Return the entry of a model's card."""
         return {
             "labels": self.labels,
             "changes": self.changes,
-            "groups": self.groups,
             "false_per_thousand": RATE,
             "delays": list(DELAYS),
             "reported": list(self.new),
             "reported_by_other": list(self.other),
-            "better": self.better,
-            "not_worse": self.not_worse,
-            "is_better": self.is_better,
-        }
+        } | self.gain._asdict()
 
 
 def compare_pairs(
@@ -91,18 +78,12 @@ def compare_pairs(
     groups = truth.groups[truth.series[truth.changes]]
     _, group = np.unique(groups, return_inverse=True)
     lead = np.bincount(group, (known[0].sum(axis=0) - known[1].sum(axis=0)).astype(np.float64))
-    draws = np.random.default_rng(seed).integers(0, lead.size, (DRAWS, lead.size))
+    reports = len(DELAYS) * np.bincount(group)  # that are possible in each group
+    drawn = np.random.default_rng(seed).integers(0, lead.size, (DRAWS, lead.size))
+    gaps = lead[drawn].sum(axis=1) / reports[drawn].sum(axis=1)
+    gain = Comparison.of(float(lead.sum() / reports.sum()), gaps, int((lead != 0).sum()))
     shares = [tuple(flags.mean(axis=1).tolist()) for flags in known]
-    drawn = lead[draws].sum(axis=1)
-    return PairComparison(
-        labels,
-        truth.changes.size,
-        lead.size,
-        shares[0],
-        shares[1],
-        float(np.mean(drawn > 0)),
-        float(np.mean(drawn >= 0)),
-    )
+    return PairComparison(labels, truth.changes.size, shares[0], shares[1], gain)
 
 
 def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprises) -> Surprises:
