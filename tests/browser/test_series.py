@@ -124,6 +124,60 @@ def test_keys_read_results_and_jump_between_changes(page: "Page", board: Board) 
     assert "c12" in page.locator("#about").inner_text()
 
 
+def plot_place(page: "Page", share: float) -> dict[str, float]:
+    """A place in the middle of the plot, at a share of its width."""
+    box = page.locator("#chart").bounding_box()
+    assert box is not None
+    return {"x": 60 + share * (box["width"] - 66), "y": box["height"] / 2}
+
+
+def test_a_verdict_is_about_the_change_that_a_click_and_the_keys_lead_to(
+    page: "Page", board: Board
+) -> None:
+    focused(page, f"{board.url}/series/1?change_point=2")
+    about, chart = page.locator("#about"), page.locator("#chart")
+    steps = [
+        (lambda: chart.click(position=plot_place(page, 0.9)), "c30"),
+        (lambda: page.keyboard.press("["), "c12"),
+        (lambda: page.keyboard.press("]"), "c30"),
+        (lambda: chart.click(position=plot_place(page, 0.1)), "c12"),
+        (lambda: page.keyboard.press("End"), "c30"),
+        (lambda: page.keyboard.press("Home"), "c12"),
+    ]
+    for step, commit in steps:
+        step()
+        assert f" at {commit}: " in about.inner_text()
+    page.wait_for_url("**change_point=1**")
+    with page.expect_request("**/api/v1/verdicts") as sent:
+        page.keyboard.press("n")
+    assert [point["id"] for point in sent.value.post_data_json["change_points"]] == [1]
+    assert about.inner_text().endswith("c12: not sure")
+    with page.expect_response("**/undo"):
+        page.keyboard.press("u")
+
+
+def test_finger_that_scrolls_the_page_selects_no_change(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1?change_point=2")
+    box, place = page.locator("#chart").bounding_box(), plot_place(page, 0.1)
+    assert box is not None
+    point = {"x": box["x"] + place["x"], "y": box["y"] + place["y"]}
+    touch = page.context.new_cdp_session(page)
+    for end, commit in (("touchCancel", "c30"), ("touchEnd", "c12")):
+        for kind, points in (("touchStart", [point]), (end, [])):
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        assert f" at {commit}: " in page.locator("#about").inner_text()
+
+
+def test_a_mark_says_what_it_marks_and_that_it_can_be_clicked(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1?change_point=2")
+    chart, place = page.locator("#chart"), plot_place(page, 0.5)
+    chart.hover(position=place)
+    assert (chart.get_attribute("title"), chart.evaluate("e => e.style.cursor")) == ("", "")
+    chart.hover(position={"x": place["x"], "y": 14})
+    assert (chart.get_attribute("title") or "").endswith(" at c30")
+    assert chart.evaluate("(canvas) => getComputedStyle(canvas).cursor") == "pointer"
+
+
 def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/2")
     page.locator("#chart").blur()

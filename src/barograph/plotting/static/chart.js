@@ -25,12 +25,13 @@
 //
 // Above the plot are { rows } of marks, 1 or 2. With { isInteractive: true } the chart zooms and pans,
 // and has an overview and two rows. It calls onView({ from, to, axis, scale }) after a change of the
-// view, where `from` and `to` are indices, onRead(k) with the result that is read, -1 for none, and
-// onMark(change).
+// view, where `from` and `to` are indices, onRead(k) with the result that is read, -1 for none,
+// onSelect(k) with the result that was clicked or reached by a key, and onMark(change) with the change
+// whose mark was clicked.
 //
 // Colours and fonts are those of the CSS variables of tokens.css. Keys: left and right move by a
-// result, [ and ] by a change, Home and End go to the ends, Escape hides the readout, and + - 0
-// zoom.
+// result, Home and End go to the ends, Escape hides the readout. + - 0 zoom an interactive chart, whose
+// page handles [ and ]; in others these two move by a change.
 import { paint, prepare } from "./canvas.js";
 import { keyed, listen, shifted } from "./gestures.js";
 import { ROW, segment } from "./layers.js";
@@ -159,9 +160,9 @@ class SeriesChart {
   click(x, y) {
     const view = this.last;
     if (!view) return;
-    const near = view.glyphs.find((glyph) => Math.abs(glyph.x - x) < 10
-      && Math.abs(view.lane + glyph.row * ROW - y) < 10);
-    if (near) this.options.onMark?.(near.change);
+    const change = this.#markAt(x, y);
+    if (change) this.options.onMark?.(change);
+    else if (this.#isInPlot(y)) this.#pick(nearestTo(view.positions, view.at(x)));
   }
 
   // The next change before or after what is read.
@@ -225,22 +226,47 @@ class SeriesChart {
   #hover(event) {
     const view = this.last;
     if (!view || this.gestures?.isDragging()) return;
-    if (view.overview && event.offsetY >= view.overview.top - 4) return;
-    if (this.data.values.length) this.choose(nearestTo(view.positions, view.at(event.offsetX)));
+    const change = this.#markAt(event.offsetX, event.offsetY);
+    this.canvas.title = change ? this.#described(change) : "";
+    this.canvas.style.cursor = change && this.options.onMark ? "pointer" : "";
+    if (this.#isInPlot(event.offsetY)) this.choose(nearestTo(view.positions, view.at(event.offsetX)));
+  }
+
+  #isInPlot(y) {
+    const { overview } = this.last;
+    return this.data.values.length > 0 && !(overview && y >= overview.top - 4);
+  }
+
+  // The change whose mark is at a place in the lane.
+  #markAt(x, y) {
+    const { glyphs, lane } = this.last;
+    return glyphs.find((glyph) => Math.abs(glyph.x - x) < 10 && Math.abs(lane + glyph.row * ROW - y) < 10)?.change;
+  }
+
+  #described({ text, index }) {
+    const { name } = this.data.index ? { name: "" } : this.data.label(index);
+    return [text, name].filter(Boolean).join(" at ");
+  }
+
+  // Reads a result that a person chose.
+  #pick(k) {
+    this.reveal(k);
+    this.options.onSelect?.(k);
   }
 
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const zooms = { "+": 0.5, "=": 0.5, "-": 2 };
+    const zooms = { "+": 0.5, "=": 0.5, "-": 2 }, isBracket = event.key === "[" || event.key === "]";
+    if (isBracket && this.isInteractive) return;
     let k = keyed(this, this.data, event.key);
-    if (event.key === "[" || event.key === "]") k = this.nextChange(event.key === "]");
+    if (isBracket) k = this.nextChange(event.key === "]");
     else if (k === null && this.isInteractive && zooms[event.key]) this.zoom(zooms[event.key]);
     else if (k === null && this.isInteractive && event.key === "0") this.showAll();
     else if (k === null) return;
     event.preventDefault();
     event.stopPropagation();
     if (k === -1 && event.key !== "Escape") return;
-    if (k !== null) { if (this.isInteractive && k >= 0) this.reveal(k); else this.choose(k); }
+    if (k !== null) { if (this.isInteractive && k >= 0) this.#pick(k); else this.choose(k); }
   }
 
   #paintBrush() {

@@ -20,7 +20,7 @@ export function listen(canvas, chart) {
       const [a, b] = [...fingers.values()];
       drag = { kind: "pinch", first: [view.at(Math.min(a, b)), view.at(Math.max(a, b))] };
     } else {
-      drag = { ...grabbed(chart, view, ...at(event), event.shiftKey), start: event.offsetX };
+      drag = { ...grabbed(chart, view, ...at(event), event.shiftKey), start: event.offsetX, top: event.offsetY };
       drag.range = [...chart.state.range];
     }
   };
@@ -33,11 +33,12 @@ export function listen(canvas, chart) {
   const end = (event) => {
     fingers.delete(event.pointerId);
     if (!drag) return;
-    const isClick = Math.abs(event.offsetX - (drag.start ?? -99)) < 4;
+    const distance = Math.hypot(event.offsetX - drag.start, event.offsetY - drag.top);
+    const isClick = event.type === "pointerup" && distance < 4; // a finger that scrolls is cancelled
     if (drag.kind === "range") chart.setBrush(null);
-    if (drag.kind === "range" && !isClick) chart.setRange(drag.chosen);
-    else if (isClick) chart.click(...at(event));
-    else chart.setRange(chart.state.range);
+    if (isClick) chart.click(...at(event));
+    else if (drag.kind !== "range") chart.setRange(chart.state.range);
+    else if (drag.chosen) chart.setRange(drag.chosen);
     drag = null;
   };
   const listeners = {

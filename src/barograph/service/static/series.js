@@ -20,11 +20,12 @@ let focus = null;
 if (chart) start();
 
 function start() {
-  const { changes } = chart.data;
+  const changes = chart.data.changes.filter(({ state }) => state !== "moved");
   addRows(page.rows);
-  chart.options.onMark = (mark) => setFocus(mark, true);
-  const focused = changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
-  if (focused.length) setFocus(focused.at(-1), false);
+  chart.options.onMark = ({ id }) => goTo(changes.find((mark) => mark.id === id));
+  chart.options.onSelect = (k) => select(nearest(changes, k));
+  const focused = changes.filter(({ id }) => id === page.focus);
+  if (focused.length) setFocus(focused.at(-1));
   listen(changes);
   // Results that arrive move change points, and the levels around them.
   watch(placesOf(content.marks.filter(({ state }) => state !== "moved")), async () => {
@@ -40,14 +41,32 @@ function placesOf(points) {
   return JSON.stringify(places.sort(([a], [b]) => a - b));
 }
 
+// The change point next to a result.
+function nearest(changes, k) {
+  const distance = ({ index }) => Math.abs(index - k);
+  return changes.reduce((best, mark) => (best && distance(best) <= distance(mark) ? best : mark), null);
+}
+
+// The change points and the results of the plot have one selection: whatever moves it makes the page,
+// its verdicts and its address be about the change point there.
+function select(mark) {
+  if (!mark || mark === focus) return;
+  setFocus(mark);
+  onView(chart.shown());
+}
+
+function goTo(mark) {
+  select(mark);
+  chart.reveal(mark.index);
+}
+
 // Makes the page about a change point.
-function setFocus(mark, isChosen) {
+function setFocus(mark) {
   focus = mark;
   chart.select(mark);
   for (const name of ["decide", "siblings"]) document.getElementById(name).hidden = false;
   describeFocus();
   showEvidence(mark, content.series);
-  if (isChosen) { chart.reveal(mark.index); onView(chart.shown()); }
 }
 
 function describeFocus() {
@@ -99,10 +118,9 @@ function listen(changes) {
   });
   document.addEventListener("themechange", () => chart.draw());
   const jump = (isForward) => {
-    const marks = changes.filter((mark) => mark.state !== "moved");
-    const place = focus ? marks.indexOf(focus) : isForward ? -1 : marks.length;
-    const next = marks[place + (isForward ? 1 : -1)];
-    if (next) setFocus(next, true);
+    const place = focus ? changes.indexOf(focus) : isForward ? -1 : changes.length;
+    const next = changes[place + (isForward ? 1 : -1)];
+    if (next) goTo(next);
   };
   register([
     ...verdictKeys(document.getElementById("decide"), () => focus !== null && page.canTriage, decide),

@@ -56,7 +56,7 @@ export function onView({ from, to, axis, scale }, isFirst = false) {
   const values = {
     from: from === null ? null : content.orders[from], to: to === null ? null : content.orders[to],
     axis: axis === "commits" ? null : axis, scale: scale === "fit" ? null : scale,
-    change_point: selected && selected.id !== page.focus ? selected.id : query.get("change_point"),
+    change_point: selected && (query.has("change_point") || selected.id !== page.focus) ? selected.id : null,
   };
   for (const [name, value] of Object.entries(values)) {
     if (value === null) query.delete(name); else query.set(name, value);
