@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,6 +74,20 @@ def test_merged_branch_comes_right_before_its_merge(tree: Tree) -> None:
 
 def test_commit_that_no_branch_holds_any_more_keeps_its_place(tree: Tree) -> None:
     assert tree.ordered("lost", "first")[0] == "first"
+
+
+def test_history_has_the_commits_between_the_given_ones(tree: Tree) -> None:
+    names = {commit: name for name, commit in tree.hashes.items()}
+    listed = Repository(tree.folder).history([tree.hashes["merge"], tree.hashes["second"]])
+    assert [names[commit] for commit in listed] == ["first", "second", "one", "two", "merge"]
+    assert Repository(tree.folder).history([]) == []
+
+
+def test_shallow_clone_is_recognised(tree: Tree, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    command = ["git", "clone", "-q", "--depth", "1", f"file://{tree.folder}", str(clone)]
+    subprocess.run(command, check=True)  # noqa: S603
+    assert [Repository(folder).is_shallow() for folder in (clone, tree.folder)] == [True, False]
 
 
 def test_order_of_a_hash_that_git_does_not_know_is_unknown(tree: Tree) -> None:

@@ -73,12 +73,23 @@ class Repository:
         Args:
             hashes: Full hashes of commits that git knows.
         """
-        if not hashes:
-            return {}
         known = set(hashes)
+        return {name: k for k, name in enumerate(self.history(hashes)) if name in known}
+
+    def history(self, hashes: Sequence[str]) -> list[str]:
+        """Return commits with all commits before them, in the order of `order`.
+
+        Args:
+            hashes: Full hashes of commits that git knows.
+        """
+        if not hashes:
+            return []
         command = ["rev-list", "--topo-order", "--reverse", "--stdin"]
-        output = self._git(command, "\n".join([*known, ""]).encode())
-        return {name: k for k, name in enumerate(output.decode().split()) if name in known}
+        return self._git(command, "\n".join([*hashes, ""]).encode()).decode().split()
+
+    def is_shallow(self) -> bool:
+        """Return whether the repository lacks a part of the history."""
+        return self._git(["rev-parse", "--is-shallow-repository"], b"").strip() == b"true"
 
     def _read(self, names: Sequence[str]) -> dict[str, Commit]:
         """Read commit objects; `cat-file` reports unknown names instead of failing."""

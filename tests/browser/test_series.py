@@ -1,14 +1,16 @@
 """The pages of series and commits in a browser: the view, the keys, verdicts, hostile names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store
+from barograph.store import Measurement, Store, commit_details
+from barograph.store.commit_details import CommitDetails
 from barograph.triage.refresh import CandidateRefresher
 from barograph.wording import number, typeset
 from tests.browser.conftest import DRAWN_TEXTS
@@ -16,7 +18,7 @@ from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Position
 
 EVIL = '<script>document.title="x"</script>\u202e' + "n" * 400
 STEP = 30
@@ -53,6 +55,12 @@ def fill(store: Store) -> None:
     ]
     store.ingest(sent, "ci")
     CandidateRefresher(Scripted([12, STEP]), "scripted").refresh(store)
+
+
+def describe(store: Store, parents: dict[str, str]) -> None:
+    """Store the parents of commits."""
+    details = [CommitDetails("db", name, parent=parent) for name, parent in parents.items()]
+    store.write(lambda connection: commit_details.save(connection, details))
 
 
 def result(order: int) -> Measurement:
@@ -124,7 +132,7 @@ def test_keys_read_results_and_jump_between_changes(page: "Page", board: Board) 
     assert "c12" in page.locator("#about").inner_text()
 
 
-def plot_place(page: "Page", share: float) -> dict[str, float]:
+def plot_place(page: "Page", share: float) -> "Position":
     """A place in the middle of the plot, at a share of its width."""
     box = page.locator("#chart").bounding_box()
     assert box is not None
@@ -136,7 +144,7 @@ def test_a_verdict_is_about_the_change_that_a_click_and_the_keys_lead_to(
 ) -> None:
     focused(page, f"{board.url}/series/1?change_point=2")
     about, chart = page.locator("#about"), page.locator("#chart")
-    steps = [
+    moves: list[tuple[Callable[[], object], str]] = [
         (lambda: chart.click(position=plot_place(page, 0.9)), "c30"),
         (lambda: page.keyboard.press("["), "c12"),
         (lambda: page.keyboard.press("]"), "c30"),
@@ -144,13 +152,15 @@ def test_a_verdict_is_about_the_change_that_a_click_and_the_keys_lead_to(
         (lambda: page.keyboard.press("End"), "c30"),
         (lambda: page.keyboard.press("Home"), "c12"),
     ]
-    for step, commit in steps:
-        step()
+    for move, commit in moves:
+        move()
         assert f" at {commit}: " in about.inner_text()
     page.wait_for_url("**change_point=1**")
     with page.expect_request("**/api/v1/verdicts") as sent:
         page.keyboard.press("n")
-    assert [point["id"] for point in sent.value.post_data_json["change_points"]] == [1]
+    body = sent.value.post_data_json
+    assert body is not None
+    assert [point["id"] for point in body["change_points"]] == [1]
     assert about.inner_text().endswith("c12: not sure")
     with page.expect_response("**/undo"):
         page.keyboard.press("u")
@@ -194,12 +204,29 @@ def test_panels_hold_the_evidence_about_the_newest_undecided_change(
     page: "Page", board: Board
 ) -> None:
     focused(page, f"{board.url}/series/1")
-    page.locator("#suspects li code").first.wait_for()
-    assert "Nothing left to halve" in page.locator("#suspects").inner_text()
+    suspects = page.locator("#suspects")
+    suspects.get_by_text("Commits that were not measured may lie between.").wait_for()
+    assert "Nothing left to halve" not in suspects.inner_text()
     page.locator("#siblings li a").wait_for()
     assert "1 fell" in page.locator("#siblings").inner_text()
     page.locator("#reasons .fact").first.wait_for()
     page.locator("#history li").first.wait_for()
+
+
+def test_nothing_is_left_to_halve_once_the_parent_of_the_only_suspect_is_known(
+    page: "Page", tmp_path: Path
+) -> None:
+    with serving(tmp_path, fill) as board:
+        focused(page, f"{board.url}/series/1")
+        describe(board.store, {f"c{STEP}": "u2", "u2": "u1"})
+        page.reload()
+        suspects = page.locator("#suspects")
+        suspects.get_by_text("Run u1 next to halve the range. Commits that were not").wait_for()
+        assert suspects.locator("li.next").inner_text().split() == ["u1", "run", "next"]
+        describe(board.store, {f"c{STEP}": f"c{STEP - 1}"})
+        page.reload()
+        suspects.get_by_text("Nothing left to halve.").wait_for()
+        assert "may lie between" not in suspects.inner_text()
 
 
 def test_the_newest_undecided_change_has_its_label_beside_another(
@@ -329,7 +356,7 @@ def test_message_of_a_panel_that_fails_has_its_width(
 def test_facts_of_another_change_go_where_those_of_this_fail(page: "Page", board: Board) -> None:
     focused(page, f"{board.url}/series/1")
     fact = page.locator("#suspects [data-next]")
-    fact.get_by_text("Nothing left to halve").wait_for()
+    fact.get_by_text("Commits that were not measured").wait_for()
     page.route("**/suspects", lambda route: route.fulfill(status=500, body="{}"))
     page.locator("#chart").blur()
     page.keyboard.press("[")

@@ -14,6 +14,7 @@ from barograph.models import OnlineModels
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
 from barograph.store import Measurement, commit_details, export
+from barograph.triage.ranges import KnownRange, known_ranges
 from tests.cli.store_commands import run, run_json, write
 from tests.repositories import Made, make_repository
 from tests.service.models import small_model
@@ -81,6 +82,30 @@ def test_import_stores_subjects_and_authors_that_git_knows(
         details = commit_details.find(connection, "db", [name, "f" * 40])
     assert [detail.subject for detail in details.values()] == ["Use fewer locks", ""]
     assert details[name].author == "A"
+
+
+def test_import_in_a_repository_stores_the_commits_between_the_measured_ones(
+    capsys: pytest.CaptureFixture[str], workplace: Path
+) -> None:
+    made = {
+        "root": Made(),
+        "first": Made(("root",), 1),
+        "branch": Made(("root",), 2, "topic"),
+        "merge": Made(("first", "branch"), 3),
+        "fix": Made(("merge",), 4),
+        "last": Made(("fix",), 5),
+    }
+    hashes = make_repository(workplace, made)
+    names = [hashes["first"], hashes["merge"][:9], hashes["last"]]
+    rows = [f"db,query,{k},{commit},{k}" for k, commit in enumerate(names)]
+    Path("results.csv").write_text("\n".join(["project,test,order,commit,value", *rows, ""]))
+    run(capsys, "import", "results.csv", "--store", "s.db")
+    with open_store("s.db") as store, store.read() as connection:
+        known = known_ranges(connection, "db", [(0, 1), (1, 2)])
+        details = commit_details.find(connection, "db", [hashes["fix"]])
+    assert known[0, 1] == KnownRange(((None, hashes["branch"]), (1, names[1])), True)
+    assert known[1, 2] == KnownRange(((None, hashes["fix"]), (2, names[2])), True)
+    assert details[hashes["fix"]].subject == "fix"
 
 
 def test_export_is_a_source_of_every_command(

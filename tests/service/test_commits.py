@@ -17,6 +17,7 @@ DETAILS = {
     "subject": SUBJECT,
     "author": "Ada",
     "url": "https://git.example/c25",
+    "parent": "c24",
 }
 
 
@@ -50,6 +51,28 @@ def test_the_subject_and_the_author_of_a_commit_are_shown_everywhere(changed: Te
         assert "Take &lt;locks&gt; eagerly" in changed.get(address).text
 
 
+def test_pages_say_that_a_commit_is_the_only_one_once_its_parent_is_known(
+    changed: TestClient,
+) -> None:
+    addresses = ("/", "/commit?project=db&order=25")
+
+    def pages() -> list[str]:
+        return [changed.get(address).text for address in addresses]
+
+    assert not any("the only commit" in page.lower() for page in pages())
+    assert all("ommits that were not measured may lie between" in page for page in pages())
+    describe(changed, {**DETAILS, "parent": "unmeasured"})
+    assert "2 known commits" in pages()[0]
+    describe(changed, DETAILS)
+    assert all("the only commit" in page.lower() for page in pages())
+    assert not any("may lie between" in page for page in pages())
+
+
+def test_a_commit_of_which_only_the_parent_is_known_has_no_details(changed: TestClient) -> None:
+    describe(changed, {"project": "db", "commit": "c25", "parent": "c24"})
+    assert changed.get("/api/v1/commit?project=db&order=25").json()["details"] == []
+
+
 def test_a_change_under_investigation_counts_as_undecided(changed: TestClient) -> None:
     body = {"verdict": "under_investigation", "change_points": [{"id": 1, "version": 0}]}
     assert changed.post("/api/v1/verdicts", json=body).json()["refused"] == []
@@ -62,9 +85,11 @@ def test_a_change_under_investigation_counts_as_undecided(changed: TestClient) -
 
 def test_a_commit_that_is_described_again_is_replaced(changed: TestClient) -> None:
     describe(changed, DETAILS)
-    describe(changed, {**DETAILS, "subject": "Revert", "author": ""})
+    describe(changed, {**DETAILS, "subject": "Revert", "author": "", "parent": ""})
     [listed] = changed.get(f"{COMMITS}?project=db").json()["commits"]
     assert (listed["subject"], listed["author"]) == ("Revert", "")
+    [kept] = changed.get("/api/v1/commit?project=db&order=25").json()["details"]
+    assert kept["parent"] == "c24"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +100,7 @@ def test_a_commit_that_is_described_again_is_replaced(changed: TestClient) -> No
         {"author": "a\nb"},
         {"url": "javascript:alert(1)"},
         {"order": 25},
+        {"parent": "a\nb"},
     ],
 )
 def test_details_that_cannot_be_shown_are_refused(

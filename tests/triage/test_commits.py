@@ -78,7 +78,7 @@ def test_the_text_of_a_commit_names_worst_and_best_and_the_rest(changed: Store) 
         "1 of 4 series did not move.",
         "1 had too few results before it.",
         "1 has no result since.",
-        "Suspect range: this commit alone.",
+        "Suspect range: this commit; commits that were not measured may lie between.",
         "https://b/commit",
     ]
 

@@ -60,7 +60,8 @@ def test_suspects_are_the_commits_after_the_last_result_of_the_old_level(store: 
     assert (suspected.last_before.order, suspected.first_after.order) == (16, 20)
     assert [commit.order for commit in suspected.commits] == [17, 18, 19, 20]
     assert suspected.count == 4
-    assert (suspected.likely, suspected.next) == (None, 18)
+    assert not any(commit.is_likely for commit in suspected.commits)
+    assert (suspected.next, suspected.is_complete) == ("c18", False)
 
 
 def test_siblings_that_moved_narrow_the_suspects(store: Store) -> None:
@@ -72,11 +73,11 @@ def test_siblings_that_moved_narrow_the_suspects(store: Store) -> None:
     assert [(commit.old, commit.new) for commit in suspected.commits] == [(1, 0), (0, 1)] + [
         (0, 1)
     ] * 2
-    assert suspected.likely == (18, 18)
-    assert suspected.next == 18
+    assert [commit.order for commit in suspected.commits if commit.is_likely] == [18]
+    assert suspected.next == "c18"
 
 
-def test_one_suspect_leaves_nothing_to_halve(store: Store) -> None:
+def test_one_suspect_leaves_nothing_to_run(store: Store) -> None:
     refreshed(store, results(1, range(40)), 20)
     with store.read() as connection:
         suspected = suspects(connection, 1)
@@ -90,7 +91,7 @@ def test_a_result_that_arrives_late_narrows_the_suspects(store: Store) -> None:
     with store.read() as connection:
         suspected = suspects(connection, 1)
     assert [commit.order for commit in suspected.commits] == [19, 20]
-    assert suspected.next == 19
+    assert suspected.next == "c19"
 
 
 def test_siblings_say_what_each_did_at_the_commit(store: Store) -> None:

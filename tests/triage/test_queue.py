@@ -14,6 +14,7 @@ from barograph.triage import patterns, queue, verdicts
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import by_cause
 from barograph.triage.processed import processed
+from barograph.triage.ranges import known_ranges
 from barograph.triage.traces import Levels, traces
 from tests.store.samples import number_of
 from tests.triage.test_grouping import entry, numbers
@@ -282,7 +283,7 @@ def test_levels_without_a_finite_change_have_no_percent() -> None:
     assert Levels(1e-300, 1e100, 4, 4).percent is None
 
 
-def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_first_commits(
+def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_commits(
     filled: Filled,
 ) -> None:
     count = 1200  # SQLite refuses expressions of more than 1000 levels
@@ -290,6 +291,7 @@ def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_first_commit
     entries = [entry(k, 2 * k + 2, 2 * k, project="wide") for k in range(count)]
     filled.store.write(lambda connection: connection.execute(sa.insert(commits), rows))
     with filled.store.read() as connection:
-        suspected = queue.first_suspects(connection, by_cause(entries))
+        bounds = [(group.last_before, group.order) for group in by_cause(entries)]
+        suspected = known_ranges(connection, "wide", bounds)
     assert len(suspected) == count
-    assert suspected["wide", 2398] == ("w2399", 2)
+    assert suspected[2398, 2400].commits == ((2399, "w2399"), (2400, "w2400"))

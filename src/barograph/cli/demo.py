@@ -248,17 +248,19 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
 
 
 def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
-    """Return subjects and authors of the commits."""
+    """Return subjects, authors and parents of the commits."""
     places = {
         (series.id.project, *pair)
         for series in many
         for pair in zip(series.commits, series.orders.tolist(), strict=True)
     }
+    names = {(project, order): commit for project, commit, order in places}
     return [
         CommitDetails(
             *(project, commit, SUBJECTS[order * order % len(SUBJECTS)]),
             PEOPLE[(order + len(project)) % len(PEOPLE)],
             f"https://git.example/{project}/commit/{commit}",
+            names.get((project, order - 1), ""),
         )
         for project, commit, order in places
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from barograph.errors import DataError
 from barograph.wording import plural
 
 if TYPE_CHECKING:
+    from barograph.git import Commit, Repository
     from barograph.history import History
     from barograph.store.commit_details import CommitDetails
     from barograph.store.exchange import ImportResult
@@ -55,8 +57,8 @@ def command(
     """Add every series, point and candidate in FILE to the store.
 
     Rows that the store already has are skipped, so an import can be repeated. If some rows are
-    rejected, the others are stored, and the exit code is 1. In a git repository the subjects and
-    authors of its commits are stored too, for the board to show.
+    rejected, the others are stored, and the exit code is 1. In a git repository the subjects,
+    authors and parents of its commits are stored too, also of those between the measured ones.
     """
     from barograph.store import commit_details
     from barograph.store.exchange import import_history
@@ -92,16 +94,35 @@ def command(
 
 
 def _described(history: History) -> list[CommitDetails]:
-    """Return subjects and authors of the commits, where the repository of this folder has them."""
+    """Return what the repository of this folder knows about the commits, and those between."""
     from barograph.git import Repository
+
+    repository = Repository()
+    pairs = {(series.id.project, name) for series in history for name in series.commits if name}
+    known = repository.find(name for _, name in pairs)
+    by_project: dict[str, dict[str, Commit]] = {}
+    for project, name in sorted(pairs):
+        if name in known:
+            by_project.setdefault(project, {})[name] = known[name]
+    return [
+        row for project, named in by_project.items() for row in _lineage(repository, project, named)
+    ]
+
+
+def _lineage(repository: Repository, project: str, named: dict[str, Commit]) -> list[CommitDetails]:
+    """Return the details of measured commits, and of those between them, with their parents."""
     from barograph.store.commit_details import described
 
-    pairs = {(series.id.project, name) for series in history for name in series.commits if name}
-    known = Repository().find(name for _, name in pairs)
+    names = {commit.hash: name for name, commit in named.items()}
+    # A shallow clone does not show which commits lie between.
+    listed = [] if repository.is_shallow() else repository.history([*names])
+    first = next((k for k, commit in enumerate(listed) if commit in names), 0)
+    between = repository.find(commit for commit in listed[first:] if commit not in names)
+    line = [names.get(commit, commit) for commit in listed[max(first - 1, 0) :]]
+    parents = dict(itertools.pairwise(reversed(line)))
     return [
-        described(project, name, known[name].subject, known[name].author)
-        for project, name in sorted(pairs)
-        if name in known
+        described(project, name, commit.subject, commit.author, parents.get(name, ""))
+        for name, commit in (named | between).items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""Subjects, authors and addresses of commits, as the senders of results describe them."""
+"""Subjects, authors, addresses and parents of commits, as the senders of results describe them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from barograph.store.measurement import CONTROL, Limits
 from barograph.store.schema import commit_details
 
 LONGEST = {"project": Limits().label, "commit": Limits().label}
-LONGEST |= {"subject": 500, "author": 200, "url": 2000}  # characters
+LONGEST |= {"subject": 500, "author": 200, "url": 2000, "parent": Limits().label}  # characters
 SCHEMES = ("https://", "http://")
 
 
@@ -24,6 +24,8 @@ class CommitDetails(NamedTuple):
         subject: The first line of its message, "" if unknown.
         author: Who wrote it, "" if unknown.
         url: Where it can be read, "" if unknown.
+        parent: The name of the commit before it, "" if unknown; of a merge, the last commit that
+            it merged.
     """
 
     project: str
@@ -31,12 +33,19 @@ class CommitDetails(NamedTuple):
     subject: str = ""
     author: str = ""
     url: str = ""
+    parent: str = ""
 
 
-ROW = Insertion(commit_details, CommitDetails._fields, replace=[*CommitDetails._fields[2:]])
+KEY, PARENT = 2, 5  # the number of columns of the key, and the place of the parent
+ROW = Insertion(commit_details, CommitDetails._fields, replace=CommitDetails._fields[KEY:])
+NO_PARENT = Insertion(
+    commit_details, CommitDetails._fields, replace=CommitDetails._fields[KEY:PARENT]
+)
 
 
-def described(project: str, commit: str, subject: str, author: str) -> CommitDetails:
+def described(
+    project: str, commit: str, subject: str, author: str, parent: str = ""
+) -> CommitDetails:
     """Return details from a log of commits, cut and cleaned so that they can be saved.
 
     Example:
@@ -45,20 +54,23 @@ def described(project: str, commit: str, subject: str, author: str) -> CommitDet
     """
     texts = {"subject": subject, "author": author}
     kept = {name: CONTROL.sub(" ", text)[: LONGEST[name]] for name, text in texts.items()}
-    return CommitDetails(project, commit, **kept)
+    return CommitDetails(project, commit, **kept, parent=parent)
 
 
 def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
     """Save the details of commits, replacing those that are stored; return the number of commits.
 
+    An unknown parent does not replace a known one.
+
     Raises:
         DataError: A text is too long, holds control characters, or is no web address.
     """
-    rows = {commit[:2]: commit for commit in details}
+    rows = {commit[:KEY]: commit for commit in details}
     for commit in rows.values():
         if reason := _fault(commit):
             raise DataError(reason)
-    ROW.into(connection, list(rows.values()))
+    ROW.into(connection, [commit for commit in rows.values() if commit.parent])
+    NO_PARENT.into(connection, [commit for commit in rows.values() if not commit.parent])
     return len(rows)
 
 

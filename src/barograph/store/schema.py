@@ -101,13 +101,13 @@ commits = sa.Table(
 )
 
 # What people know a commit by, if the sender of its results said so: see `commit_details`. It may
-# come before the first result of the commit, and so has no order.
+# come before the first result of the commit, and so has no order. `parent` is the commit before it.
 commit_details = sa.Table(
     "commit_details",
     metadata,
     sa.Column("project", sa.Text, primary_key=True),
     sa.Column("commit", sa.Text, primary_key=True),
-    *map(_text, ("subject", "author", "url")),
+    *map(_text, ("subject", "author", "url", "parent")),
     sqlite_with_rowid=False,
 )
 

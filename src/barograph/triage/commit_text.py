@@ -6,6 +6,7 @@ import math
 from statistics import median
 
 from barograph.series import SeriesId
+from barograph.store.commit_details import KEY, PARENT
 from barograph.triage.commits import ChangedSeries, CommitChanges
 from barograph.wording import (
     BETTER,
@@ -38,7 +39,9 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     names = ", ".join(map(short_commit, changes.commits)) or place_text("", changes.order)
     name = middle_cut(names, WIDEST)
     lines = [printable(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
-    lines += [printable(" · ".join(filter(None, row[2:]))) for row in changes.details]
+    lines += [
+        printable(" · ".join(filter(None, details[KEY:PARENT]))) for details in changes.details
+    ]
     if changes.time is not None:
         lines.append(f"first measured {day(changes.time)}")
     for word, heading in HEADINGS.items():
@@ -52,9 +55,16 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     if waiting := sum(silent.count for silent in changes.silent):
         lines.append(f"{waiting:,} {'has' if waiting == 1 else 'have'} no result since.")
     if changes.changed:
-        alone = "this commit alone" if changes.suspects == 1 else f"{changes.suspects:,} commits"
-        lines.append(f"Suspect range: {alone}.")
+        lines.append(f"Suspect range: {_range(changes)}.")
     return "\n".join([*lines, *([url] if url else [])])
+
+
+def _range(changes: CommitChanges) -> str:
+    count = changes.suspects
+    if changes.is_complete:
+        return "this commit alone" if count == 1 else f"{count:,} commits"
+    known = "this commit" if count == 1 else f"{count:,} known commits"
+    return f"{known}; commits that were not measured may lie between"
 
 
 def _section(heading: str, changed: list[ChangedSeries]) -> list[str]:

@@ -14,7 +14,7 @@ from barograph.errors import NotFoundError
 from barograph.series import Verdict
 from barograph.store import commit_details
 from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
-from barograph.store.commit_details import CommitDetails
+from barograph.store.commit_details import KEY, PARENT, CommitDetails
 from barograph.store.database import CHUNK, count_rows, rows_in
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, commits, points, series
@@ -24,6 +24,7 @@ from barograph.triage.effects import (
     effect_between,
     results_between,
 )
+from barograph.triage.ranges import known_ranges
 from barograph.triage.tickets import Ticket, about_candidates
 from barograph.wording import effect_word
 
@@ -105,7 +106,8 @@ class CommitChanges:
         silent: Series that have no result since, by variant.
         total: The number of series of the project.
         compared: The number of series that were looked at: all, or the first 2,000.
-        suspects: The number of commits that may have caused the changes; 1 is this one alone.
+        suspects: The number of known commits that may have caused the changes.
+        is_complete: Whether no other commit can have caused them.
         previous: The order of the last commit before with a change.
         next: The order of the first commit after with a change.
         tickets: The tickets about the changes.
@@ -123,6 +125,7 @@ class CommitChanges:
     total: int
     compared: int
     suspects: int
+    is_complete: bool
     previous: int | None
     next: int | None
     tickets: tuple[Ticket, ...]
@@ -208,15 +211,16 @@ def commit_changes(connection: sa.Connection, project: str, order: int) -> Commi
     )
     moved = {entry.series.id for entry in changed}
     others = {number: values for number, values in results.items() if number not in moved}
-    suspects = _suspects(connection, project, order, changed)
+    suspects, is_complete = _suspects(connection, project, order, changed)
     described = commit_details.find(connection, project, names)
     return CommitChanges(
         *(project, order, names, _time(connection, sorted(moved), order)),
         *(tuple(changed), *_unmoved(every, others, order)),
-        *(count_rows(connection, series, series.c.project == project), len(every), suspects),
+        *(count_rows(connection, series, series.c.project == project), len(every)),
+        *(suspects, is_complete),
         *_neighbours(connection, project, order),
         tuple(about_candidates(connection, [change.id for change in known])),
-        tuple(commit for commit in described.values() if any(commit[2:])),
+        tuple(commit for commit in described.values() if any(commit[KEY:PARENT])),
     )
 
 
@@ -300,19 +304,17 @@ def _by_variant(silent: list[tuple[str, int]]) -> tuple[SilentSeries, ...]:
 
 def _suspects(
     connection: sa.Connection, project: str, order: int, changed: Sequence[ChangedSeries]
-) -> int:
-    """Return how many commits may have caused all the changes.
+) -> tuple[int, bool]:
+    """Return how many known commits may have caused all the changes, and whether no other can.
 
     The latest of the results before them bounds the range: one cause is assumed.
     """
     edges = [entry.last_before for entry in changed if entry.last_before is not None]
     if not edges:
-        return 1
-    c = commits.c
-    between = sa.select(sa.func.count(sa.distinct(c.order))).where(
-        c.project == project, c.order > max(edges), c.order <= order
-    )
-    return max(1, connection.scalar(between) or 0)
+        return 1, False
+    bounds = max(edges), order
+    known = known_ranges(connection, project, [bounds])[bounds]
+    return len(known.commits), known.is_complete
 
 
 def _time(connection: sa.Connection, numbers: Sequence[int], order: int) -> int | None:

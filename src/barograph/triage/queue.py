@@ -22,12 +22,13 @@ from barograph.series import LABELS, SeriesId
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
-from barograph.store.database import chunks, revision, rows_in
+from barograph.store.database import revision, rows_in
 from barograph.store.reading import series_id
-from barograph.store.schema import candidates, clusters, commits, series
+from barograph.store.schema import candidates, clusters, series
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, sorted_groups
 from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
+from barograph.triage.ranges import Bounds, KnownRange, known_ranges
 from barograph.triage.traces import Levels, levels
 
 PAGE = 100  # groups
@@ -62,7 +63,7 @@ class QueuePage:
         hidden: The number of groups that are hidden, by kind.
         newest: When the newest candidate was found, in milliseconds.
         newer: The number of groups whose candidates were all found after a given time.
-        firsts: The first commit that can be the cause, by project and `last_before`.
+        ranges: The commits that can be the cause, by project, `last_before` and `order`.
         details: What is known about the last commits that can be the cause, by project and name.
     """
 
@@ -76,7 +77,7 @@ class QueuePage:
     hidden: dict[str, int] = field(default_factory=dict)
     newest: int = 0
     newer: int = 0
-    firsts: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    ranges: dict[tuple[str, int, int], KnownRange] = field(default_factory=dict)
     details: dict[tuple[str, str], CommitDetails] = field(default_factory=dict)
 
 
@@ -119,7 +120,7 @@ def open_groups(
             (entry.detected_on or 0 for group in ordered for entry in group.members), default=0
         ),
         newer=0 if newer_than is None else sum(_is_newer(group, newer_than) for group in ordered),
-        firsts=first_suspects(connection, page),
+        ranges=_ranges(connection, page),
         details=_details(connection, page),
     )
 
@@ -297,26 +298,15 @@ def _steps(connection: sa.Connection) -> Steps:
     return steps
 
 
-def first_suspects(
+def _ranges(
     connection: sa.Connection, groups: Sequence[CauseGroup]
-) -> dict[tuple[str, int], tuple[str, int]]:
-    """Return the first suspect commit of groups whose range has several, and the number of them."""
-    c = commits.c
-    ranges = {(group.project, group.last_before, group.order) for group in groups}
-    wide: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for project, low, high in ranges:
-        if high - low > 1:
-            wide[project].append((low, high))
-    firsts: dict[tuple[str, int], tuple[str, int]] = {}
-    for project, bounds in wide.items():
-        known: set[tuple[int, str]] = set()
-        for part in chunks(bounds):
-            within_part = sa.or_(*(sa.and_(c.order > low, c.order <= high) for low, high in part))
-            query = sa.select(c.order, c.commit).where(c.project == project, within_part)
-            known.update((row.order, row.commit) for row in connection.execute(query))
-        names = sorted(known)
-        for low, high in bounds:
-            within = [name for order, name in names if low < order <= high]
-            if len(within) > 1:
-                firsts[project, low] = (within[0], len(within))
-    return firsts
+) -> dict[tuple[str, int, int], KnownRange]:
+    """Return the commits that can be the cause of each group."""
+    bounds: defaultdict[str, set[Bounds]] = defaultdict(set)
+    for group in groups:
+        bounds[group.project].add((group.last_before, group.order))
+    return {
+        (project, *place): known
+        for project, places in bounds.items()
+        for place, known in known_ranges(connection, project, places).items()
+    }

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 
 from barograph.store import commit_details, reading
 from barograph.store.candidate_records import get_candidate
-from barograph.store.schema import commits, points
+from barograph.store.schema import points
 from barograph.triage.effects import Effect, SettledResults, effect_between
+from barograph.triage.ranges import known_ranges
 from barograph.triage.siblings import sibling_results
 
 MOST = 200  # commits in an answer
@@ -25,22 +26,24 @@ class SuspectCommit:
     """A commit that may have caused a change.
 
     Attributes:
-        order: Its order.
+        order: Its order; None if it has no result.
         commit: Its name; several that share the order are joined by a blank.
         old: The number of siblings that were still at their old level.
         new: The number of siblings that had reached their new level.
         subject: The first line of its message; "" if unknown.
         author: Who wrote it; "" if unknown.
         url: Where it can be read; "" if unknown.
+        is_likely: Whether it is among those that siblings leave.
     """
 
-    order: int
+    order: int | None
     commit: str
     old: int = 0
     new: int = 0
     subject: str = ""
     author: str = ""
     url: str = ""
+    is_likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +63,19 @@ class SuspectRange:
     Attributes:
         last_before: The last result of the old level; None if there is none.
         first_after: The first result of the new level; None if it is gone.
-        count: The number of suspect commits.
+        count: The number of known suspect commits.
+        is_complete: Whether no other commit lies between the two results.
         commits: The suspect commits; of very many, those around the next one to run.
-        likely: First and last order of the commits that siblings leave; None if they say nothing.
-        next: The order of the commit to run next; None if nothing is left to halve.
+        next: The name of the commit to run next; None if fewer than two are known.
         siblings: The number of siblings that moved and so can say something.
     """
 
     last_before: EdgeResult | None
     first_after: EdgeResult | None
     count: int
+    is_complete: bool
     commits: tuple[SuspectCommit, ...]
-    likely: tuple[int, int] | None
-    next: int | None
+    next: str | None
     siblings: int
 
 
@@ -89,9 +92,11 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     change = get_candidate(connection, candidate)
     last, first = edges(connection, change.series, change.order)
     if last is None or first is None:
-        return SuspectRange(last, first, 0, (), None, None, 0)
+        return SuspectRange(last, first, 0, False, (), None, 0)
     target = reading.get_series(connection, change.series)
-    between = _commits_between(connection, target.name.project, last.order, first)
+    bounds = last.order, first.order
+    known = known_ranges(connection, target.name.project, [bounds])[bounds]
+    between = [SuspectCommit(order, name) for order, name in known.commits]
     others = sibling_results(connection, target, last.order, first.order)
     results = {other.id: values for other, values in others}
     moved = {
@@ -101,9 +106,13 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     }
     voted = _with_votes(between, moved, results)
     likely = _narrowed(voted)
-    chosen = _middle(voted, likely)
+    chosen = _middle(len(voted), likely)
+    for place in range(*likely):
+        voted[place] = replace(voted[place], is_likely=True)
     shown = _described(connection, target.name.project, _around(voted, chosen))
-    return SuspectRange(last, first, len(voted), tuple(shown), likely, chosen, len(moved))
+    following = None if chosen is None else voted[chosen].commit
+    count = len(voted)
+    return SuspectRange(last, first, count, known.is_complete, tuple(shown), following, len(moved))
 
 
 def edges(
@@ -124,21 +133,6 @@ def edges(
     )
 
 
-def _commits_between(
-    connection: sa.Connection, project: str, after: int, last: EdgeResult
-) -> list[SuspectCommit]:
-    """Return the commits of a project after an order up to the one that ends the range."""
-    c = commits.c
-    query = sa.select(c.order, c.commit).where(
-        c.project == project, c.order > after, c.order <= last.order
-    )
-    names: dict[int, str] = {}
-    for order, commit in connection.execute(query.order_by(c.order, c.commit)):
-        names[order] = f"{names[order]} {commit}" if order in names else commit
-    names.setdefault(last.order, last.commit)
-    return [SuspectCommit(order, names[order]) for order in sorted(names)]
-
-
 def _described(
     connection: sa.Connection, project: str, chosen: Sequence[SuspectCommit]
 ) -> list[SuspectCommit]:
@@ -157,8 +151,7 @@ def _with_votes(
     results: Mapping[int, SettledResults],
 ) -> list[SuspectCommit]:
     """Return the commits with the number of siblings at their old and at their new level."""
-    orders = [commit.order for commit in suspected]
-    votes = {order: [0, 0] for order in orders}
+    votes = {commit.order: [0, 0] for commit in suspected}
     for number, effect in moved.items():
         if effect.before is None or effect.after is None:
             continue
@@ -172,8 +165,8 @@ def _with_votes(
     ]
 
 
-def _narrowed(suspected: Sequence[SuspectCommit]) -> tuple[int, int] | None:
-    """Return the first and the last order that the majority of siblings leaves.
+def _narrowed(suspected: Sequence[SuspectCommit]) -> tuple[int, int]:
+    """Return the places that the majority of siblings leaves, `(0, 0)` if they say nothing.
 
     The change came after the last commit where most were at the old level, and no later than the
     first one after it where most were at the new level.
@@ -181,35 +174,29 @@ def _narrowed(suspected: Sequence[SuspectCommit]) -> tuple[int, int] | None:
     old = [k for k, commit in enumerate(suspected) if commit.old > commit.new]
     start = old[-1] + 1 if old else 0
     if start >= len(suspected):  # the siblings changed later than this series
-        return None
+        return 0, 0
     new = [k for k in range(start, len(suspected)) if suspected[k].new > suspected[k].old]
-    end = new[0] if new else len(suspected) - 1
-    if not old and end == len(suspected) - 1:
-        return None
-    return suspected[start].order, suspected[end].order
+    end = new[0] + 1 if new else len(suspected)
+    return (start, end) if end - start < len(suspected) else (0, 0)
 
 
-def _middle(suspected: Sequence[SuspectCommit], likely: tuple[int, int] | None) -> int | None:
-    """Return the order of the commit whose result halves what is left.
+def _middle(count: int, likely: tuple[int, int]) -> int | None:
+    """Return the place of the commit whose result halves what is left.
 
     The last commit has a result: the first one of the new level.
     """
-    if len(suspected) < 2:
+    if count < 2:
         return None
-    orders = [commit.order for commit in suspected]
-    start, end = (0, len(orders) - 1) if likely is None else map(orders.index, likely)
-    if start < end:
-        return orders[start + (end - start + 1) // 2 - 1]
+    start, end = likely if any(likely) else (0, count)
+    if end - start > 1:
+        return start + (end - start) // 2 - 1
     # Siblings leave a single commit. A result there, or just before the last one, confirms it.
-    return orders[min(start, len(orders) - 2)]
+    return min(start, count - 2)
 
 
 def _around(suspected: Sequence[SuspectCommit], chosen: int | None) -> Sequence[SuspectCommit]:
     """Return all commits, or of very many those around the next one to run."""
-    if len(suspected) <= MOST:
+    if len(suspected) <= MOST or chosen is None:
         return suspected
-    place = next(
-        (k for k, commit in enumerate(suspected) if commit.order == chosen), len(suspected)
-    )
-    start = min(max(place - MOST // 2, 0), len(suspected) - MOST)
+    start = min(max(chosen - MOST // 2, 0), len(suspected) - MOST)
     return suspected[start : start + MOST]

@@ -29,6 +29,7 @@ from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
 from barograph.triage.overview import seconds_left
 from barograph.triage.processed import PAGE, processed
 from barograph.triage.queue import QueuePage, get_group, open_groups
+from barograph.triage.ranges import KnownRange
 from barograph.triage.traces import Trace, traces
 
 MEMBERS = 100  # of a group that are shown at once
@@ -85,8 +86,7 @@ class GroupView(NamedTuple):
     group: CauseGroup
     row: RowView
     heading: bool
-    first: str  # the first suspect commit, if there are several
-    suspects: int
+    suspects: KnownRange
     details: CommitDetails
     points: str  # numbers and versions of the members: a template would be slow with thousands
 
@@ -233,11 +233,11 @@ def _views(
             group.project,
             group.order,
         )
-        first, count = page.firsts.get((group.project, group.last_before), ("", 1))
+        suspects = page.ranges[group.project, group.last_before, group.order]
         heading = is_new and not _is_flat(queue_filter)
         details = page.details[group.project, group.commit]
         points = " ".join(f"{member.id}:{member.version}" for member in group.members)
-        views.append(GroupView(group, row, heading, first, count, details, points))
+        views.append(GroupView(group, row, heading, suspects, details, points))
         previous = group
     return views
 

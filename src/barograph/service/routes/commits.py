@@ -53,6 +53,12 @@ class CommitDetailsRequest(Schema):
         default="",
         max_length=LONGEST["url"],
     )
+    parent: str = field(
+        "a81b3f0",
+        "Name of the commit before it; of a merge, the last commit that it merged.",
+        default="",
+        max_length=LONGEST["parent"],
+    )
 
 
 class CommitsRequest(Schema):
@@ -129,7 +135,8 @@ class CommitResponse(Schema):
     silent: list[SilentResponse]
     total: int = field(204, "Series of the project.")
     compared: int = field(204, "Series that were looked at, at most 2,000.")
-    suspects: int = field(1, "Commits that may be the cause.")
+    suspects: int = field(1, "Known commits that may be the cause.")
+    is_complete: bool = field(True, "Whether no other commit can be the cause.")
     previous: int | None = field(99, "The last commit before with a change.")
     next: int | None = field(1100, "The first commit after with a change.")
     tickets: list[TicketResponse]
@@ -152,9 +159,9 @@ def get_commits(
 
 @sending.post("/api/v1/commits", response_model=CommitsSavedResponse, summary="Describe commits")
 def post_commits(context: Context, body: CommitsRequest) -> dict[str, int]:
-    """Save subjects, authors and addresses of commits, before or after their results.
+    """Save subjects, authors, addresses and parents of commits, before or after their results.
 
-    A commit that is sent again is replaced.
+    A commit that is sent again is replaced; it keeps its parent if none is sent.
     """
     details = [CommitDetails(**commit.model_dump()) for commit in body.commits]
     return {"saved": context.store.write(lambda c: commit_details.save(c, details))}

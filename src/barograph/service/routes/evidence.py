@@ -32,13 +32,14 @@ class EdgeResponse(Schema):
 class SuspectResponse(Schema):
     """A commit that may have caused a change."""
 
-    order: int = field(1022)
+    order: int | None = field(1022, "Null if it has no result.")
     commit: str = field("c90d2e1")
     old: int = field(0, "Siblings that were still at their old level.")
     new: int = field(4, "Siblings that had reached their new level.")
     subject: str = field("Take locks eagerly in retryable writes")
     author: str = field("Ada Byron")
     url: str = field("https://git.example/commit/c90d2e1")
+    is_likely: bool = field(True, "Whether it is among those that siblings leave.")
 
 
 class SuspectsResponse(Schema):
@@ -46,13 +47,11 @@ class SuspectsResponse(Schema):
 
     last_before: EdgeResponse | None = field(EDGE)
     first_after: EdgeResponse | None = field(EDGE)
-    count: int = field(4, "Number of suspect commits.")
+    count: int = field(4, "Number of known suspect commits.")
+    is_complete: bool = field(True, "Whether no other commit lies between the two results.")
     commits: list[SuspectResponse] = Field(description="At most 200, oldest first.")
-    likely: tuple[int, int] | None = field(
-        [1021, 1022], "First and last order that siblings leave."
-    )
-    next: int | None = field(
-        1021, "Order of the commit to run next; null if nothing is left to halve."
+    next: str | None = field(
+        "c90d2e1", "Name of the commit to run next; null if fewer than two are known."
     )
     siblings: int = field(4, "Number of siblings that moved.")
 

@@ -1,12 +1,12 @@
 // The panels that help to decide on a change point: reasons, suspects, decided cases, siblings and
 // history. Each is filled from its own address, so that a slow one delays no other.
 import { bones, button, element } from "./elements.js";
-import { LABEL, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
+import { LABEL, UNMEASURED, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { request } from "./http.js";
 import { step } from "./series_chart.js";
 import { measured } from "./scales.js";
 import { sketch } from "./sketches.js";
-import { VERDICTS, commitText, dated, middleCut, orderText, percentText, printable, probabilityText, unitText } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, orderText, percentText, printable, probabilityText, shortCommit, unitText } from "./wording.js";
 
 const PERSON = 32; // characters
 const FIRST = 12; // siblings that are shown at once
@@ -63,24 +63,27 @@ function fillReasons(panel, { probability, reasons, facts }) {
   if (!reasons.length && !facts.length) list.append(element("p", { class: "small muted" }, "The model gives no reasons for this change point."));
 }
 
-function fillSuspects(panel, { last_before: before, first_after: after, count, commits, likely, next, siblings }, mark, series) {
+function fillSuspects(panel, { last_before: before, first_after: after, count, commits, is_complete: isComplete, next, siblings }, mark, series) {
   const list = panel.querySelector("[data-list]"), unit = unitText(series.unit);
   panel.querySelector("[data-note]").textContent = count ? String(count) : "";
   if (before) list.append(commitItem(before, "last result before", { end: measured(before.value, unit, step) }));
   for (const commit of commits) {
-    const moved = votes(commit), isNext = commit.order === next, isAfter = commit.order === after?.order;
+    const moved = votes(commit), isNext = commit.commit === next, isAfter = commit.order === after?.order;
     const fact = isAfter ? "first result after" : isNext ? "run next" : "";
     const words = [fact, moved].filter(Boolean).join("; ") || "no result";
-    const isLikely = count === 1 || (likely && commit.order >= likely[0] && commit.order <= likely[1]);
+    const isLikely = count === 1 || commit.is_likely;
     list.append(commitItem(commit, words, { end: isAfter ? measured(after.value, unit, step) : "", isLikely, isNext }));
   }
   const line = panel.querySelector("[data-next]");
   const link = element("a", { href: `/commit?${new URLSearchParams({ project: series.project, order: mark.order })}` }, "See everything this commit changed");
-  const name = commits.find((commit) => commit.order === next);
-  const text = next === null
-    ? count ? "Nothing left to halve. " : "The range is unknown: a result on one side is missing. "
-    : `Run ${commitText(name ?? { order: next })} next to halve the range${siblings && likely ? ", which siblings narrow" : ""}. `;
-  line.replaceChildren(text, link, ".");
+  const isNarrowed = siblings && commits.some((commit) => commit.is_likely);
+  const text = [
+    !count && "The range is unknown: a result on one side is missing.",
+    count && next === null && isComplete && "Nothing left to halve.",
+    next !== null && `Run ${shortCommit(next)} next to halve the range${isNarrowed ? ", which siblings narrow" : ""}.`,
+    count && !isComplete && UNMEASURED,
+  ];
+  line.replaceChildren(`${text.filter(Boolean).join(" ")} `, link, ".");
 }
 
 function fillAlike(panel, { cases }) {

@@ -6,6 +6,7 @@ import { sketch } from "./sketches.js";
 import { commitText, middleCut, percentText, printable } from "./wording.js";
 
 export const LABEL = 60; // characters
+export const UNMEASURED = "Commits that were not measured may lie between.";
 const SUBJECT = 120;
 const STATES = { no_result: "no result yet", too_few: "too few results" };
 

@@ -3,7 +3,7 @@
 
 import { drawSeries } from "./chart.js";
 import { bones, button, element } from "./elements.js";
-import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
+import { UNMEASURED, commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { get } from "./http.js";
 import { day, fit, format, measured } from "./scales.js";
 import { percentText, shortCommit, unitText } from "./wording.js";
@@ -187,15 +187,17 @@ function suspects(place, answer) {
   if (!answer.count) return place.remove();
   const shown = answer.commits.slice(-6);
   const items = shown.map((commit) => {
-    const isNext = commit.order === answer.next;
+    const isNext = commit.commit === answer.next;
     return commitItem(commit, votes(commit), { isNext, end: isNext ? "run next" : "" });
   });
   const only = "The only commit between the last result before and the first after.";
-  const note = answer.count === 1 ? only
-    : answer.count > shown.length ? `The last ${shown.length} of ${answer.count} commits.` : "";
+  const notes = [
+    answer.count > shown.length && `The last ${shown.length} of ${answer.count} commits.`,
+    !answer.is_complete ? UNMEASURED : answer.count === 1 && only,
+  ];
   return place.replaceChildren(
     head(answer.count === 1 ? "Suspect" : `${answer.count} suspects`),
-    element("ol", { class: "commits" }, ...items), element("p", { class: "hint" }, note),
+    element("ol", { class: "commits" }, ...items), element("p", { class: "hint" }, notes.filter(Boolean).join(" ")),
   );
 }
 
