@@ -55,12 +55,6 @@ def test_no_group_holds_two_projects_directions_or_kinds() -> None:
     assert sorted(numbers(groups)) == [[1], [2], [3], [4]]
 
 
-def test_a_cluster_is_a_cause_of_its_own_near_its_step() -> None:
-    steps = {("p", 1): [(6, 8)], ("p", 2): [(6, 8)], ("p", 3): [(40, 9)]}
-    groups = by_cause([entry(number, 5) for number in (1, 2, 3)], steps)
-    assert {group.cluster: numbers([group])[0] for group in groups} == {8: [1, 2], 0: [3]}
-
-
 def test_members_stand_by_expected_hazard() -> None:
     [group] = by_cause(
         [

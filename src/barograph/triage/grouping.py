@@ -2,13 +2,13 @@
 
 The cause of a change lies after the last result before it and no later than the first result of the
 new level. Candidates whose ranges have a commit in common are put down to the fewest commits that
-explain all of them; there they are grouped by direction, and by cluster where one exists.
+explain all of them; there they are grouped by direction.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -18,7 +18,6 @@ from typing import NamedTuple
 from barograph.series import SeriesId
 
 UNSCORED = 0.5  # probability of a candidate that no model has scored
-CLUSTER_REACH = 5  # orders between a candidate and the step of its cluster
 
 
 class QueueEntry(NamedTuple):
@@ -81,7 +80,6 @@ class CauseGroup:
         commit: The commit there, "" if unknown.
         kind: The kind of all members, see `QueueEntry`.
         effect: The effect of all members.
-        cluster: The cluster of all members, or 0.
         members: The candidates, the worst first.
     """
 
@@ -91,13 +89,7 @@ class CauseGroup:
     commit: str
     kind: str
     effect: str
-    cluster: int
     members: tuple[QueueEntry, ...]
-
-    @property
-    def key(self) -> str:
-        """A name of the group that is the same while its members are found again."""
-        return f"{self.members[0].id}-{self.effect}-{self.cluster}"
 
     @property
     def worst(self) -> QueueEntry:
@@ -113,15 +105,11 @@ class CauseGroup:
         )
 
 
-Steps = Mapping[tuple[str, int], Iterable[tuple[int, int]]]  # (order, cluster) by project, series
-
-
-def by_cause(entries: Iterable[QueueEntry], steps: Steps | None = None) -> list[CauseGroup]:
-    """Group candidates by project, suspect range, kind, cluster and effect.
+def by_cause(entries: Iterable[QueueEntry]) -> list[CauseGroup]:
+    """Group candidates by project, suspect range, kind and effect.
 
     Args:
         entries: Candidates in any order.
-        steps: The clusters that each series is in, with the order of their steps.
 
     Returns:
         The groups by project and order.
@@ -134,21 +122,21 @@ def by_cause(entries: Iterable[QueueEntry], steps: Steps | None = None) -> list[
         for entry in members:
             # The section ends at its first order: every member's range holds that commit.
             if section and entry.last_before >= section[0].order:
-                groups += _causes(project, section, steps or {})
+                groups += _causes(project, section)
                 section = []
             section.append(entry)
-        groups += _causes(project, section, steps or {})
+        groups += _causes(project, section)
     return groups
 
 
-def _causes(project: str, section: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
+def _causes(project: str, section: list[QueueEntry]) -> list[CauseGroup]:
     """Return the groups of candidates that have a commit in common."""
     order, last_before = section[0].order, max(entry.last_before for entry in section)
     names = Counter(entry.commit for entry in section if entry.order == order and entry.commit)
     commit = names.most_common(1)[0][0] if names else ""
-    causes: defaultdict[tuple[str, str, int], list[QueueEntry]] = defaultdict(list)
+    causes: defaultdict[tuple[str, str], list[QueueEntry]] = defaultdict(list)
     for entry in section:
-        causes[entry.kind, entry.effect, _cluster(entry, steps)].append(entry)
+        causes[entry.kind, entry.effect].append(entry)
     return [
         CauseGroup(
             *(project, last_before, order, commit, *cause),
@@ -156,14 +144,6 @@ def _causes(project: str, section: list[QueueEntry], steps: Steps) -> list[Cause
         )
         for cause, members in causes.items()
     ]
-
-
-def _cluster(entry: QueueEntry, steps: Steps) -> int:
-    """Return the cluster that steps where a candidate is, or 0."""
-    for order, cluster in steps.get((entry.identity.project, entry.series), ()):
-        if entry.last_before - CLUSTER_REACH < order <= entry.order + CLUSTER_REACH:
-            return cluster
-    return 0
 
 
 def _is_better(group: CauseGroup) -> bool:

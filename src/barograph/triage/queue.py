@@ -8,7 +8,6 @@ once: its digest, which is a hash of the labels, says whether they are known alr
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,9 +23,9 @@ from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
 from barograph.store.database import revision, rows_in
 from barograph.store.reading import series_id
-from barograph.store.schema import candidates, clusters, series
+from barograph.store.schema import candidates, series
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
-from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, sorted_groups
+from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
 from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
 from barograph.triage.ranges import Bounds, KnownRange, known_ranges
 from barograph.triage.traces import Levels, levels
@@ -42,10 +41,8 @@ COLUMNS = (
 )
 HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
 
-_Read = tuple[list[QueueEntry], Steps]
-
-_read: deque[tuple[tuple[str, QueueFilter], _Read]] = deque(maxlen=MEMORY)
-_grouped: deque[tuple[list[QueueEntry], Steps, list[CauseGroup]]] = deque(maxlen=MEMORY)
+_read: deque[tuple[tuple[str, QueueFilter], list[QueueEntry]]] = deque(maxlen=MEMORY)
+_grouped: deque[tuple[list[QueueEntry], list[CauseGroup]]] = deque(maxlen=MEMORY)
 
 
 @dataclass(frozen=True)
@@ -145,23 +142,23 @@ def _details(
 
 def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    members, steps = _candidates(connection, queue_filter)
+    members = _candidates(connection, queue_filter)
     if queue_filter.has_conditions:
         members = [entry for entry in members if queue_filter.lets_through(entry)]
-    return _groups(queue_filter.within(members, now()), steps)
+    return _groups(queue_filter.within(members, now()))
 
 
-def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
+def _groups(members: list[QueueEntry]) -> list[CauseGroup]:
     """Return the groups of candidates; those of the same candidates are remembered.
 
     Most requests meet the same candidates, which are kept: the comparison is one of addresses, and
     takes a hundredth of the time of grouping.
     """
-    for known, places, groups in tuple(_grouped):
-        if known == members and places == steps:
+    for known, groups in tuple(_grouped):
+        if known == members:
             return groups
-    groups = by_cause(members, steps)
-    _grouped.appendleft((members, steps, groups))
+    groups = by_cause(members)
+    _grouped.appendleft((members, groups))
     return groups
 
 
@@ -187,7 +184,7 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     if name not in (*LABELS, "args"):
         raise DataError(refusal("label", name, (*LABELS, "args")))
     counts: Counter[str] = Counter()
-    for entry in _candidates(connection, QueueFilter())[0]:
+    for entry in _candidates(connection, QueueFilter()):
         if name == "args":
             counts.update(f"{key}={value}" for key, value in entry.identity.args)
         else:
@@ -195,8 +192,8 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     return [pair for pair in counts.most_common() if pair[0]]
 
 
-def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> _Read:
-    """Return the candidates in the state of a filter, and the steps of their clusters.
+def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
+    """Return the candidates in the state of a filter.
 
     They are remembered for a revision of the store. Another transaction than those of ingest makes
     a new one, in whichever process it runs.
@@ -205,7 +202,7 @@ def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> _Read:
     for known, kept in tuple(_read):
         if known == key:
             return kept
-    read = _open(connection, queue_filter), _steps(connection)
+    read = _open(connection, queue_filter)
     _read.appendleft((key, read))
     return read
 
@@ -285,17 +282,6 @@ def _effect(hazard: float | None, direction: int, known: Levels | None) -> str:
     if not direction:
         return "rose" if rise >= 0 else "fell"
     return "better" if (rise > 0) == (direction > 0) else "worse"
-
-
-def _steps(connection: sa.Connection) -> Steps:
-    """Return the current clusters of each series, with the order of their step."""
-    query = sa.select(clusters.c.id, clusters.c.project, clusters.c.order, clusters.c.members)
-    query = query.where(clusters.c.current).order_by(sa.func.abs(clusters.c.regression).desc())
-    steps: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
-    for number, project, order, members in connection.execute(query):
-        for member in json.loads(members):
-            steps[project, int(member)].append((order, number))
-    return steps
 
 
 def _ranges(

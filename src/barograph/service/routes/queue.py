@@ -153,7 +153,6 @@ class QueueGroup(Schema):
     author: str = field("Ada Byron")
     kind: Literal["", "canary", "low_priority", "informational"] = field("canary")
     effect: Literal["worse", "better", "rose", "fell", "changed"] = field("worse")
-    cluster: int | None = field(4, "Of common steps, if any.")
     expected_hazard: float = field(0.11, "Magnitude of the hazard times probability, of the worst.")
     members: list[QueueMember]
 
@@ -376,7 +375,6 @@ def _group_fields(
         **{name: getattr(group, name) for name in names},
         "subject": details.subject,
         "author": details.author,
-        "cluster": group.cluster or None,
         "expected_hazard": group.worst.expected,
         "members": [member_fields(member, known.get(member.id)) for member in group.members],
     }
