@@ -17,8 +17,8 @@ from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import ApiError
 from barograph.store.tokens import Scope
 from barograph.triage.traces import Trace
-from tests.service.conftest import app_of, make_token
-from tests.service.samples import POINTS, result
+from tests.service.conftest import app_of, make_token, refresh_loop
+from tests.service.samples import POINTS, result, steps
 
 SECRET = "what only the log may hold"
 
@@ -207,3 +207,41 @@ def test_page_is_packed_whatever_the_clock_says(
     monkeypatch.setattr("time.time", lambda: -1.0)  # the header of gzip holds no time before 1970
     answer = client.get("/", headers={"Accept-Encoding": "gzip"})
     assert (answer.status_code, answer.headers["content-encoding"]) == (200, "gzip")
+
+
+def options(page: str) -> list[tuple[str, bool, str]]:
+    """The value of each option of the menu of projects, whether it is chosen, and its text."""
+    found = re.findall(r'<option value="([^"]*)"( selected)?>([^<]*)</option>', page)
+    return [(value, bool(is_chosen), text) for value, is_chosen, text in found]
+
+
+def test_a_project_without_a_name_can_be_chosen(client: TestClient) -> None:
+    rows = [row | {"project": name} for name in ("", "db") for row in steps(f"of {name or 'none'}")]
+    assert client.post(POINTS, json={"points": rows}).status_code == 200
+    refresh_loop(client).run_once(clusters=False)
+    every = ["of db", "of none"]
+    for query, chosen, tests in (
+        ("", None, every),
+        ("?project=*&q=of", None, every),
+        ("?project=", "", every[1:]),
+        ("?project=db", "db", every[:1]),
+    ):
+        page = client.get(f"/series{query}").text
+        assert options(page) == [
+            ("*", False, "All projects"),
+            ("", chosen == "", "No project"),
+            ("db", chosen == "db", "db"),
+        ]
+        assert sorted(set(re.findall("<bdi>(of [a-z]+)</bdi>", page))) == tests
+    for query, chosen in (("", ""), ("?project=", ""), ("?project=db", "db")):
+        page = client.get(f"/commits{query}").text
+        assert options(page) == [("", chosen == "", "No project"), ("db", chosen == "db", "db")]
+        assert f'href="/commit?project={chosen}&amp;order=25"' in page
+
+
+def test_further_pages_keep_the_project_without_a_name(client: TestClient) -> None:
+    rows = [result(test=f"t{k}", project=name) for k in range(60) for name in ("", "db")]
+    assert client.post(POINTS, json={"points": rows}).status_code == 200
+    [following] = re.findall('href="([^"]*)" rel="next"', client.get("/series?project=").text)
+    page = client.get(following.replace("&amp;", "&")).text
+    assert len(re.findall('<td class="cut">', page)) == 10

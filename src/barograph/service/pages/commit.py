@@ -49,7 +49,7 @@ def get_list(
     """Answer the commits of a project at which change points are."""
     with context.store.read() as connection:
         known = reading.projects(connection)
-        chosen = project or (known[0] if known else "")
+        chosen = (*known, "")[0] if project is None else project
         commits = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
     return render(
         request,

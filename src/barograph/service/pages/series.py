@@ -29,6 +29,7 @@ from barograph.wording import (
 )
 
 PAGE = 50  # series of a list
+EVERY = "*"  # in the place of a project
 ROWS = 15  # results of the table at first: as many as its panel shows
 BREAKS = "<>&\u2028\u2029"  # what could end a script element or a line of it
 DIRECTIONS = {
@@ -49,24 +50,25 @@ def get_list(
     after: After = 0,
 ) -> Response:
     """Answer the series that contain all words of a search."""
-    chosen = project or None
+    chosen = None if project == EVERY else project
     with context.store.read() as connection:
         matches = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
         known = reading.projects(connection)
     shown = matches[:PAGE]
     following = ""
     if len(matches) > PAGE:
-        following = _query(q=q, project=chosen or "", after=shown[-1].series.id)
+        following = _query(q=q or None, project=chosen, after=shown[-1].series.id)
     return render(
         request,
         "series_list.html",
         active="series",
         matches=[(match, *names(match.series.name)) for match in shown],
         projects=known,
-        project=chosen or "",
+        project=chosen,
+        every=EVERY,
         q=q,
         following=following,
-        first=_query(q=q, project=chosen or "") if after else "",
+        first=_query(q=q or None, project=chosen) if after else "",
     )
 
 
@@ -169,5 +171,5 @@ def _crumbs(name: SeriesId) -> list[tuple[str, str]]:
 
 def _query(**values: Any) -> str:
     """Return the address of a list of series."""
-    kept = {name: value for name, value in values.items() if value not in ("", None)}
+    kept = {name: value for name, value in values.items() if value is not None}
     return f"/series?{urlencode(kept)}" if kept else "/series"
