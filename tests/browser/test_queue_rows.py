@@ -170,6 +170,21 @@ def test_a_verdict_updates_what_the_page_counts(queue: "Page") -> None:
     queue.locator("[data-nav-count=queue]").get_by_text("1", exact=True).wait_for()
 
 
+def test_counts_follow_verdicts_before_the_service_answers(queue: "Page") -> None:
+    navigation = queue.locator("[data-nav-count=queue]")
+    worse = queue.locator("[data-effect-count=worse]")
+    navigation.get_by_text("2").wait_for()
+    queue.route("**/api/v1/verdicts", lambda _route: None)  # no answer
+    queue.route("**/api/v1/board", lambda _route: None)
+    press(queue, "a")
+    assert (navigation.inner_text(), worse.inner_text()) == ("1", "1")
+    press(queue, "a")
+    assert queue.get_by_role("heading", name="All clear").is_visible()
+    assert (navigation.inner_text(), worse.inner_text()) == ("", "0")
+    press(queue, "u", "u")
+    assert (navigation.inner_text(), worse.inner_text()) == ("2", "2")
+
+
 def test_every_page_counts_what_waits(queue: "Page") -> None:
     queue.locator("[data-nav-count=queue]").get_by_text("2").wait_for()
     assert "ago" in queue.locator("[data-last-result]").inner_text()

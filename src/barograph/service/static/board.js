@@ -5,7 +5,7 @@ import { get } from "./http.js";
 import { ago } from "./wording.js";
 
 const EVERY = 60_000; // milliseconds between two questions for the state of the board
-const PAUSE = 1000; // milliseconds after a verdict
+const PAUSE = 300; // milliseconds after a verdict
 const YEAR = 31_536_000; // seconds for which the choice of a theme is kept
 
 const root = document.documentElement;
@@ -49,6 +49,14 @@ async function showState() {
     // The next question may be answered; nothing else on the page depends on it.
   }
 }
+// Counts groups that left the queue, or came back, before the service says so.
+export function changeQueueCount(by) {
+  const count = document.querySelector('[data-nav-count="queue"]');
+  if (!by || !count) return;
+  requests += 1; // an answer on its way does not know it
+  count.textContent = Math.max(Number(count.textContent) + by, 0) || "";
+}
+
 showState();
 setInterval(showState, EVERY);
 let soon = 0;

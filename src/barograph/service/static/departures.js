@@ -21,10 +21,10 @@ export class Departures {
     this.#onKept = onKept;
   }
 
-  // The number of groups that are off the list.
-  get count() {
+  // The groups that are off the list.
+  get groups() {
     const groups = [...this.#parts.values()].flat().map(({ group }) => group);
-    return new Set(groups.filter((group) => !group.isConnected)).size;
+    return [...new Set(groups)].filter((group) => !group.isConnected);
   }
 
   has({ id }) { return this.#parts.has(id); }

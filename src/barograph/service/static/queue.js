@@ -1,6 +1,6 @@
 // The queue: cursor, selection, groups that open, verdicts, and what arrives meanwhile.
 
-import "./board.js";
+import { changeQueueCount } from "./board.js";
 import { Departures } from "./departures.js";
 import { element } from "./elements.js";
 import { connectFilters } from "./filters.js";
@@ -174,8 +174,17 @@ function follower(leaving) {
     ?? rows.slice(0, Math.max(last, 0)).reverse().find((row) => !set.has(row));
 }
 
+let counted = 0; // groups off the list that the navigation does not count any more
+
 function refreshCounts() {
-  const away = departures.count;
+  const { groups } = departures, away = groups.length;
+  const waiting = "open" in root.dataset ? groups.filter(({ dataset: { kind } }) => !kind).length : 0;
+  changeQueueCount(counted - waiting);
+  counted = waiting;
+  for (const count of root.querySelectorAll("[data-effect-count]")) {
+    const { effectCount, total } = count.dataset;
+    count.textContent = Number(total) - groups.filter((group) => group.dataset.effect === effectCount).length;
+  }
   const left = Math.max(Number(root.dataset.total) - away, 0);
   $("left").textContent = left === 1 ? "1 group" : `${left} groups`;
   $("at-first").hidden = away > 0; // what the page counted when it was opened
