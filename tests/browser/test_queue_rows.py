@@ -20,6 +20,22 @@ UNCUT = """(all) => all.every((cell) => {
   range.selectNodeContents(cell);
   return range.getBoundingClientRect().width <= cell.getBoundingClientRect().width + 0.01;
 })"""
+# Whether nothing cuts the text of an element at its left or right end: no part of the page around
+# it, and not the window.
+INSIDE = """(all) => all.map((item) => {
+  const range = document.createRange();
+  range.selectNodeContents(item);
+  const rects = [...range.getClientRects()];
+  const fits = (left, right) =>
+    rects.every((rect) => rect.left >= left - 0.5 && rect.right <= right + 0.5);
+  const cuts = (box) => getComputedStyle(box).overflowX !== "visible";
+  for (let box = item; box; box = box.parentElement) {
+    const { left, right } = box.getBoundingClientRect();
+    if (cuts(box) && !fits(left, right)) return false;
+  }
+  const parts = [...item.querySelectorAll("*")].filter(cuts);
+  return fits(0, innerWidth) && parts.every((part) => part.scrollWidth <= part.clientWidth + 1);
+})"""
 # Answers about the state of the board come when the test wants them, and are shown before the next
 # task of the page: no step from the answer to the text waits for anything else.
 HELD = """
@@ -145,6 +161,24 @@ def test_arguments_stay_readable_beside_long_labels(board: Board, page: "Page", 
     arguments = page.locator(".labels > bdi + bdi")
     assert arguments.all_inner_texts() == [" · thread_level 64"] * 2
     assert arguments.evaluate_all(UNCUT)
+
+
+@pytest.mark.parametrize("content", [fill_long])
+@pytest.mark.parametrize("width", [400, 600, 720, 960, 1200])
+@pytest.mark.parametrize("sort", ["expected", "change"])
+def test_labels_and_navigation_are_shown_in_full_in_narrower_windows(
+    board: Board, page: "Page", width: int, sort: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 500})
+    page.goto(f"{board.url}/?sort={sort}")
+    ready(page)
+    press(page, "o")
+    page.locator("tr.member").wait_for()
+    assert page.locator(".labels").evaluate_all(INSIDE) == [True] * 2
+    assert page.locator(".nav a").evaluate_all(INSIDE) == [True] * 6
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"{board.url}/processed")
+    assert page.locator(".nav a").evaluate_all(INSIDE) == [True] * 6
 
 
 @pytest.mark.parametrize("content", [partial(fill, names=HOSTILE)])

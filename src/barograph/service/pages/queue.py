@@ -55,7 +55,9 @@ COLUMNS = (
         ("change", "Change", "num"),
         ("probability", "Probability", "num"),
     ),
-    *(("hazard", "Hazard", "num"), ("series", "Series", "num"), ("age", "Age", "num")),
+    ("hazard", "Hazard", "num c-hide"),
+    ("series", "Series", "num c-hide"),
+    ("age", "Age", "num c-hide"),
 )
 
 EXAMPLE = (
