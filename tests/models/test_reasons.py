@@ -70,6 +70,15 @@ def test_facets_with_small_contributions_are_left_out() -> None:
     assert sentences(facets, row) == [ReasonText("b.", -0.5), ReasonText("c.", 0.1)]
 
 
+def test_sentence_that_two_facets_share_is_said_once() -> None:
+    facets = [
+        Facet(name, (name,), lambda _row, column: "Shared." if column != "c" else "Own.")
+        for name in "abc"
+    ]
+    row = FeatureRow({}, {"a": 0.25, "b": 0.5, "c": 0.625})
+    assert sentences(facets, row) == [ReasonText("Shared.", 0.75), ReasonText("Own.", 0.625)]
+
+
 def test_step_and_duration_are_two_sentences_where_they_disagree() -> None:
     values = {"step_over_noise": np.log1p(5.0), "hold_before": 3.0, "hold_after": np.log1p(2.0)}
     facets = [

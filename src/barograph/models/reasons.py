@@ -95,7 +95,16 @@ def sentences(facets: Sequence[Facet], row: FeatureRow, limit: int = LIMIT) -> l
     totals = sorted(((row.total(f.columns), f) for f in facets), key=lambda item: -abs(item[0]))
     least = SMALL * abs(totals[0][0]) if totals else 0.0
     named = [(total, f) for total, f in totals[:limit] if total and abs(total) >= least]
-    return _worded([(f, f.text(row, row.leading(f.columns)), total) for total, f in named])
+    return _once(_worded([(f, f.text(row, row.leading(f.columns)), total) for total, f in named]))
+
+
+def _once(reasons: Sequence[ReasonText]) -> list[ReasonText]:
+    """Return each sentence once, with the sum of its parts: facets may share one."""
+    parts: dict[str, float] = {}
+    for text, part in reasons:
+        parts[text] = parts.get(text, 0.0) + (part or 0.0)
+    known = [ReasonText(text, part) for text, part in parts.items()]
+    return sorted(known, key=lambda reason: -abs(reason.part or 0.0))
 
 
 def _worded(items: Sequence[tuple[Facet, str, float | None]]) -> list[ReasonText]:
