@@ -69,7 +69,9 @@ def test_slow_parts_of_the_preview_show_that_they_load(board: Board, page: "Page
     assert part.get_by_role("heading").inner_text().startswith("Why")
     while not held:
         page.wait_for_timeout(10)
-    held[0].fulfill(json={"probability": 0.5, "reasons": [], "facts": ["It rained."]})
+    held[0].fulfill(
+        json={"probability": 0.5, "reasons": [], "facts": ["It rained."], "against": []}
+    )
     part.get_by_text("It rained.").wait_for()
     assert part.locator(".bone").count() == 0
 

@@ -340,6 +340,31 @@ def test_table_shows_the_newest_results_and_then_all(page: "Page", board: Board)
     assert page.get_by_role("button", name="Show more").is_hidden()
 
 
+def test_deviations_from_the_level_have_the_same_digits(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
+    cells = page.locator("#results tbody td:nth-child(6)").all_inner_texts()
+    assert len(cells) == 15
+    assert all(re.fullmatch(r"[+\u2212]\d+\.\d\d %", cell) for cell in cells)
+
+
+def test_history_says_what_found_and_scored_a_change(page: "Page", board: Board) -> None:
+    same = dict.fromkeys(("who", "verdict", "from_order", "to_order")) | {"time": None}
+    events = [
+        same | {"kind": "detected", "text": "Triaged", "probability": None},
+        same | {"kind": "scored", "text": "label_free-90aa31b7c2d4", "probability": 0.78},
+    ]
+    answer = {"events": events}
+    page.route("**/history", lambda route: route.fulfill(json=answer))
+    focused(page, f"{board.url}/series/1")
+    items = page.locator("#history li span")
+    items.nth(1).wait_for()
+    assert items.all_inner_texts() == [
+        "Probability 78 %, from the model label_free-90aa31b7c2d4.",
+        "Found by the detector Triaged.",
+    ]
+    page.locator("#suspects").get_by_text("1 of 1 sibling moved").wait_for()
+
+
 @pytest.mark.parametrize("panel", ["reasons", "suspects", "alike", "siblings", "history"])
 def test_message_of_a_panel_that_fails_has_its_width(
     page: "Page", board: Board, panel: str

@@ -216,6 +216,20 @@ def test_reasons_are_those_of_the_model_with_facts_about_siblings(store: Store) 
     assert "1 of 1 sibling series fell at the same commit." in explained.facts
 
 
+@pytest.mark.parametrize(("sizes", "speaks_against"), [((20.0,), True), ((20.0, -20.0), False)])
+def test_siblings_that_moved_the_other_way_speak_against_a_change(
+    store: Store, sizes: tuple[float, ...], speaks_against: bool
+) -> None:
+    others = [
+        result for k, size in enumerate(sizes, 2) for result in results(k, range(40), size=size)
+    ]
+    refreshed(store, [*results(1, range(40)), *others], 20)
+    with store.read() as connection:
+        explained = explanation(connection, 1, None, siblings(connection, 1))
+    assert any("rose" in text for text in explained.against) == speaks_against
+    assert any("rose" in text for text in explained.facts) != speaks_against
+
+
 def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> None:
     sent = [
         result

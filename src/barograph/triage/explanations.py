@@ -26,12 +26,14 @@ class CandidateExplanation:
         probability: The probability; None if no model scored the candidate.
         reasons: The reasons of the model, the most decisive first, each with its part.
         facts: What the model does not know: siblings, and earlier verdicts on the series.
+        against: Such facts that speak against a real change: siblings that moved the other way.
         model: Version of the model; None without one.
     """
 
     probability: float | None
     reasons: tuple[ReasonText, ...]
     facts: tuple[str, ...]
+    against: tuple[str, ...]
     model: str | None
 
 
@@ -55,9 +57,11 @@ def explanation(
     if model is not None:
         points = reading.read_series(connection, [change.series])[change.series]
         reasons = _reasons(model, points, others, change)
-    facts = [_siblings_text(around), *_verdict_texts(others, change)]
+    facts, against = _verdict_texts(others, change), list[str]()
+    if text := _siblings_text(around):
+        (against if _is_contradicted(change, around) else facts).insert(0, text)
     version = None if model is None else model.version
-    return CandidateExplanation(change.probability, reasons, tuple(filter(None, facts)), version)
+    return CandidateExplanation(change.probability, reasons, tuple(facts), tuple(against), version)
 
 
 def scored(
@@ -94,6 +98,16 @@ def _reasons(
         return ()
     numbers, scorer = found
     return tuple(scorer.explain()[numbers.index(change.id)])
+
+
+def _is_contradicted(change: CandidateRecord, around: Siblings) -> bool:
+    """Return whether all siblings that moved went the other way."""
+    if change.before is None or change.after is None:
+        return False
+    alike, others = around.rose, around.fell
+    if change.after.median < change.before.median:
+        alike, others = others, alike
+    return others > 0 and not alike
 
 
 def _siblings_text(around: Siblings) -> str:

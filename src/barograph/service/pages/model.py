@@ -122,8 +122,9 @@ def _delay_meter(past: PastRecord) -> Meter:
     top = max([4.0, *(week.value for week in weeks if week.value is not None)])
     value = UNKNOWN if recent.value is None else f"{recent.value:g}"
     texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
+    unit = "commit" if recent.value == 1 else "commits"
     return Meter(
-        *("Delay", value, f"commits, median; {alarmed.hits} of {alarmed.of} alarmed"),
+        *("Delay", value, f"{unit}, median; {alarmed.hits} of {alarmed.of} alarmed"),
         (f"{top:g}", f"{top / 2:g}", "0"),
         *_paths(weeks, 0.0, top),
         f"Median delay by week: {', '.join(texts)}",

@@ -102,6 +102,7 @@ class CandidateReasonsResponse(Schema):
     facts: list[str] = field(
         ["11 of 14 sibling series fell at the same commit."], "What the model does not know."
     )
+    against: list[str] = field([], "Such facts that speak against a real change.")
 
 
 class CaseResponse(SeriesLabels):

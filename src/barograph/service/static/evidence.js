@@ -44,23 +44,21 @@ async function load(panel, path, isCurrent, fill) {
   }
 }
 
-function fillReasons(panel, { probability, reasons, facts }) {
+function fillReasons(panel, { probability, reasons, facts, against }) {
   panel.querySelector("[data-probability]").textContent = probability === null ? "not scored" : probabilityText(probability);
   const list = panel.querySelector("[data-list]");
   const most = largestPart(reasons);
   const groups = [
-    ["For a real change", reasons.filter((reason) => (reason.part ?? 0) >= 0)],
-    ["Against it", reasons.filter((reason) => (reason.part ?? 0) < 0)],
+    ["For a real change", reasons.filter((reason) => (reason.part ?? 0) >= 0), []],
+    ["Against it", reasons.filter((reason) => (reason.part ?? 0) < 0), against],
+    ["Besides", [], facts],
   ];
-  for (const [title, listed] of groups) {
-    if (!listed.length) continue;
-    const items = listed.map(({ text, part }) => reasonItem(text, (part ?? 0) / most));
-    list.append(element("h3", {}, title), element("ul", { class: "reasons" }, ...items));
+  for (const [title, weighed, others] of groups) {
+    const items = weighed.map(({ text, part }) => reasonItem(text, (part ?? 0) / most));
+    items.push(...others.map((text) => element("li", { class: "fact" }, text)));
+    if (items.length) list.append(element("h3", {}, title), element("ul", { class: "reasons" }, ...items));
   }
-  if (facts.length) {
-    list.append(element("h3", {}, "Besides"), element("ul", { class: "reasons" }, ...facts.map((text) => element("li", { class: "fact" }, text))));
-  }
-  if (!reasons.length && !facts.length) list.append(element("p", { class: "small muted" }, "The model gives no reasons for this change point."));
+  if (!list.children.length) list.append(element("p", { class: "small muted" }, "The model gives no reasons for this change point."));
 }
 
 function fillSuspects(panel, { last_before: before, first_after: after, count, commits, is_complete: isComplete, next, siblings }, mark, series) {
@@ -131,8 +129,8 @@ function fillHistory(panel, { events }) {
 }
 
 function eventText({ kind, who, verdict, from_order: from, to_order: to, probability, text }) {
-  if (kind === "detected") return `Found${text ? ` by ${text}` : ""}.`;
-  if (kind === "scored") return `Scored ${probabilityText(probability)}${text ? ` by model ${text.slice(0, 16)}` : ""}.`;
+  if (kind === "detected") return `Found${text ? ` by the detector ${text}` : ""}.`;
+  if (kind === "scored") return `Probability ${probabilityText(probability)}${text ? `, from the model ${middleCut(text, PERSON)}` : ""}.`;
   if (kind === "moved") return `Moved from ${orderText(from)} to ${orderText(to)} when results arrived.`;
   if (kind === "withdrawn") return "Later results made it disappear.";
   if (kind === "returned") return `Came back${from !== to ? `, at ${orderText(to)}` : ""}.`;

@@ -37,7 +37,8 @@ export function commitItem(commit, words, { end = "", isLikely = false, isNext =
 
 // How many siblings of a commit had moved; "" if none has a result there.
 export function votes({ old, new: moved }) {
-  return old + moved ? `${moved} of ${old + moved} siblings moved` : "";
+  const all = old + moved;
+  return all ? `${moved} of ${all} sibling${all === 1 ? "" : "s"} moved` : "";
 }
 
 // A sibling with its plot; `first` is the order of the first result after the change, and `reference` the

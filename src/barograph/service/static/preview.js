@@ -172,15 +172,20 @@ function frame(row, onVerdict) {
 }
 
 function reasons(place, answer, row) {
-  if (!answer.reasons.length && !answer.facts.length) return place.remove();
+  if (!answer.reasons.length && !answer.facts.length && !answer.against.length) return place.remove();
   const largest = largestPart(answer.reasons);
   const items = answer.reasons.map(({ text, part }) => {
     const item = reasonItem(text, (part ?? 0) / largest);
-    if ((part ?? 0) < 0) item.lastChild.prepend(element("span", { class: "muted" }, "Against: "));
-    return item;
+    return (part ?? 0) < 0 ? asObjection(item) : item;
   });
+  items.push(...answer.against.map((words) => asObjection(reasonItem(words, 0))));
   items.push(...answer.facts.map((words) => reasonItem(words, 0)));
   return place.replaceChildren(head(titles(row).reasons), element("ul", { class: "reasons" }, ...items));
+}
+
+function asObjection(item) {
+  item.lastChild.prepend(element("span", { class: "muted" }, "Against: "));
+  return item;
 }
 
 function suspects(place, answer) {

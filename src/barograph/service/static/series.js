@@ -173,8 +173,15 @@ function row(k) {
   return element("tr", { "data-index": k },
     element("td", { class: "num muted" }, format(k + 1)), element("td", {}, element("code", { title: printable(commit) }, middleCut(commitText({ commit, order: content.orders[k] }), 16))),
     element("td", { class: "muted narrow-hide" }, moment(content.times[k])), element("td", { class: "num" }, format(value, step)),
-    element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
+    element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? deviation(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));
+}
+
+// Of the values of a column, with the same digits in each.
+function deviation(level, value) {
+  const change = (100 * (value - level)) / Math.abs(level);
+  if (!(Math.abs(change) < 900)) return percentText(level, value);
+  return `${change < 0 ? "\u2212" : "+"}${Math.abs(change).toFixed(2)} %`;
 }
 
 function moment(time) {
