@@ -1,5 +1,6 @@
 """Verdicts in the queue: by the keyboard, on groups with exceptions, undone, and refused."""
 
+import re
 from typing import TYPE_CHECKING
 
 from barograph.series import Verdict
@@ -27,6 +28,28 @@ def test_a_group_with_an_exception_is_decided_by_the_keyboard_alone(queue: "Page
     assert verdicts.pop(str(exception)) == "false_positive"
     assert verdicts.pop("find") == "unsure"
     assert set(verdicts.values()) == {"true_positive"}
+
+
+def test_a_toast_names_the_labels_of_a_single_series(queue: "Page") -> None:
+    press(queue, "o")
+    member = queue.locator("tr.member").nth(1)
+    name = member.get_attribute("data-name")
+    press(queue, "j", "j", "h")
+    toast = queue.get_by_role("status")
+    toast.get_by_text(f"Marked {name} (linux · nightly · p99) as noise.").wait_for()
+    press(queue, "u")
+    toast.get_by_text(f"Undone: {name} (linux · nightly · p99) is as before.").wait_for()
+    press(queue, "k", "k", "a")
+    toast.get_by_text(re.compile(r"Marked 3 series of \w+ as real\.")).wait_for()
+
+
+def test_rows_keep_their_place_when_new_groups_are_announced(queue: "Page") -> None:
+    top = "(row) => row.getBoundingClientRect().top"
+    before = groups(queue).first.evaluate(top)
+    queue.locator("[data-fresh]").evaluate(
+        "(button) => { button.hidden = false; button.textContent = '1 new group'; }"
+    )
+    assert groups(queue).first.evaluate(top) == before
 
 
 def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:

@@ -138,12 +138,20 @@ def test_a_sort_that_tears_commits_apart_shows_the_commit_in_each_row(board: Tes
     [
         *(("name", "ascending"), ("-name", "descending"), ("age", "ascending")),
         *(("change", "descending"), ("-change", "ascending")),
+        *(("hazard", "descending"), ("-hazard", "ascending")),
     ],
 )
 def test_the_order_of_a_column_is_announced(board: TestClient, sort: str, announced: str) -> None:
     page = board.get(f"/?sort={sort}").text
     column = sort.removeprefix("-")
     assert re.findall(r'data-column="(\w+)" aria-sort="(\w+)"', page) == [(column, announced)]
+
+
+def test_the_default_order_is_said_and_no_column_claims_it(board: TestClient) -> None:
+    page = board.get("/").text
+    assert "data-order" in page
+    assert "aria-sort" not in page
+    assert "data-order" not in board.get("/?sort=hazard").text
 
 
 def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> None:

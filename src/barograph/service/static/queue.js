@@ -128,12 +128,19 @@ function chosenPoints(rows) {
   return [...points.values()];
 }
 
+// The test and the labels of a row: a group may have many series of one test.
+function seriesName(row) {
+  const labels = row.querySelector(".labels").textContent.trim();
+  return labels ? `${row.dataset.name} (${labels})` : row.dataset.name;
+}
+
 function judge(verdict, { rows, note = "", reason = "" } = {}) {
   const chosen = rows ?? chosenRows();
   if (!mayJudge || !chosen.length) return;
   const points = chosenPoints(chosen);
-  const name = chosen[0].dataset.name;
-  const label = chosen.length > 1 ? `${chosen.length} rows` : points.length > 1 ? `${points.length.toLocaleString("en")} series of ${name}` : name;
+  const { name } = chosen[0].dataset;
+  const label = chosen.length > 1 ? `${chosen.length} rows`
+    : points.length > 1 ? `${points.length.toLocaleString("en")} series of ${name}` : seriesName(chosen[0]);
   const leftOut = chosen.reduce((sum, row) => sum + Number(row.dataset.joined ?? 0), 0);
   give(verdict, points, { note, reason, label, leftOut });
   grid.selectAll(false);
