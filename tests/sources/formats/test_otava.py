@@ -14,7 +14,8 @@ from barograph.errors import DataError, SourceError
 from barograph.series import Direction
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava
-from barograph.sources.formats.base import InputFile, Note, Result, ResultBatch
+from barograph.sources.formats.base import InputFile, Note, ReadOptions, Result, ResultBatch
+from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
 from barograph.sources.report import Skip
@@ -31,10 +32,10 @@ def server() -> Iterator[GraphiteServer]:
         yield running
 
 
-def read(folder: Path, config: str) -> list[ResultBatch | Skip]:
+def read(folder: Path, config: str, kind: str = "otava") -> list[ResultBatch | Skip]:
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
-    file = InputFile("otava.yaml", path, config.encode())
+    file = InputFile("otava.yaml", path, config.encode(), ReadOptions(kind))
     return [item for item in otava.read(file) if not isinstance(item, Note)]
 
 
@@ -110,16 +111,17 @@ def test_a_wrong_setting_is_named(tmp_path: Path, config: str, field: str) -> No
     assert raised.value.field == field
 
 
-def test_a_missing_column_is_named_with_those_that_exist(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text("time,b\n")
-    with pytest.raises(DataError, match=r"otava\.yaml: data\.csv: no column 'a'; has time, b"):
+def test_a_missing_column_is_named_without_the_content_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("time,secret\n")
+    with pytest.raises(DataError, match=r"otava\.yaml: data\.csv: no column 'a'") as raised:
         read(tmp_path, CSV)
+    assert "secret" not in str(raised.value)
 
 
 def test_value_that_is_no_number_is_skipped_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("\n# weekly\ntime,a\n2026-01-01,1\n2026-01-02,x\n")
     [skip] = [item for item in read(tmp_path, CSV) if isinstance(item, Skip)]
-    assert str(skip) == "otava.yaml: data.csv: line 5: a: value is not a number (got 'x')"
+    assert str(skip) == "otava.yaml: data.csv: line 5: a: value is not a number (got '(not shown)')"
 
 
 def test_metrics_of_one_column_and_cells_with_units_are_read(tmp_path: Path) -> None:
@@ -135,6 +137,35 @@ def test_metrics_of_one_column_and_cells_with_units_are_read(tmp_path: Path) -> 
 def test_tests_of_other_types_only_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no test of the type csv, graphite or json"):
         read(tmp_path, "tests: {t: {type: bigquery}}")
+
+
+@pytest.mark.parametrize(
+    "content", ['"secret"', '{"secret": 1}', '["secret"]', "{secret", "secret"]
+)
+def test_no_error_shows_the_content_of_a_json_file(tmp_path: Path, content: str) -> None:
+    (tmp_path / "data.json").write_text(content)
+    (tmp_path / "x.yaml").write_text("tests:\n  t: {type: json, file: data.json}\n")
+    with pytest.raises(DataError) as raised:
+        read_files([tmp_path / "x.yaml"], context=RunContext())
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("place", ["{outside}/data.csv", "../data.csv", "link.csv", "../*.csv"])
+def test_data_files_lie_below_the_configuration_or_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    folder, elsewhere = tmp_path / "inner", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (tmp_path / "data.csv").write_text("time,a\n2026-01-01,1\n")
+    (folder / "link.csv").symlink_to(tmp_path / "data.csv")
+    config = CSV.replace("data.csv", f"'{place.format(outside=tmp_path)}'")
+    with pytest.raises(FieldError) as raised:
+        read(folder, config)
+    assert raised.value.reason == otava.OUTSIDE
+    monkeypatch.chdir(tmp_path)
+    assert [r.value for r in results(folder, config)] == [1]
 
 
 GRAPHITE = """
@@ -180,6 +211,25 @@ def test_graphite_tests_are_requested_with_events_as_commits(
         ("ops", 9.0, "", "c2", "", 1700000100000),
     ]
     assert "tags=perf+daily" in server.asked[-1]
+
+
+@pytest.mark.parametrize("name", ["otava.yaml", "results.json.txt", "out"])
+def test_no_server_is_contacted_for_a_file_that_was_recognised(
+    server: GraphiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "secret")
+    before = len(server.asked)
+    (tmp_path / name).write_text(GRAPHITE.format(url=f"{server.url}${{A_TOKEN}}/"))
+    for location in (tmp_path / name, *([tmp_path] if name == "otava.yaml" else [])):
+        with pytest.raises(
+            DataError, match=r"tests\.read .* --kind otava, or kind = \"otava\""
+        ) as e:
+            read_files([location], context=RunContext())
+        assert "secret" not in str(e.value)
+    assert len(server.asked) == before
+    with pytest.raises(SourceError, match="404"):
+        read_files([tmp_path / name], ReadOptions("otava"), context=RunContext())
+    assert server.asked[before].startswith("/secret/render?")
 
 
 def test_a_server_without_events_gives_results_and_a_note(

@@ -9,7 +9,10 @@
         attributes: [commit]
         metrics: {p99: {column: read_p99}}
 
-Tests of the types `csv`, `graphite` and `json` are read; others are named and left out.
+Tests of the types `csv`, `graphite` and `json` are read; others are named and left out. A file of a
+stranger may be taken for one of these, so data files must lie below the folder of the configuration
+or the current folder, messages show none of their content, and a server is contacted only if the
+user names the format.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from barograph.sources.report import Skip
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
+HIDDEN = "(not shown)"
+OUTSIDE = "is not below the folder of the configuration or the current folder"
 LEVELS = 8  # of nested mappings that templates are merged in
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 
@@ -80,8 +85,18 @@ def _opened(file: InputFile, folder: Path) -> InputFile:
 def _file(
     file: InputFile, config: Node, path: Path, name: str, test: Node
 ) -> Iterator[ResultBatch | Note | Skip]:
-    """Yield the results of one data file of a test."""
+    """Yield the results of one data file of a test; skips and errors show no value of it."""
     data = inner_file(file, path, f"{file.name}: {path.name}")
+    try:
+        for item in _contents(data, config, name, test):
+            yield replace(item, value=HIDDEN) if isinstance(item, Skip) else item
+    except FieldError as fault:
+        raise FieldError(fault.field, HIDDEN, fault.reason) from None
+
+
+def _contents(
+    data: InputFile, config: Node, name: str, test: Node
+) -> Iterator[ResultBatch | Note | Skip]:
     if test["type"].value == "csv":
         from barograph.sources.formats import otava_csv
 
@@ -129,16 +144,24 @@ def _paths(file: InputFile, stated: Node) -> list[Path]:
     pattern = stated.text()
     if "\0" in pattern:
         raise FieldError(stated.where, pattern, "is not a path")
-    folders = [file.path.parent] if file.path is not None else []
-    for folder in (*folders, Path()):
-        path = folder / Path(pattern).expanduser()
-        if path.is_file():
-            return [path]
-        prefix = "" if Path(pattern).is_absolute() else f"{escape(str(folder))}/"
-        names = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
-        if names:
-            return [Path(name) for name in names if Path(name).is_file()]
-    raise FieldError(stated.where, pattern, "is not an existing file")
+    folders = [Path()] if file.path is None else [file.path.parent, Path()]
+    found = next(filter(None, (_files(folder, pattern) for folder in folders)), None)
+    if found is None:
+        raise FieldError(stated.where, pattern, "is not an existing file")
+    roots = [folder.resolve() for folder in folders]
+    if not all(any(path.resolve().is_relative_to(root) for root in roots) for path in found):
+        raise FieldError(stated.where, pattern, OUTSIDE)
+    return found
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """Return the file that a path in a folder names, or those that match a pattern."""
+    path = folder / Path(pattern).expanduser()
+    if path.is_file():
+        return [path]
+    prefix = "" if Path(pattern).is_absolute() else f"{escape(str(folder))}/"
+    names = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
+    return [Path(name) for name in names if Path(name).is_file()]
 
 
 TITLE = "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read"

@@ -77,7 +77,7 @@ def _fields(
     known = set(header)
     missing = next((title for title in needed if title not in known), None)
     if missing is not None:
-        raise DataError(f"{name}: no column {missing!r}; has {', '.join(header)}"[:300])
+        raise DataError(f"{name}: no column {missing!r} in the first line")
     commit = next((title for title in (*stated, *header) if title.lower() in COMMITS), None)
     return fields if commit is None else fields | {"commit": commit}
 

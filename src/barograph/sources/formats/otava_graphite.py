@@ -40,8 +40,13 @@ def read(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Resul
 
     Raises:
         SourceError: The server cannot be reached.
-        DataError: The answer is not valid.
+        DataError: The user did not name the format, or the answer is not valid.
     """
+    if file.options.kind != "otava":
+        raise DataError(
+            f'tests.{name} asks a server: add --kind otava, or kind = "otava" to [input] of '
+            "barograph.toml, to contact it"
+        )
     url = _server(config["graphite"]["url"])
     paths = _paths(config, test)
     queries = (f"{query}&format=json&{PERIOD}" for query in _queries(list(paths)))
