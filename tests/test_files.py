@@ -1,6 +1,8 @@
 """Files are written completely or not at all, and errors name the file."""
 
+import csv
 import errno
+import io
 import os
 import resource
 import signal
@@ -11,10 +13,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from barograph.files import delete_drafts, named, published, whole
+from barograph.cli.options import echo_csv
+from barograph.files import CsvText, delete_drafts, named, published, whole
 from barograph.models import artifact
+from barograph.pipeline.report import write_csv
 
 UNPRIVILEGED = 65534  # a user who owns nothing
 
@@ -221,3 +228,19 @@ def test_published_never_leaves_a_mixture_when_killed(
     left = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert set(left.values()) != {"old", "new"}
     assert len(left) < len(NAMES) or step == 1
+
+
+@given(st.lists(st.lists(st.text(st.sampled_from('a,"\r\n ')), min_size=2, max_size=2)))
+def test_cells_with_line_ends_come_back_from_csv(rows: list[list[str]]) -> None:
+    csv.writer(file := CsvText()).writerows(rows)
+    assert list(csv.reader(io.StringIO(file.getvalue(), newline=""))) == rows
+
+
+def test_tables_for_programs_keep_carriage_returns(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(tmp_path / "table.csv", pd.DataFrame({"name": ["a\rb", "c"], "value": [1.5, None]}))
+    written = '"a\rb",1.5\nc,\n'
+    assert (tmp_path / "table.csv").read_bytes().decode() == f"name,value\n{written}"
+    echo_csv(["name", "value"], [["a\rb", 1.5], ["c", None]])
+    assert capfd.readouterr().out == f"name,value\n{written}"

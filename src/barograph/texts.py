@@ -6,6 +6,7 @@ instead of 180 MB as Python strings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.int32]
+CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # not allowed in labels
 UNKNOWN = ("",)  # the texts of a column without any
 Places = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | Sequence[int]
 

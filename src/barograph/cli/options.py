@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-import io
 import json
 import math
 import os
@@ -18,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from barograph.errors import ConfigError
+from barograph.files import CsvText
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
@@ -229,8 +229,7 @@ def echo_json(content: dict[str, Any]) -> None:
 
 def echo_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a header and rows as CSV."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    csv.writer(text := CsvText()).writerows([header, *rows])
     click.echo(text.getvalue(), nl=False)
 
 

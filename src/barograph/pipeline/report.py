@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from barograph.errors import DataError
-from barograph.files import whole
+from barograph.files import CsvText, whole
 from barograph.sources.report import KINDS
 from barograph.training.tracking import STORE
 
@@ -40,8 +40,8 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:
     """Write a table for programs, with numbers in their shortest exact form."""
-    with whole(path) as draft:
-        frame.to_csv(draft, index=False, lineterminator="\n")
+    frame.to_csv(text := CsvText(), index=False, lineterminator="\r\n")
+    write_bytes(path, text.getvalue().encode())
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:

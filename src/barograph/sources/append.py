@@ -38,6 +38,7 @@ from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.history_file import HistoryFile
+from barograph.texts import CONTROL
 
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: "", 1: "higher"}
@@ -110,13 +111,14 @@ def append(
     ordered = order_results(collected, repository)
     branch = options.branch or context.branch
     results = _results(collected, ordered.orders.tolist(), branch, run)
+    _require_texts(results, report.source)
     path = Path(history)
     if path.is_symlink():
         path = path.resolve()  # the link stays one
     with locked(path):
         table = HistoryFile.read(path, options)
         replaced, commits = _merge(table, results, run)
-        table.write()
+        table.write(options)
     more = (f"{report.source}: {note}" for note in (*notes_of_runs, *ordered.notes))
     refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
     unusable = tuple(report.skips("points"))
@@ -146,6 +148,23 @@ def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> l
         described = unit, direction, rank, commit, time, name, of_branch
         results.append(Result(series, value, *described))
     return results
+
+
+def _require_texts(results: list[Result], source: str) -> None:
+    """Refuse texts that a reader or the store would refuse.
+
+    Raises:
+        DataError: A text holds a control character, or is not valid.
+    """
+    columns = ("commit", "branch", "run", "unit")
+    texts = {(name, str(getattr(result, name))) for result in results for name in columns}
+    for series in {result.series for result in results}:
+        texts.update(series.labels.items())
+        texts.update((f"{ARGUMENT}{name}", f"{name}={value}") for name, value in series.args)
+    for name, text in sorted(texts):
+        if CONTROL.search(text) or cells.REPLACED in text:
+            reason = "holds a control character or is not valid text"
+            raise DataError(f"{source}: {name}: {text!r:.60} {reason}; no result was appended")
 
 
 def _merge(history: HistoryFile, results: list[Result], run: str) -> tuple[int, dict[str, int]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from barograph.errors import ConfigError, DataError
 from barograph.extras import needed
-from barograph.files import whole
+from barograph.files import CsvText, whole
 from barograph.series import LABELS
 from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.content import content_of
@@ -30,6 +30,7 @@ COLUMNS = (
     "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
 )  # fmt: skip
 NEEDED = ("order", "value")
+Table = tuple["pa.Schema | None", list[str], list[list[Any]]]
 LINES, ARRAY, CSV, PARQUET = (".ndjson", ".jsonl"), (".json",), (".csv",), (".parquet",)
 
 
@@ -69,12 +70,7 @@ class HistoryFile:
         content = content_of(path, str(path), options) if path.exists() else b""
         if not content.strip():
             return cls(path)
-        schema, file = None, InputFile(str(path), path, content, options)
-        if kind in PARQUET:
-            schema, columns, rows = _parquet(content, path)
-        else:
-            columns, rows = _csv(file.text(), path) if kind in CSV else _objects(file, path)
-        check_keys(file, len(columns))
+        schema, columns, rows = _table(InputFile(str(path), path, content, options), kind)
         missing = [name for name in NEEDED if name not in columns]
         if missing:
             noun = "column" if len(missing) == 1 else "columns"
@@ -104,22 +100,39 @@ class HistoryFile:
                 known.append(None)
         self.rows += [[row.get(name) for name in self.columns] for row in rows]
 
-    def write(self) -> None:
-        """Replace the file.
+    def write(self, options: ReadOptions) -> None:
+        """Replace the file, once the new one could be read again.
+
+        Args:
+            options: The limits.
 
         Raises:
             OSError: It cannot be written; the old file is unchanged.
+            DataError: It could not be read again; the old file is unchanged.
         """
         kind = self.path.suffix.lower()
         with whole(self.path) as draft:
             if kind in PARQUET:
                 self._write_parquet(draft)
             else:
-                draft.write_text(self._as_csv() if kind in CSV else self._as_json(kind), "utf-8")
+                text = self._as_csv() if kind in CSV else self._as_json(kind)
+                draft.write_bytes(text.encode())
+            self._check(draft, kind, options)
+
+    def _check(self, draft: Path, kind: str, options: ReadOptions) -> None:
+        """Refuse a draft that does not hold the rows.
+
+        Raises:
+            DataError: It cannot be read, or holds others.
+        """
+        content = content_of(draft, str(self.path), options)
+        _, _, rows = _table(InputFile(str(self.path), self.path, content, options), kind)
+        texts = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
+        if len(rows) != len(texts) or (kind in CSV and rows != texts):
+            raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
 
     def _as_csv(self) -> str:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
+        writer = csv.writer(buffer := CsvText())
         writer.writerow(self.columns)
         writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
         return buffer.getvalue()
@@ -141,6 +154,18 @@ class HistoryFile:
         cells = zip(self.columns, zip(*self.rows, strict=True), strict=True)
         table = pa.table({name: _array(column, types[name]) for name, column in cells})
         pq.write_table(table, draft, compression="zstd")
+
+
+def _table(file: InputFile, kind: str) -> Table:
+    """Return the schema, if the file is Parquet, the columns and the rows of a file."""
+    path = Path(file.name)
+    if kind in PARQUET:
+        schema, columns, rows = _parquet(file.content or b"", path)
+    else:
+        columns, rows = _csv(file.text(), path) if kind in CSV else _objects(file, path)
+        schema = None
+    check_keys(file, len(columns))
+    return schema, columns, rows
 
 
 def _parquet(content: bytes, path: Path) -> tuple[pa.Schema, list[str], list[list[Any]]]:

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.store.database import Insertion, rows_in
-from barograph.store.measurement import CONTROL, Limits
+from barograph.store.measurement import Limits
 from barograph.store.schema import commit_details
+from barograph.texts import CONTROL
 
 LONGEST = {"project": Limits().label, "commit": Limits().label}
 LONGEST |= {"subject": 500, "author": 200, "url": 2000, "parent": Limits().label}  # characters

@@ -1,6 +1,5 @@
 """One result as it arrives, what is allowed in it, and what its sender gets back."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from typing import NamedTuple, Self
 from barograph.detection.online import ANSWERS, AlarmStep, Answer
 from barograph.errors import DataError
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
+from barograph.texts import CONTROL
 from barograph.units import conversion, direction_of_measurement
 
 CHANGE = ANSWERS.index(Answer.CHANGE)
 INTEGER = 2**62  # leaves room within 64 bits for the next order
-CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # not allowed in labels
 
 
 class Measurement(NamedTuple):

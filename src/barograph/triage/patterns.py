@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.patterns import matches
 from barograph.store import audit
-from barograph.store.measurement import CONTROL
 from barograph.store.schema import patterns
+from barograph.texts import CONTROL
 
 # A machine check that should never move, what is looked at last, and what fails no job.
 KINDS = ("canary", "low_priority", "informational")

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError, NotFoundError
 from barograph.store import audit
-from barograph.store.measurement import CONTROL
 from barograph.store.schema import saved_filters
+from barograph.texts import CONTROL
 
 LONGEST_NAME, LONGEST_QUERY = 100, 4000  # characters
 MOST = 200

@@ -9,8 +9,8 @@ from barograph.errors import DataError, NotFoundError
 from barograph.store import audit
 from barograph.store.audit import now
 from barograph.store.database import Insertion, chunks
-from barograph.store.measurement import CONTROL
 from barograph.store.schema import candidates, ticketed, tickets
+from barograph.texts import CONTROL
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)
 STATUSES = ("open", "closed")

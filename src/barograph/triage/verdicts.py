@@ -19,8 +19,8 @@ from barograph.series import Verdict
 from barograph.store import audit
 from barograph.store.audit import now
 from barograph.store.database import BulkUpdate, Insertion, Row, count_rows, rows_in
-from barograph.store.measurement import CONTROL
 from barograph.store.schema import candidates, models, verdict_batches, verdicts
+from barograph.texts import CONTROL
 
 NOTE = 10_000  # characters
 REASON = 200

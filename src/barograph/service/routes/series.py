@@ -19,10 +19,11 @@ from barograph.service.responses import (
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
-from barograph.store.measurement import CONTROL, INTEGER
+from barograph.store.measurement import INTEGER
 from barograph.store.reading import current_states, steps_between
 from barograph.store.reasons import OtherModelError, explained
 from barograph.store.tokens import Scope
+from barograph.texts import CONTROL
 
 
 def _storable(text: str) -> str:
