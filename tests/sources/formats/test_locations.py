@@ -132,7 +132,7 @@ def test_location_without_a_file_is_refused(tmp_path: Path, location: str, messa
 
 
 def test_folder_without_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="the folder holds no files"):
+    with pytest.raises(DataError, match="the folder holds no result files"):
         names(tmp_path)
 
 

@@ -83,7 +83,7 @@ def _entry(
         if value.value is None:
             yield value.skip(file, "value is missing")
             continue
-        unit = bench["unit"].optional_text()
+        unit = bench["unit"].optional_text().partition("\t")[0].strip()  # Go's other metrics follow
         direction = direction_of(tool, unit)
         yield Result(series, value.numeric(), unit, direction, None, commit, time)
 

@@ -1,35 +1,55 @@
-"""Go: the text that `go test -bench` prints, and the metadata lines that benchstat reads."""
+"""Go: the text that `go test -bench` prints, and the metadata lines that benchstat reads.
+
+With `-json` the text is cut into events, one JSON object a line, often within a result.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text
-from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.outline import head_text, outline
+from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
 from barograph.units import HIGHER, LOWER
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")
+EVENT = {"/Action", "/Package", "/Output"}
 PROCS = re.compile(r"(.+)-(\d{1,4})")  # GOMAXPROCS at the end of a name; absent if it is 1
 UNITS = {**dict.fromkeys(("ns/op", "B/op", "allocs/op", "sec/op"), LOWER), "MB/s": HIGHER}
 BETTER = {"higher": HIGHER, "lower": LOWER}
 
 
 def matches(sample: Sample) -> bool:
-    """Whether the head holds a line with a result."""
-    return bool(HEAD.search(head_text(sample)))
+    """Whether the head holds a line with a result, or events of `-json`."""
+    return bool(HEAD.search(head_text(sample))) or outline(sample) >= EVENT
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield every unit of every result line; lines of one benchmark (-count) are runs."""
-    yield from each(file, _benchmarks(file), _results)
+    for text in _texts(file):
+        yield from each(text, _benchmarks(text), _results)
+
+
+def _texts(file: InputFile) -> list[InputFile]:
+    """Return the file, or with `-json` the text of each package in it."""
+    if not file.text().lstrip().startswith("{"):
+        return [file]
+    parts: dict[str, list[str]] = {}
+    for event in records(file):
+        package = event["Package"].optional_text()
+        parts.setdefault(package, []).append(str(event["Output"].value or ""))
+    return [
+        replace(file, name=f"{file.name}: output of {package}", content="".join(part).encode())
+        for package, part in parts.items()
+    ]
 
 
 def _benchmarks(file: InputFile) -> Iterator[Node]:
@@ -87,4 +107,4 @@ def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return "/".join(labels), tuple(args.items())
 
 
-FORMAT = Format("go", "Go: go test -bench . -count 5 > FILE", "run", matches, read)
+FORMAT = Format("go", "Go: go test -bench . -count 5 [-json] > FILE", "run", matches, read)

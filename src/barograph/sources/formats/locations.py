@@ -16,6 +16,11 @@ from barograph.sources.formats.registry import named, recognise, recognised
 from barograph.sources.formats.urls import is_url, shown_url, with_json_format
 
 STDIN = "-"
+# Files of a folder that hold no results: hidden ones, and those for people.
+ASIDE = re.compile(
+    r"\..*|.*\.(md|rst)|(readme|license|licence|copying|notice|changelog)(\.txt)?",
+    re.IGNORECASE | re.DOTALL,
+)
 NUMBER = re.compile(r"(\d+)", re.ASCII)
 
 
@@ -89,10 +94,10 @@ def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Forma
     if form is not None and form.matches(sample):
         yield InputFile(str(path), path, None, options), form
         return
-    files = [file for file in path.iterdir() if file.is_file() and file.name[:1] != "."]
+    files = [file for file in path.iterdir() if file.is_file() and not ASIDE.fullmatch(file.name)]
     files.sort(key=lambda file: _numbers(file.name))
     if not files:
-        raise DataError(f"{path}: the folder holds no files")
+        raise DataError(f"{path}: the folder holds no result files")
     for file in files:
         yield _file(file, options)
 

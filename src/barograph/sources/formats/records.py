@@ -114,7 +114,7 @@ def _is_lines(content: bytes, name: str) -> bool:
 
 
 def _lines(content: bytes, name: str) -> Iterator[Node]:
-    """Yield the value of each line that is not blank."""
+    """Yield the value of each line that is neither blank nor an empty list."""
     for number, line in enumerate(io.BytesIO(content), 1):
-        if not line.isspace():
-            yield Node(decode_json(line, f"{name} line {number}"), f"line {number}")
+        if not line.isspace() and (value := decode_json(line, f"{name} line {number}")) != []:
+            yield Node(value, f"line {number}")

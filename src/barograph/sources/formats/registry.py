@@ -6,13 +6,13 @@ a clear mark come first, `tables` comes last: it reads whatever looks like rows 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from importlib import import_module
 
 from barograph.errors import ConfigError, DataError
-from barograph.sources.formats.base import UTF_16, Format, Sample
+from barograph.sources.formats.base import Format, Sample
 from barograph.sources.formats.outline import outline
+from barograph.sources.formats.unknown import described
 
 # Modules of this package that hold a `FORMAT`, in the order of recognition.
 MODULES = (
@@ -49,23 +49,6 @@ JSON_ONLY = {
     *("graphite", "nyrkio", "codespeed", "metric_records", "pytest_benchmark", "google_benchmark"),
     *("hyperfine", "jmh", "k6", "vitest", "custom_benchmark", "bencher"),
 }
-SHOWN_KEYS = 6
-# Tools whose output is not read: a mark in it, and the option that writes JSON that is read.
-OUTPUTS = (
-    ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
-     "--benchmark_out=FILE --benchmark_out_format=json"),
-    ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "-rf json -rff FILE"),
-    ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "--benchmark-json=FILE"),
-    ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "--exporters json"),
-    ("fio", r"^fio-\d|\"fio version\"", ""),
-    ("wrk", r"^Running \d+\w+ test @ ", ""),
-    ("vegeta", r"^Requests +\[total, rate|^{\"latencies\":", ""),
-    ("pgbench", r"^pgbench \(|^transaction type: ", ""),
-)  # fmt: skip
-CONVERTED = "write its numbers to a CSV file with the columns test,measurement,value,unit"
-NEEDED = (
-    "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
-)
 
 
 def formats() -> Iterator[Format]:
@@ -120,28 +103,3 @@ def recognise(sample: Sample, name: str) -> Format:
         return form
     looks, hint = described(sample)
     raise DataError(f"{name}: {looks}; {hint}")
-
-
-def described(sample: Sample) -> tuple[str, str]:
-    """Return what an unknown file looks like, and what would help."""
-    formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
-    if sample.folder:
-        return "a folder of no known format", formats_hint
-    head = sample.head
-    if not head.strip():
-        return "the file is empty", "it must hold results"
-    if b"\0" in head and head[:2] not in UTF_16:
-        return "binary data of no known format", formats_hint
-    text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    for tool, mark, option in OUTPUTS:
-        if re.search(mark, text, re.MULTILINE):
-            hint = f"let it write JSON with {option}" if option else CONVERTED
-            return f"the text that {tool} prints" if option else f"the output of {tool}", hint
-    if text[:1] == "{":
-        keys = list(dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)))
-        shown = ", ".join(keys[:SHOWN_KEYS]) + (", ..." if len(keys) > SHOWN_KEYS else "")
-        return f"JSON of no known format, with the keys {shown or '(none)'}", formats_hint
-    if text[:1] == "[":
-        return "a JSON array of no known format", formats_hint
-    line = text.splitlines()[0][:60] if text else ""
-    return f"text of no known format, which begins {line!r}", NEEDED

@@ -66,6 +66,11 @@ NOT_TRACKED = frozenset((
     "iqr", "score_error_(99.9%)",
     "", "unnamed:_0",  # the row numbers of pandas
 ))  # fmt: skip
+# Other columns that hold no results: indexes of pandas, and keys of nested metadata.
+NO_METRIC = re.compile(
+    r"__index_level_\d+__|(?:meta|metadata|context|environment|machine_info)\..*",
+    re.IGNORECASE | re.DOTALL,
+)
 # Numbers that say how a benchmark was called: arguments of the series.
 PARAMETERS = frozenset((
     "threads", "thread_level", "thread_count", "num_threads", "clients", "connections",
@@ -221,8 +226,7 @@ def _metrics(
     cells: Mapping[str, Sequence[Any]], fields: dict[str, str], taken: set[str]
 ) -> list[ValueColumn]:
     """Return the columns of a wide table that hold values."""
-    names = [name for name in cells if name not in taken and canonical(name) not in NOT_TRACKED]
-    metrics = [ValueColumn.named(name) for name in _numeric(cells, names)]
+    metrics = metrics_in(cells, [name for name in cells if name not in taken])
     if metrics or "time" not in fields:
         return metrics
     # Without other numbers a column `time` of small numbers holds what was measured.
@@ -231,6 +235,16 @@ def _metrics(
         return []
     del fields["time"]
     return [ValueColumn.named(name)]
+
+
+def metrics_in(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[ValueColumn]:
+    """Return those of some columns that hold numbers that people track."""
+    tracked = [
+        name
+        for name in names
+        if canonical(name) not in NOT_TRACKED and not NO_METRIC.fullmatch(name.strip())
+    ]
+    return [ValueColumn.named(name) for name in _numeric(cells, tracked)]
 
 
 def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.extras import needed
-from barograph.sources.formats.base import CHUNK, UTF_16, Chunk, InputFile, check_keys
+from barograph.sources.formats.base import CHUNK, HEAD, UTF_16, Chunk, InputFile, Sample, check_keys
 from barograph.sources.formats.json_text import (
     CUT_OFF,
     PARTS,
@@ -20,12 +21,14 @@ from barograph.sources.formats.json_text import (
     require_small,
     split_json,
 )
+from barograph.sources.formats.unknown import described
 from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PARQUET = b"PAR1"
+LINES = re.compile(rb"(\[\s*\]\s*\n\s*)*\{")  # lines of objects may begin with empty lists
 
 
 def read_rows(file: InputFile) -> Iterator[Chunk]:
@@ -52,7 +55,7 @@ def _json(file: InputFile) -> Iterator[Chunk]:
         parts = PARTS.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         first = content.lstrip()
-        if str(error) != CUT_OFF and first[:1] == b"{" and b"\n" in first.strip():
+        if str(error) != CUT_OFF and LINES.match(first) and b"\n" in first.strip():
             return _lines(file, content)
         parts = file.json_parts()  # with NaN and Infinity, or an error
     if isinstance(parts, dict):
@@ -65,6 +68,24 @@ def _json(file: InputFile) -> Iterator[Chunk]:
     return _objects(file, parts)
 
 
+def _require_row(file: InputFile, value: Any) -> None:
+    """Refuse an only object that holds lists of objects: its own numbers are no results.
+
+    Raises:
+        DataError: It holds such lists.
+    """
+    if _has_records(value):
+        looks, hint = described(Sample(file.path, (file.content or b"")[:HEAD]))
+        raise DataError(f"{file.name}: {looks}; {hint}")
+
+
+def _has_records(value: Any) -> bool:
+    """Return whether a decoded value holds lists of objects."""
+    if isinstance(value, dict):
+        return any(map(_has_records, value.values()))
+    return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
+
+
 def _objects(file: InputFile, values: Sequence[Any]) -> Iterator[Chunk]:
     decode = msgspec.json.Decoder().decode
     for start in range(0, len(values), CHUNK):
@@ -73,6 +94,8 @@ def _objects(file: InputFile, values: Sequence[Any]) -> Iterator[Chunk]:
             _row(raw, decode, f"[{start + k}]") if type(raw) is msgspec.Raw else raw
             for k, raw in enumerate(part)
         ]
+        if len(values) == 1:
+            _require_row(file, rows[0])
         yield _chunk(file, rows, start, 0)
 
 
@@ -116,7 +139,7 @@ def _chunk(file: InputFile, rows: list[Any], start: int, lines: int) -> Chunk:
     skips: list[Skip] = []
     numbers: range | list[int] = range(start, start + len(rows))
     if set(map(type, rows)) != {dict}:
-        pairs = [(n, row) for n, row in zip(numbers, rows, strict=True) if row is not _Blank]
+        pairs = [(n, r) for n, r in zip(numbers, rows, strict=True) if r is not _Blank and r != []]
         for number, row in pairs:
             if not isinstance(row, dict):
                 place = Place(file.name, number + 1, "line" if lines else "row")

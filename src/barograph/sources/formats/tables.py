@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ from barograph.sources.formats.roles import (
     assign_roles,
     canonical,
     checked_roles,
+    metrics_in,
     mixed_note,
 )
 from barograph.sources.formats.rows import PARQUET, read_rows
@@ -112,27 +114,46 @@ def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
             reader, notes = _reader_of(file, first)
             _require_same(before, reader.roles, late, chunk, file.name)
             yield from (Note(text) for text in notes if text not in known)
+        yield from _begin(reader, chunk)
         yield from chunk.skips
         yield from reader.read(chunk)
+
+
+def _begin(reader: TableReader, chunk: Chunk) -> Iterator[Note]:
+    """Add the columns of a wide table that were empty until now, and hold numbers."""
+    begun = [name for name in reader.empty if not _is_empty(name, chunk)]
+    if begun:
+        reader.empty = [name for name in reader.empty if name not in begun]
+        values = metrics_in(chunk.cells, begun)
+        reader.roles = replace(reader.roles, values=[*reader.roles.values, *values])
+        ignored = [name for name in begun if name not in {value.column for value in values}]
+        yield from map(Note, _ignored_note(ignored))
 
 
 def _reader_of(file: InputFile, first: Chunk) -> tuple[TableReader, list[str]]:
     """Return a reader for a table with these columns, and what people should know about them."""
     roles, notes = checked_roles(assign_roles(first.cells, file.options, file.name), first.cells)
     reader = TableReader(file, roles, first, notes)
-    ignored = [name for name in roles.ignored if not _is_empty(name, first)]
+    empty = [name for name in roles.ignored if _is_empty(name, first)]
+    ignored = [name for name in roles.ignored if name not in empty]
+    if reader.is_wide and not file.options.value_columns:
+        reader.empty = empty
     if ignored:
-        shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN]) + (
-            ", ..." if len(ignored) > SHOWN else ""
-        )
-        notes.append(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
+        notes += _ignored_note(ignored)
         notes += mixed_note(roles, ignored, first.cells)
     return reader, notes
 
 
-def _is_empty(name: str, first: Chunk) -> bool:
-    """Return whether a column is only the delimiter at the end of each line."""
-    return name.startswith("(column ") and all(map(is_missing, first.cells[name]))
+def _ignored_note(names: Sequence[str]) -> list[str]:
+    """Return a note that columns are ignored, if there are any."""
+    more = ", ..." if len(names) > SHOWN else ""
+    shown = ", ".join(name or "(no name)" for name in names[:SHOWN]) + more
+    return [f"columns ignored: {shown}; --map COLUMN=FIELD reads one"] if names else []
+
+
+def _is_empty(name: str, chunk: Chunk) -> bool:
+    """Return whether a column has no cell with content in some rows."""
+    return all(map(is_missing, chunk.cells.get(name, ())))
 
 
 def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, name: str) -> None:
@@ -178,7 +199,8 @@ class TableReader:
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
         self._measured: dict[tuple[SeriesId, str], SeriesId] = {}
         self._kinds: dict[tuple[int, ...], tuple[SeriesId, Direction] | FieldError] = {}
-        self._is_wide = all(value.measurement for value in roles.values)
+        self.is_wide = all(value.measurement for value in roles.values)
+        self.empty: list[str] = []  # columns without content so far, which may become metrics
 
     def _date_parser(self, column: str | None, first: Chunk, notes: list[str]) -> DateParser:
         if column is None or not any(
@@ -243,7 +265,7 @@ class TableReader:
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
         """Yield the results of rows; `shared` holds all but their values, its owners are kinds."""
-        is_wide, size = self._is_wide, shared.owners.size
+        is_wide, size = self.is_wide, shared.owners.size
         named = [each for each in self.roles.values if not is_wide or each.column in chunk.cells]
         names = [value.column for value in named]
         values = _plain(chunk.cells, names) if is_wide else None
@@ -334,7 +356,7 @@ class TableReader:
             if not self.roles.identity:
                 labels["test"] = self._name
             args = _arguments(row)
-            if not any(labels.values()) and not self._is_wide:
+            if not any(labels.values()) and not self.is_wide:
                 raise FieldError("test", "", "no identity")
             column = self.roles.fields.get("direction", "direction")
             return SeriesId(**labels, args=args), stated_direction(row.get("direction", ""), column)

@@ -16,9 +16,11 @@ from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 from barograph.units import LOWER
 
+WRAPPERS = ("results", "tasks", "benchmarks")  # keys of an object around the tasks
+TASK = ("result/latency", "latency/p75", "result/hz", "p75", "Task name", "Task Name")
 MARKS = {
-    *("/files/*/groups", "/*/result/latency", "/*/latency/p75", "/*/result/hz", "/*/p75"),
-    *("/*/Task name", "/*/Task Name"),
+    "/files/*/groups",
+    *(f"{top}/*/{key}" for top in ("", *(f"/{name}" for name in WRAPPERS)) for key in TASK),
 }
 TASK_NAMES = ("name", "Task name", "Task Name")
 STATISTICS = {"median": ("median", "p50"), "mean": ("mean",)}  # the first that is there
@@ -32,6 +34,8 @@ matches = has_places(*({mark} for mark in MARKS))
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark, or its mean where an old version has no median."""
     document = Node(file.json())
+    if isinstance(document.value, dict) and "files" not in document:
+        document = document.first(WRAPPERS)
     if isinstance(document.value, list):
         yield from each(file, document.entries(), _task)
     else:
