@@ -22,6 +22,7 @@ from barograph.series import LABELS
 from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.records import records
+from barograph.sources.formats.rows import parquet_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,7 +161,7 @@ def _table(file: InputFile, kind: str) -> Table:
     """Return the schema, if the file is Parquet, the columns and the rows of a file."""
     path = Path(file.name)
     if kind in PARQUET:
-        schema, columns, rows = _parquet(file.content or b"", path)
+        schema, columns, rows = _parquet(file)
     else:
         columns, rows = _csv(file.text(), path) if kind in CSV else _objects(file, path)
         schema = None
@@ -168,19 +169,13 @@ def _table(file: InputFile, kind: str) -> Table:
     return schema, columns, rows
 
 
-def _parquet(content: bytes, path: Path) -> tuple[pa.Schema, list[str], list[list[Any]]]:
-    with needed(f"{path}: a Parquet file"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    try:
-        table = pq.read_table(pa.BufferReader(content))
-        if len(set(table.column_names)) < table.num_columns:
-            raise DataError(f"{path}: two columns have the same name")
-        columns = [column.to_pylist() for column in table.columns]
-    except (pa.ArrowException, OSError, ValueError) as error:
-        message = str(error).partition("\n")[0][:200]
-        raise DataError(f"{path}: not a readable Parquet file: {message}") from None
-    return table.schema, table.column_names, [list(row) for row in zip(*columns, strict=True)]
+def _parquet(file: InputFile) -> Table:
+    batches = [batch.to_pydict() for batch in parquet_batches(file)]
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(io.BytesIO(file.content or b""))
+    rows = [list(row) for batch in batches for row in zip(*batch.values(), strict=True)]
+    return schema, schema.names, rows
 
 
 def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -16,6 +16,7 @@ from barograph.extras import needed
 from barograph.sources.formats.base import CHUNK, HEAD, UTF_16, Chunk, InputFile, Sample, check_keys
 from barograph.sources.formats.json_text import (
     CUT_OFF,
+    MEBIBYTE,
     PARTS,
     decode_json,
     require_small,
@@ -26,7 +27,9 @@ from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
+CELL = 8  # bytes of a number
 PARQUET = b"PAR1"
 LINES = re.compile(rb"(\[\s*\]\s*\n\s*)*\{")  # lines of objects may begin with empty lists
 
@@ -39,7 +42,7 @@ def read_rows(file: InputFile) -> Iterator[Chunk]:
     """
     content = file.content or b""
     if content[:4] == PARQUET:
-        return _parquet(file, content)
+        return _parquet(file)
     start = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
     if content[:2] not in UTF_16 and start[:1] in (b"{", b"["):
         return _json(file)
@@ -169,34 +172,82 @@ def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return flat
 
 
-def _parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
-    """Yield the rows of a Parquet file in chunks.
+def _parquet(file: InputFile) -> Iterator[Chunk]:
+    """Yield the rows of a Parquet file in chunks."""
+    start = 0
+    for batch in parquet_batches(file):
+        names = batch.schema.names
+        cells = {name: _parquet_cells(batch.column(name)) for name in names}
+        yield Chunk(cells, range(start, start + batch.num_rows), 0)
+        start += batch.num_rows
 
-    Args:
-        file: The file.
-        content: Its bytes.
+
+def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a Parquet file in batches; texts are dictionaries of the distinct ones.
+
+    A file of some KB can stand for many GB: its metadata says how many cells it has, and each of
+    them may be the same long text.
 
     Raises:
         ConfigError: pyarrow is not installed.
-        DataError: The file is damaged.
+        DataError: The file is damaged, or larger than allowed once it is unpacked.
     """
     with needed(f"{file.name}: a Parquet file"):
         import pyarrow as pa
         import pyarrow.parquet as pq
+    content, size = io.BytesIO(file.content or b""), 0
     try:
-        with pq.ParquetFile(io.BytesIO(content)) as table:
-            check_keys(file, len(table.schema_arrow.names))
-            start = 0
+        leaves = _within_limit(file, pq.ParquetFile(content).metadata)
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(content, read_dictionary=texts) as table:
+            names = table.schema_arrow.names
+            check_keys(file, len(names))
+            if len(set(names)) < len(names):
+                raise DataError(f"{file.name}: two columns have the same name")
             for batch in table.iter_batches(batch_size=CHUNK):
-                names = batch.schema.names
-                if len(set(names)) < len(names):
-                    raise DataError(f"{file.name}: two columns have the same name")
-                cells = {name: _parquet_cells(batch.column(name)) for name in names}
-                yield Chunk(cells, range(start, start + batch.num_rows), 0)
-                start += batch.num_rows
+                size += sum(map(_text_size, batch.columns))
+                _require_within(file, size)
+                batch.validate(full=True)  # texts may not be UTF-8
+                yield batch
     except (pa.ArrowException, OSError) as error:
         message = str(error).partition("\n")[0][:200]
         raise DataError(f"{file.name}: not a readable Parquet file: {message}") from None
+
+
+def _within_limit(file: InputFile, metadata: pq.FileMetaData) -> list[pq.ColumnSchema]:
+    """Return the columns of a file, the sizes of whose numbers are within the limit."""
+    leaves = [metadata.schema.column(k) for k in range(metadata.num_columns)]
+    widths = [max(CELL, leaf.length or 0) for leaf in leaves]  # the length is that of fixed texts
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    _require_within(file, sum(group.total_byte_size for group in groups))
+    cells = [
+        (group.column(k).num_values, widths[k]) for group in groups for k in range(len(leaves))
+    ]
+    _require_within(file, sum(count * width for count, width in cells))
+    return leaves
+
+
+def _require_within(file: InputFile, size: int) -> None:
+    if size > file.options.max_bytes:
+        limit = file.options.max_bytes // MEBIBYTE
+        raise DataError(
+            f"{file.name}: larger than {limit:,} MiB when unpacked; --max-size MIB allows more"
+        )
+
+
+def _text_size(column: pa.Array) -> int:
+    """Return the number of bytes of the texts in a column, each as often as it occurs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.StructArray):
+        return sum(map(_text_size, column.flatten()))
+    if isinstance(column, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return _text_size(column.values)
+    if not isinstance(column, pa.DictionaryArray):
+        return 0
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return pc.sum(lengths.take(column.indices)).as_py() or 0
 
 
 def _parquet_cells(column: pa.Array) -> Sequence[Any]:
@@ -214,7 +265,8 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
         numbers: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
         return numbers
     cells: list[Any] = column.to_pylist()
-    return [cell.decode("utf-8", "replace") for cell in cells] if types.is_binary(kind) else cells
+    is_bytes = types.is_binary(kind)
+    return [cell and cell.decode("utf-8", "replace") for cell in cells] if is_bytes else cells
 
 
 class Milliseconds(int):
