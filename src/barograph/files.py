@@ -57,32 +57,45 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep other processes from changing a file, until the end of the block.
 
-    The folder is locked, since writing replaces the file; the lock leaves nothing on the disk.
-    Nothing is locked where there are no locks.
+    The folder is locked, since writing replaces the file. Where folders have no locks, as on NFS,
+    a file `.NAME.lock` is, which is deleted at the end. Where that has none either, nothing is.
 
     Raises:
         DataError: Another process holds the lock for a minute.
     """
-    folder = Path(path).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = -1
-    if fcntl is not None:
-        end = time.monotonic() + PATIENCE
-        while handle < 0:
-            try:
-                handle = _locked(folder, wait=False)
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise DataError(
-                        f"{os.fspath(path)}: another process has been writing to it "
-                        f"for {PATIENCE:g} seconds; try again"
-                    ) from None
-                time.sleep(PAUSE)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.lock")
+    handle = _waited(target.parent, os.O_RDONLY, target)
+    is_beside = handle < 0
+    if is_beside:
+        handle = _waited(beside, os.O_RDWR | os.O_CREAT, target)
     try:
         yield
     finally:
+        if is_beside:
+            with suppress(OSError):
+                beside.unlink()
         if handle >= 0:
             os.close(handle)
+
+
+def _waited(place: Path, flags: int, target: Path) -> int:
+    """Wait until a file or a folder is locked; return the handle, or -1 if it has no locks."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            handle = _locked(place, wait=False, flags=flags)
+            if place.exists() and os.path.samestat(os.fstat(handle), place.stat()):
+                return handle
+            os.close(handle)  # the process before has deleted it
+        except BlockingIOError:
+            time.sleep(PAUSE)
+        except OSError:
+            return -1
+    raise DataError(
+        f"{target}: another process has been writing to it for {PATIENCE:g} seconds; try again"
+    )
 
 
 @contextmanager
@@ -191,11 +204,11 @@ def _new_file(**place: Any) -> str:
     return str(name)
 
 
-def _locked(path: Path, *, wait: bool) -> int:
+def _locked(path: Path, *, wait: bool, flags: int = os.O_RDONLY) -> int:
     """Open a file or folder and lock it."""
     if fcntl is None:
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, flags, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:

@@ -2,10 +2,13 @@
 
 import csv
 import errno
+import fcntl
 import json
 import os
+import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from barograph import files
 from barograph.errors import ConfigError, DataError
 from barograph.git import Repository
+from barograph.sources import append as append_module
 from barograph.sources.append import Appended, append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
@@ -399,3 +404,68 @@ def test_converted_results_keep_the_unit_of_their_values(tmp_path: Path) -> None
     add(history, path, commit="a1")
     assert (column(history, "unit"), column(history, "value")) == (["ms"] * 2, ["4.5", "4500"])
     assert read_files([history]).history.values.tolist() == [2252.25]
+
+
+def no_locks(monkeypatch: pytest.MonkeyPatch, code: int, *, of_files: bool) -> None:
+    """Make locks of folders fail, or all locks, as on a file system without them."""
+    lock = fcntl.flock
+
+    def flock(handle: int, operation: int) -> None:
+        if of_files or stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(code, os.strerror(code))
+        lock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+NO_LOCKS = [errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EINVAL]
+
+
+@pytest.mark.parametrize("code", NO_LOCKS)
+def test_where_folders_have_no_locks_a_file_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    no_locks(monkeypatch, code, of_files=False)
+    history = tmp_path / "history.csv"
+    new = [output(tmp_path, 5, name=f"out{k}.json") for k in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda k: add(history, new[k], commit=f"c{k}"), range(12)))
+    assert sorted(column(history, "order"), key=int) == [str(k) for k in range(1, 13)]
+    assert len(set(column(history, "commit"))) == 12
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_lock_of_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_locks(monkeypatch, errno.EBADF, of_files=False)
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    history = tmp_path / "history.csv"
+    with (
+        files.locked(history),
+        pytest.raises(DataError, match=r"history\.csv: another process has been writing to it"),
+    ):
+        add(history, output(tmp_path, 5), commit="a1")
+    add(history, output(tmp_path, 5), commit="a1")
+
+
+@pytest.mark.parametrize("code", NO_LOCKS)
+@pytest.mark.parametrize("exists", [True, False])
+def test_without_locks_a_history_that_changed_since_it_was_read_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, exists: bool
+) -> None:
+    no_locks(monkeypatch, code, of_files=True)
+    history = tmp_path / "history.csv"
+    if exists:
+        add(history, output(tmp_path, 5), commit="a1")
+    merge = append_module._merge
+
+    def merged(*arguments: Any) -> Any:
+        monkeypatch.setattr(append_module, "_merge", merge)
+        add(history, output(tmp_path, 6), commit="a2")
+        return merge(*arguments)
+
+    monkeypatch.setattr(append_module, "_merge", merged)
+    with pytest.raises(DataError, match=r"history\.csv: another process has changed it; try again"):
+        add(history, output(tmp_path, 7), commit="a3")
+    add(history, output(tmp_path, 7), commit="a3")
+    assert column(history, "commit") == ["a1"] * exists + ["a2", "a3"]
+    assert not list(tmp_path.glob(".*"))

@@ -45,12 +45,14 @@ class HistoryFile:
         rows: The cells of each row, in the order of the columns. Those of a CSV are text; in JSON
             a key that an object lacks is None.
         schema: The types of the columns of a Parquet file.
+        version: What changes when the file is replaced; None without a file.
     """
 
     path: Path
     columns: list[str] = field(default_factory=lambda: list(COLUMNS))
     rows: list[list[Any]] = field(default_factory=list)
     schema: pa.Schema | None = None
+    version: tuple[int, ...] | None = None
 
     @classmethod
     def read(cls, path: Path, options: ReadOptions) -> HistoryFile:
@@ -68,9 +70,10 @@ class HistoryFile:
         if kind not in (known := (*CSV, *LINES, *ARRAY, *PARQUET)):
             allowed = ", ".join(known)
             raise ConfigError(f"{path}: a history file must end with one of {allowed}")
-        content = content_of(path, str(path), options) if path.exists() else b""
+        version = _version(path)
+        content = content_of(path, str(path), options) if version else b""
         if not content.strip():
-            return cls(path)
+            return cls(path, version=version)
         schema, columns, rows = _table(InputFile(str(path), path, content, options), kind)
         missing = [name for name in NEEDED if name not in columns]
         if missing:
@@ -78,7 +81,7 @@ class HistoryFile:
             raise DataError(f"{path}: misses the {noun} {', '.join(missing)}; {_hint(path)}")
         if not any(name in columns for name in LABELS):
             raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {_hint(path)}")
-        return cls(path, columns, rows, schema)
+        return cls(path, columns, rows, schema, version)
 
     def index(self, name: str) -> int | None:
         """Return the position of a column, or None."""
@@ -109,7 +112,8 @@ class HistoryFile:
 
         Raises:
             OSError: It cannot be written; the old file is unchanged.
-            DataError: It could not be read again; the old file is unchanged.
+            DataError: It could not be read again, or another process has changed the old file since
+                it was read; the old file is unchanged.
         """
         kind = self.path.suffix.lower()
         with whole(self.path) as draft:
@@ -119,6 +123,8 @@ class HistoryFile:
                 text = self._as_csv() if kind in CSV else self._as_json(kind)
                 draft.write_bytes(text.encode())
             self._check(draft, kind, options)
+            if _version(self.path) != self.version:
+                raise DataError(f"{self.path}: another process has changed it; try again")
 
     def _check(self, draft: Path, kind: str, options: ReadOptions) -> None:
         """Refuse a draft that does not hold the rows.
@@ -155,6 +161,14 @@ class HistoryFile:
         cells = zip(self.columns, zip(*self.rows, strict=True), strict=True)
         table = pa.table({name: _array(column, types[name]) for name, column in cells})
         pq.write_table(table, draft, compression="zstd")
+
+
+def _version(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file is replaced or written to; None without a file."""
+    if not path.exists():
+        return None
+    state = path.stat()
+    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def _table(file: InputFile, kind: str) -> Table:
