@@ -244,3 +244,12 @@ def test_tables_for_programs_keep_carriage_returns(
     assert (tmp_path / "table.csv").read_bytes().decode() == f"name,value\n{written}"
     echo_csv(["name", "value"], [["a\rb", 1.5], ["c", None]])
     assert capfd.readouterr().out == f"name,value\n{written}"
+
+
+def test_links_in_a_circle_are_not_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("link")
+    with pytest.raises(OSError, match="symbolic links"), whole(link) as draft:
+        draft.write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+    assert link.is_symlink()

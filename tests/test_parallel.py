@@ -5,11 +5,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from barograph import parallel
 from barograph.errors import ConfigError, SourceError
@@ -51,6 +53,28 @@ def test_map_parallel_keeps_the_order_of_the_calls(
     results = list(map_parallel(square, calls, workers=workers, label="squares"))
     assert results == [0, 1, 4, 9, 16]
     assert capsys.readouterr().err.splitlines()[-1] == "squares: 5 of 5"
+
+
+def ignores_interrupts(_call: int) -> bool:
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_DFL])
+def test_workers_leave_ctrl_c_to_their_parent(handler: Any) -> None:
+    get_reusable_executor().shutdown(wait=True)  # of other tests, with workers that run
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        assert list(map_parallel(ignores_interrupts, [(1,), (2,)], workers=2)) == [True, True]
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_processes_can_be_started_from_another_thread() -> None:
+    calls = [(number,) for number in range(3)]
+    with ThreadPoolExecutor(1) as pool:
+        results = pool.submit(lambda: list(map_parallel(square, calls, workers=2))).result()
+    assert results == [0, 1, 4]
 
 
 def test_map_parallel_runs_in_the_current_folder(

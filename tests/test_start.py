@@ -33,6 +33,14 @@ def test_help_imports_no_large_package() -> None:
     assert printed(code) == "[]"
 
 
+def test_ctrl_c_is_handled_before_anything_is_imported() -> None:
+    code = (
+        "import sys\nbefore = set(sys.modules)\nimport barograph.__main__\n"
+        "print(sorted(set(sys.modules) - before))"
+    )
+    assert printed(code) == "['barograph', 'barograph.__main__']"
+
+
 def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
     learning = ("pandas", "pyarrow", "sklearn", "xgboost")
     code = (

@@ -9,9 +9,8 @@
 are imported on first use.
 """
 
-from importlib import import_module
-
-TYPE_CHECKING = False  # type checkers know the name; importing it from typing would take longer
+# An import here would delay the handling of Ctrl-C by the command line.
+TYPE_CHECKING = False  # type checkers know the name
 if TYPE_CHECKING:
     from barograph.api import detect, read
     from barograph.detection import (
@@ -38,6 +37,8 @@ else:  # with it, they would accept any name
         """Import a public name on first use, so that `import barograph` takes no time."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
         module = import_module(f"{__name__}.{_MODULES.get(name, 'detection')}")
         value: object = getattr(module, name)
         globals()[name] = value

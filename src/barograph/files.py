@@ -41,8 +41,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             with (Path(folder) / target.name).open("rb") as content, target.open("wb") as device:
                 shutil.copyfileobj(content, device)
         return
-    if target.is_symlink():
-        target = target.resolve()
+    target = followed(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _draft(target, is_folder=False) as draft:
         with named(target):
@@ -51,6 +50,21 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         draft.chmod(_mode(target))
         draft.replace(target)
+
+
+def followed(path: Path) -> Path:
+    """Return the file that a symbolic link names, or the path itself.
+
+    Raises:
+        OSError: Links lead in a circle.
+    """
+    if not path.is_symlink():
+        return path
+    with suppress(RuntimeError):  # before Python 3.13, of a circle
+        target = path.resolve()
+        if not target.is_symlink():
+            return target
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 @contextmanager

@@ -5,10 +5,13 @@ nor the death of one changes a result.
 """
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -172,7 +175,22 @@ def _on_processes(
 
     folder = Path.cwd()
     tasks = (delayed(_in_folder)(folder, function, *call) for call in calls)
-    yield from Parallel(n_jobs=workers, return_as="generator")(tasks)
+    with _without_interrupts():  # Ctrl-C is for this process, which ends its workers
+        results = Parallel(n_jobs=workers, return_as="generator")(tasks)
+    yield from results
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes that start meanwhile ignore it for ever."""
+    if threading.current_thread() is not threading.main_thread():  # only that one gets it
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _in_folder(folder: Path, function: Callable[..., T], *call: Any) -> T:

@@ -210,3 +210,22 @@ def test_interrupt_ends_with_130(
         main(["init"])
     assert left.value.code == 130
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "\udcff.csv"],
+        ["report", "history.csv", "--title", "\udcff"],
+        ["append", "history.csv", "new.json", "--run", "\udcff"],
+        ["append", "history.csv", "new.json", "--branch=\udcff"],
+        ["gate", "history.csv", "--project", "a\udcffb"],
+    ],
+)
+def test_arguments_that_are_not_utf_8_are_one_error(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    (folder / "history.csv").write_text("commit,test,value\na1,x,5\n")
+    (folder / "new.json").write_text('[{"commit": "a1", "test": "x", "value": 5}]')
+    assert code(*arguments) == 1
+    assert capsys.readouterr().err.endswith("an argument must be valid UTF-8\n")

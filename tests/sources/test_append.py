@@ -265,6 +265,16 @@ def test_error_about_one_unusable_result_counts_it_in_the_singular(tmp_path: Pat
         append(tmp_path / "history.csv", [broken])
 
 
+def test_links_in_a_circle_are_an_error_and_stay(tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "other.csv")
+    (tmp_path / "other.csv").symlink_to(link)
+    with pytest.raises(OSError, match="symbolic links") as raised:
+        add(link, output(tmp_path, 2), commit="a2")
+    assert raised.value.filename == str(link)
+    assert link.is_symlink()
+
+
 def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     add(target, output(tmp_path, 1), commit="a1")

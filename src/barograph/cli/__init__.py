@@ -19,7 +19,7 @@ import click
 
 from barograph import __version__
 from barograph.compiled import begin_command
-from barograph.errors import BarographError, NotEnoughDataError
+from barograph.errors import BarographError, ConfigError, NotEnoughDataError
 from barograph.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
@@ -133,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The process ends, so its memory need not be searched for garbage.
         atexit.register(gc.freeze)
     try:
+        _require_text(sys.argv[1:] if arguments is None else arguments)
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -154,6 +155,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BarographError as error:
         _print_error(error)
         sys.exit(ERROR)
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Refuse arguments that no output could show.
+
+    Raises:
+        ConfigError: The bytes of one are not valid.
+    """
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise ConfigError(f"{argument!r:.60}: an argument must be valid UTF-8")
 
 
 def _one_line(error: click.ClickException) -> str:

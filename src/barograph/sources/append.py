@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from barograph.errors import DataError
-from barograph.files import locked
+from barograph.files import followed, locked
 from barograph.git import HASH, Repository, is_commit
 from barograph.series import (
     LABELS,
@@ -112,9 +112,7 @@ def append(
     branch = options.branch or context.branch
     results = _results(collected, ordered.orders.tolist(), branch, run)
     _require_texts(results, report.source)
-    path = Path(history)
-    if path.is_symlink():
-        path = path.resolve()  # the link stays one
+    path = followed(Path(history))  # a link stays one
     with locked(path):
         table = HistoryFile.read(path, options)
         replaced, commits = _merge(table, results, run)

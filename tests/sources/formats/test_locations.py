@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -235,3 +236,17 @@ def test_files_that_differ_by_more_than_numbers_are_read_as_listed(tmp_path: Pat
     for path in paths:
         path.write_bytes(TABLE)
     assert [file.name for file, _ in opened(paths, ReadOptions())] == list(map(str, paths))
+
+
+def test_closed_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match=r"^-: the standard input is closed$"):
+        list(opened(["-"], ReadOptions()))
+
+
+def test_series_of_a_file_whose_name_is_not_utf_8_has_a_name_that_can_be_shown(
+    tmp_path: Path,
+) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/a\xff.csv")).write_text("commit,value\na1,5\nb2,6\n")
+    history = read_files([tmp_path]).history
+    assert str(history[0].id) == "a?"

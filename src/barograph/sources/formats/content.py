@@ -30,6 +30,8 @@ def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
     """
     try:
         if path is None:
+            if sys.stdin is None:
+                raise DataError(f"{name}: the standard input is closed")
             return _bounded(cast("BufferedReader", sys.stdin.buffer), name, options)
         with path.open("rb") as stream:
             return _bounded(stream, name, options)

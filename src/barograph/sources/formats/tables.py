@@ -379,7 +379,10 @@ def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _stem(path: Path | None) -> str:
     """Return the name of a series that no column names."""
-    return path.name.partition(".")[0] or path.name if path is not None else "stdin"
+    if path is None:
+        return "stdin"
+    name = path.name.encode("utf-8", "replace").decode()
+    return name.partition(".")[0] or name
 
 
 def _plain(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Floats | None:
