@@ -236,6 +236,28 @@ def test_cells_with_line_ends_come_back_from_csv(rows: list[list[str]]) -> None:
     assert list(csv.reader(io.StringIO(file.getvalue(), newline=""))) == rows
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("=HYPERLINK(A1)", "'=HYPERLINK(A1)"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("+1+1", "'+1+1"),
+        ("-2+3", "'-2+3"),
+        ("\t=1", "'\t=1"),
+        ("-", "'-"),
+        ("-/box/sort", "-/box/sort"),
+        ("a=1", "a=1"),
+        ("", ""),
+        (-2.5, "-2.5"),
+    ],
+)
+def test_no_printed_cell_is_a_formula(
+    capsys: pytest.CaptureFixture[str], text: object, printed: str
+) -> None:
+    echo_csv(["a", "b"], [[text, 1]])
+    assert capsys.readouterr().out == f"a,b\n{printed},1\n"
+
+
 def test_tables_for_programs_keep_carriage_returns(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ FORMATS = {
     "junit": "JUnit XML, one test case per series",
     "github": "annotations and the job summary of GitHub Actions",
 }
+FORMULA = re.compile(r"[=@\t\r]|[+-](?!/)")  # names of series without a project begin with -/
 STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
 SecondLookFactory: TypeAlias = "Callable[[], SecondLookConfig | None]"
@@ -228,9 +229,13 @@ def echo_json(content: dict[str, Any]) -> None:
 
 
 def echo_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print a header and rows as CSV."""
-    csv.writer(text := CsvText()).writerows([header, *rows])
+    """Print a header and rows as CSV; texts that a spreadsheet would compute begin with `'`."""
+    csv.writer(text := CsvText()).writerows([header, *([*map(_cell, row)] for row in rows)])
     click.echo(text.getvalue(), nl=False)
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def _finite(content: Any) -> Any:
