@@ -45,6 +45,7 @@ def test_json_of_catch2_is_refused_as_it_has_no_benchmarks(tmp_path: Path) -> No
         {"version": "3.0.6", "month": 4, "suites": [{"name": "a", "p50": 5.0}]},
         {"commit": "a1", "day": 7, "run": {"cases": [{"name": "a", "mean": 5.0}]}},
         [{"version": "3.0.6", "month": 4, "suites": [{"name": "a", "p50": 5.0}]}],
+        {"version": "3.0.6", "month": 4, "tasks": {"a": {"latency": 5.0}}},
         {"version": "3.0.6", "metadata": {"rng-seed": 7}},
         {"version": "3.0.6", "Context": {"cpus": 8}, "machine_info": {"mhz": 2400}},
     ],
@@ -66,6 +67,24 @@ def test_object_without_lists_of_objects_is_a_row(tmp_path: Path) -> None:
     content = {"commit": "a1", "latency": {"p50": 5, "p99": 9}, "tags": ["x"]}
     files = read_text(tmp_path, "out.json", content)
     assert values(files) == {"out/latency.p50": [5], "out/latency.p99": [9]}
+
+
+def test_nested_object_that_states_its_value_is_a_row(tmp_path: Path) -> None:
+    commit = {"id": "a1", "author": {"name": "x"}, "parents": [{"id": "a0"}]}
+    files = read_text(tmp_path, "out.json", {"commit": commit, "test": "a", "value": 3})
+    assert values(files) == {"a": [3]}
+
+
+@pytest.mark.parametrize(
+    "options", [ReadOptions(value_columns=("p50",)), ReadOptions(mapping={"p50": "value"})]
+)
+def test_nested_object_whose_value_the_user_names_is_a_row(
+    tmp_path: Path, options: ReadOptions
+) -> None:
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps({"test": "a", "p50": 3, "suites": [{"name": "b"}]}))
+    files = read_files([path], options, context=RunContext())
+    assert [*values(files).values()] == [[3]]
 
 
 def test_index_of_pandas_is_no_measurement(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from barograph.sources.formats.json_text import (
     require_small,
     split_json,
 )
+from barograph.sources.formats.numbers import is_number
+from barograph.sources.formats.roles import SYNONYMS, canonical
 from barograph.sources.formats.unknown import described
 from barograph.sources.report import Place, Skip
 
@@ -72,20 +74,24 @@ def _json(file: InputFile) -> Iterator[Chunk]:
 
 
 def _require_row(file: InputFile, value: Any) -> None:
-    """Refuse an only object that holds lists of objects: its own numbers are no results.
+    """Refuse an only object that is a document: the numbers around its results are no results.
 
     Raises:
-        DataError: It holds such lists.
+        DataError: It holds lists of objects, or objects in objects of objects, and neither it nor
+            the user says where the value is.
     """
-    if _has_records(value):
+    row, options = value if isinstance(value, dict) else {}, file.options
+    is_named = options.value_columns or "value" in options.mapping.values()
+    has_value = any(canonical(k) in SYNONYMS["value"] for k, v in row.items() if is_number(v))
+    if _is_nested(row) and not (is_named or has_value):
         looks, hint = described(Sample(file.path, (file.content or b"")[:HEAD]))
         raise DataError(f"{file.name}: {looks}; {hint}")
 
 
-def _has_records(value: Any) -> bool:
-    """Return whether a decoded value holds lists of objects."""
+def _is_nested(value: Any, level: int = 0) -> bool:
+    """Return whether a row holds more than numbers, texts and objects of them."""
     if isinstance(value, dict):
-        return any(map(_has_records, value.values()))
+        return level > 1 or any(_is_nested(inner, level + 1) for inner in value.values())
     return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
 
 
