@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,15 +134,19 @@ class HistoryFile:
             DataError: It cannot be read, or holds others.
         """
         content = content_of(draft, str(self.path), options)
-        _, _, rows = _table(InputFile(str(self.path), self.path, content, options), kind)
-        texts = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
-        if len(rows) != len(texts) or (kind in CSV and rows != texts):
+        file = InputFile(str(self.path), self.path, content, options)
+        if kind in CSV:
+            written = map(_texts, chain([self.columns], self.rows))
+            same = all(a == b for a, b in zip_longest(_csv_rows(file.text(), self.path), written))
+        else:
+            same = len(_table(file, kind)[2]) == len(self.rows)
+        if not same:
             raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
 
     def _as_csv(self) -> str:
         writer = csv.writer(buffer := CsvText())
         writer.writerow(self.columns)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
+        writer.writerows(map(_texts, self.rows))
         return buffer.getvalue()
 
     def _as_json(self, kind: str) -> str:
@@ -161,6 +166,10 @@ class HistoryFile:
         cells = zip(self.columns, zip(*self.rows, strict=True), strict=True)
         table = pa.table({name: _array(column, types[name]) for name, column in cells})
         pq.write_table(table, draft, compression="zstd")
+
+
+def _texts(row: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in row]
 
 
 def _version(path: Path) -> tuple[int, ...] | None:
@@ -215,22 +224,31 @@ def _hint(path: Path) -> str:
 
 
 def _csv(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        columns = [name.strip() for name in next(reader)]
-        rows: list[list[Any]] = []
-        for row in reader:
-            if len(row) != len(columns):
-                if not row:
-                    continue
-                counts = f"{len(row)} cells, but there are {len(columns)} columns"
-                raise DataError(f"{path}: line {reader.line_num}: {counts}")
-            rows.append(list(row))
-    except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num}: {error}") from None
+    rows = _csv_rows(text, path)
+    columns = [name.strip() for name in next(rows, [])]
     if len(set(columns)) < len(columns):
         raise DataError(f"{path}: two columns have the same name")
-    return columns, rows
+    return columns, [*rows]
+
+
+def _csv_rows(text: str, path: Path) -> Iterator[list[str]]:
+    """Yield the names of the columns, and the cells of each row.
+
+    Raises:
+        DataError: A row has not as many cells as columns, or is not CSV.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""))
+    width = 0
+    try:
+        for row in reader:
+            width = width or len(row)
+            if row and len(row) != width:
+                counts = f"{len(row)} cells, but there are {width} columns"
+                raise DataError(f"{path}: line {reader.line_num}: {counts}")
+            if row:
+                yield row
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num}: {error}") from None
 
 
 def _objects(file: InputFile, path: Path) -> tuple[list[str], list[list[Any]]]:

@@ -189,10 +189,10 @@ def _parquet(file: InputFile) -> Iterator[Chunk]:
 
 
 def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file in batches; texts are dictionaries of the distinct ones.
+    """Yield the rows of a Parquet file in batches.
 
     A file of some KB can stand for many GB: its metadata says how many cells it has, and each of
-    them may be the same long text.
+    them may be the same long text, so texts are read as dictionaries until their sizes are known.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -214,7 +214,11 @@ def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
                 size += sum(map(_text_size, batch.columns))
                 _require_within(file, size)
                 batch.validate(full=True)  # texts may not be UTF-8
-                yield batch
+                columns = [
+                    column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+                    for column in batch.columns
+                ]
+                yield pa.RecordBatch.from_arrays(columns, names)
     except (pa.ArrowException, OSError) as error:
         message = str(error).partition("\n")[0][:200]
         raise DataError(f"{file.name}: not a readable Parquet file: {message}") from None
@@ -261,8 +265,6 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
     import pyarrow as pa
 
     types, kind = pa.types, column.type
-    if types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
     if types.is_timestamp(kind) or types.is_date(kind):
         is_finer = types.is_timestamp(kind) and kind.unit in ("us", "ns")
         moments = column.cast(pa.timestamp("ms"), safe=not is_finer).cast(pa.int64())
