@@ -42,6 +42,8 @@ class History:
         repeats: The runs of each point; None if each has one without a name.
         releases: The orders of stable releases, ascending. Parquet tables do not keep them.
         units: The unit of each series, "" where unknown; empty if all are unknown.
+        made_up: The orders that a reader made of times or places because the files state none; a
+            store places these commits itself. Parquet tables do not keep them.
 
     Example:
         >>> import pandas as pd
@@ -61,6 +63,7 @@ class History:
     repeats: Repeats | None = None
     releases: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     units: Sequence[str] = ()
+    made_up: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
     def read(cls, folder: str | Path) -> History:

@@ -154,6 +154,18 @@ def test_score_takes_another_value_without_a_run_for_a_correction(
     assert "1 correction of stored results; a rerun needs another value in the column run" in err
 
 
+def test_score_fails_on_a_commit_with_two_orders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "score", write("old.csv", by=0.0))[0] == 0
+    head, wrong = "project,test,order,commit,value", "db,query,31,c3,100"
+    Path("new.csv").write_text(f"{head}\n{wrong}\n")
+    code, _, err = run(capsys, "score", "new.csv")
+    assert (code, "order: 31, but commit 'c3' of project 'db' has order 3;" in err) == (1, True)
+    Path("new.csv").write_text(f"{head}\ndb,query,30,c30,100\n{wrong}\n")
+    code, output, err = run(capsys, "score", "new.csv")
+    assert (code, "1 point rejected: order: 31, but commit 'c3'" in err) == (1, True)
+    assert "1 series judged" in output
+
+
 def test_models_without_a_second_look_are_reported_or_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -40,6 +40,7 @@ tiny:
   windows: {repetitions: 2, trees: 8}
 """
 SERIES, LENGTH = 120, 30
+BEGINNINGS = 11  # commits at which the histories of the series begin
 DAY = 86_400_000
 
 
@@ -129,13 +130,14 @@ def series_columns() -> dict[str, object]:
 def points_columns(generator: np.random.Generator) -> dict[str, object]:
     values = 100 + generator.standard_normal((SERIES, LENGTH))
     values[::2, LENGTH // 2 :] += 6
-    orders = np.tile(np.arange(LENGTH), SERIES)
     owners = np.repeat(np.arange(SERIES), LENGTH)
+    index = np.tile(np.arange(LENGTH), SERIES)
+    orders = index + owners % BEGINNINGS
     return {
         "series": owners,
         "order": orders,
-        "commit": [commit(k, i) for k, i in zip(owners.tolist(), orders.tolist(), strict=True)],
-        "time": orders * DAY,
+        "commit": [f"c{order}" for order in orders.tolist()],
+        "time": index * DAY,
         "value": values.ravel(),
     }
 
@@ -143,22 +145,18 @@ def points_columns(generator: np.random.Generator) -> dict[str, object]:
 def candidates_columns(generator: np.random.Generator) -> dict[str, object]:
     index = generator.integers(LENGTH // 2 - 5, LENGTH // 2 + 5, SERIES)
     index[::2] = LENGTH // 2
+    orders = index + np.arange(SERIES) % BEGINNINGS
     verdicts = ["false_positive" if k % 2 else "true_positive" for k in range(SERIES - 20)]
     return {
         "series": np.arange(SERIES),
         "index": index,
-        "order": index,
-        "commit": [commit(k, i) for k, i in enumerate(index.tolist())],
+        "order": orders,
+        "commit": [f"c{order}" for order in orders.tolist()],
         "verdict": verdicts + ["not_triaged"] * 20,
         "calculated_on": (index + 2) * DAY,
         "triaged_on": [LENGTH * DAY + k for k in range(SERIES - 20)] + [None] * 20,
         "algorithm": ["by hand"] * SERIES,
     }
-
-
-def commit(series: int, order: int) -> str:
-    """Name a commit: the histories of the series begin at one of eleven commits."""
-    return f"c{order + series % 11}"
 
 
 def write(folder: Path, name: str, schema: pa.Schema, columns: dict[str, object]) -> None:

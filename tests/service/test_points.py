@@ -349,3 +349,11 @@ def test_request_size_is_limited(start: Start) -> None:
     assert refused["error"]["details"] == [
         {"row": 0, "message": "test: 11 characters, allowed are 10"}
     ]
+
+
+def test_second_order_of_a_commit_is_refused(client: TestClient) -> None:
+    sent(client, result(order=5, commit="a"))
+    answer = client.post(POINTS, json=result(order=9, commit="a"))
+    assert answer.status_code == 422
+    message = answer.json()["error"]["message"]
+    assert message.startswith("order: 9, but commit 'a' of project 'db' has order 5;")

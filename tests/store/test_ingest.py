@@ -285,6 +285,37 @@ def test_order_of_another_commit_is_rejected(store: Store) -> None:
     assert outcome == PointResult(PointStatus.REJECTED, "commit: order 0 of this series is 'c0'")
 
 
+def test_commit_has_one_order_in_its_project(store: Store) -> None:
+    refused = (
+        "order: 9, but commit 'c5' of project 'p' has order 5; "
+        "a commit has one order in its project"
+    )
+    store.ingest([point(5)], "ci")
+    later = point(9)._replace(commit="c5")
+    for sent in (later, later._replace(run="2"), later._replace(series=series("b"))):
+        answer = store.ingest([sent, point(9)._replace(series=series("p", "other"))], "ci")
+        assert [result.reason for result in answer.points] == [refused, ""]
+    [first, second] = store.ingest([point(6), point(7)._replace(commit="c6")], "ci").points
+    assert (first.status, second.status) == (PointStatus.WRITTEN, PointStatus.REJECTED)
+    assert "order: 7, but commit 'c6' of project 'p' has order 6;" in second.reason
+
+
+def test_rejected_result_gives_its_commit_no_order(store: Store) -> None:
+    store.ingest([point(5)], "ci")
+    wrong = point(5)._replace(commit="c9")
+    assert store.ingest([wrong, point(8)], "ci").counts["rejected"] == 1
+    assert store.ingest([point(9)], "ci").counts["written"] == 1
+    assert store.ingest([point(5)._replace(commit="c8")], "ci").counts["rejected"] == 1
+    assert store.ingest([point(8, run="2")], "ci").counts["written"] == 1
+
+
+def test_commit_that_a_store_has_at_two_orders_keeps_both(store: Store) -> None:
+    store.ingest([point(5), point(9)], "ci")
+    store.change(lambda c: c.execute(sa.update(points).values(commit="c5")))
+    again = point(9)._replace(commit="c5")
+    assert store.ingest([again, again._replace(run="2")], "ci").counts["rejected"] == 0
+
+
 def test_first_direction_of_a_series_holds(store: Store) -> None:
     up = point(1)._replace(direction=Direction.HIGHER_IS_BETTER)
     down = point(2)._replace(direction=Direction.LOWER_IS_BETTER)

@@ -234,6 +234,13 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
         assert digest(connection) == before
 
 
+def test_series_with_another_order_of_a_commit_is_not_merged(store: Store) -> None:
+    store.ingest([point(5), point(3)._replace(series=series("b", "other"), commit="c5")], "ci")
+    reason = "commit 'c5' has order 3 in series 2, but order 5 in project 'p'; a commit has one"
+    with pytest.raises(DataError, match=reason):
+        store.merge(2, 1, "ann")
+
+
 def test_retired_series_keeps_its_points_and_can_be_brought_back(store: Store) -> None:
     store.ingest([point(0)], "ci")
     store.change(lambda connection: life.retire(connection, 1, "ann"))

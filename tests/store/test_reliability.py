@@ -94,7 +94,9 @@ def test_error_at_any_statement_is_reported_and_rolled_back(store: Store) -> Non
         assert waiting.result().counts["rejected"] == 0
         with store.read() as connection:
             before = digest(connection)
-        batch = [row._replace(order=(row.order or 0) + 40) for row in batch]
+        orders = [(row.order or 0) + 40 for row in batch]
+        pairs = zip(batch, orders, strict=True)
+        batch = [row._replace(order=order, commit=f"c{order}") for row, order in pairs]
     assert failures > 8
 
 

@@ -87,7 +87,7 @@ def test_the_text_of_a_commit_cannot_break_its_lines(store: Store) -> None:
     name = SeriesId("p", "li\u2028nux", "", "in\u202esert", "ops")
     refreshed(
         store,
-        [Measurement(name, 100.0 + order % 2 + order // 20, order, "c") for order in range(40)],
+        [Measurement(name, 100.0 + k % 2 + k // 20, k, f"c{k}") for k in range(40)],
         20,
     )
     with store.read() as connection:

@@ -31,7 +31,7 @@ def command(
     judging: Judging,
     output: str,
 ) -> None:
-    """Add the results in FILE to the store, and judge the newest of every series.
+    """Add the results in FILE to the store, and judge the newest that these series have there.
 
     The direction of the series determines which change is a regression; if it is unknown, any
     change counts. A change is reported once, at the commit at which it is found; later commits
@@ -39,7 +39,8 @@ def command(
     with another value in the column `run`, can tell a spike from a change.
 
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, 3 that no result
-    could be judged. Scoring the same results again gives the same answer.
+    could be judged, 1 that results were rejected. Scoring the newest results again gives the same
+    answer.
     """
     history = inputs.base_history()
     judging.interpret_small(_work(len(history), history.values.size, url))
@@ -66,7 +67,7 @@ def command(
     job = judging.suppressed(job, series)
     stored = {"points": filled.points, "reasons": filled.reasons}
     render(job, output, stored, inputs.locations[0])
-    context.exit(job.exit_code)
+    context.exit(1 if filled.points["rejected"] else job.exit_code)
 
 
 def _work(series: int, points: int, url: str) -> float:

@@ -17,6 +17,7 @@ from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats
 from barograph.store import reading
+from barograph.store.measurement import INTEGER
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -31,25 +32,19 @@ if TYPE_CHECKING:
 def stored_series(
     store: Store, series: Sequence[Series], selection: Selection
 ) -> list[JudgedSeries]:
-    """Return what the store decided on the results that a job asks about.
+    """Return what the store decided on the newest results of the series of a job.
 
     Args:
         store: The store with the results.
         series: The series of the job, as they were read.
-        selection: Which results of each are judged.
+        selection: How many results of each are judged.
     """
     with store.read() as connection:
         chosen = [pair for pair in zip(series, selection.counts, strict=True) if pair[1]]
         known = reading.series_named(connection, [entry.id for entry, _ in chosen])
         steps = reading.steps_of(connection, [entry.id for entry in known.values()])
         decided = [
-            _judged(
-                connection,
-                known[entry.id],
-                int(entry.orders[-count]),
-                int(entry.orders[-1]),
-                steps[known[entry.id].id],
-            )
+            _judged(connection, known[entry.id], count, steps[known[entry.id].id])
             for entry, count in chosen
             if entry.id in known
         ]
@@ -59,15 +54,16 @@ def stored_series(
 def _judged(
     connection: sa.Connection,
     stored: StoredSeries,
-    first: int,
-    last: int,
+    count: int,
     steps: Sequence[AlarmStep],
 ) -> JudgedSeries | None:
-    """Return the decisions on the commits between two orders, given all steps of the series."""
+    """Return the decisions on the newest commits of a series, given all its steps."""
     number = stored.id
-    points = reading.points_of(connection, number, first=first, last=last)
-    if not points:
+    asked = reading.settled_tail(connection, number, INTEGER, count)
+    if not asked:
         return None
+    first, last = asked[0][0], asked[-1][0]
+    points = reading.points_of(connection, number, first=first, last=last)
     commits = [[*runs] for _, runs in groupby(points, attrgetter("order"))]
     newest = commits[-1][0]
     decision = newest.decision

@@ -9,6 +9,7 @@ writes the blocks of all of them.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -21,7 +22,7 @@ from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.errors import DataError
 from barograph.series import Floats, SeriesId
-from barograph.store.database import Insertion, chunks, insert, renew_revision, rows_in
+from barograph.store.database import Insertion, chunks, renew_revision, rows_in
 from barograph.store.measurement import (
     CHANGE,
     Limits,
@@ -49,6 +50,7 @@ class Registry:
     def __init__(self) -> None:
         self._series: dict[SeriesId, StoredSeries] = {}
         self._commits: dict[tuple[str, str], int] = {}
+        self.new_commits: set[tuple[str, str]] = set()  # that this transaction stored
 
     def find(
         self, connection: sa.Connection, measurements: Sequence[Measurement], limits: Limits
@@ -142,18 +144,20 @@ class Registry:
 
     def add_commits(self, connection: sa.Connection, orders: dict[tuple[str, str], int]) -> None:
         """Store the orders of commits, by project and commit; an order that is stored stays."""
-        new = {name: order for name, order in orders.items() if name not in self._commits}
-        if not new:
-            return
-        connection.execute(
-            insert(connection, commits).on_conflict_do_nothing(),
-            [
-                {"project": project, "commit": commit, "order": order}
-                for (project, commit), order in new.items()
-            ],
-        )
-        for project, commit in new:
-            self.order_of(connection, project, commit)
+        new = {c: order for c, order in orders.items() if self.order_of(connection, *c) is None}
+        if new:
+            rows = [{"project": p, "commit": c, "order": order} for (p, c), order in new.items()]
+            connection.execute(sa.insert(commits), rows)
+            self._commits |= new
+            self.new_commits |= new.keys()
+
+    def keep_commits(self, connection: sa.Connection, used: AbstractSet[tuple[str, str]]) -> None:
+        """Delete the orders that this transaction stored, except those of some commits."""
+        c = commits.c
+        for project, commit in self.new_commits - used:
+            self._commits.pop((project, commit), None)
+            unused = c.project == project, c.commit == commit
+            connection.execute(sa.delete(commits).where(*unused))
 
 
 def fits(known: StoredSeries, measurement: Measurement) -> bool:

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +18,10 @@ from barograph.store import audit, stale
 from barograph.store.audit import now
 from barograph.store.database import BulkUpdate, Insertion, Row
 from barograph.store.measurement import Measurement, PointStatus
+from barograph.store.placing import NEAR, place_commits
 from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
+from barograph.texts import CONTROL
 
 NAMED = 20  # rejected points
 BATCH = 20_000  # points in one transaction
@@ -64,6 +66,7 @@ def import_history(store: Store, history: History, who: str) -> ImportResult:
     Raises:
         StoreError: A batch failed. Earlier batches stay; the same call imports the rest.
     """
+    history = _placed(store, history)
     counts = dict.fromkeys((status.value for status in PointStatus), 0)
     reasons: Counter[str] = Counter()
     rejected: list[str] = []
@@ -82,12 +85,39 @@ def import_history(store: Store, history: History, who: str) -> ImportResult:
     return ImportResult(counts, dict(reasons), tuple(rejected), *written)
 
 
+def _placed(store: Store, history: History) -> History:
+    """Return a history whose made-up orders are replaced by those of the commits in the store.
+
+    The points of a series stay as they are listed, even if their orders no longer rise.
+    """
+    made_up = frozenset(history.made_up.tolist())
+    if not made_up:
+        return history
+    is_time = np.abs(history.times - history.orders) < NEAR
+    is_time &= history.times != UNKNOWN_TIME
+    proposals = zip(history.orders.tolist(), is_time.tolist(), strict=True)
+    names = ((series.id.project, name) for series in history for name in series.commits)
+    listed = [
+        (commit if commit[1] and proposal[0] in made_up else None, proposal)
+        for commit, proposal in zip(names, proposals, strict=True)
+    ]
+    proposed = {commit: proposal for commit, proposal in reversed(listed) if commit}
+    valid = {c: p for c, p in proposed.items() if not CONTROL.search("".join(c))}
+    placed = store.write(lambda connection: place_commits(connection, valid))
+    orders = np.array([placed.get(c, p[0]) if c else p[0] for c, p in listed], dtype=np.int64)
+    table = history.candidates
+    moved = replace(table, orders=orders[history.offsets[table.series] + table.index])
+    chosen = orders[[commit is not None for commit, _ in listed]]
+    return replace(history, orders=orders, candidates=moved, made_up=chosen)
+
+
 def _batches(history: History) -> Iterator[tuple[list[int], list[Measurement]]]:
     """Yield batches of measurements, series after series, with the series of each."""
     owners: list[int] = []
     batch: list[Measurement] = []
+    made_up = frozenset(history.made_up.tolist())
     for number in range(len(history)):
-        for measurement in _measurements(history, number):
+        for measurement in _measurements(history, number, made_up):
             owners.append(number)
             batch.append(measurement)
             if len(batch) == BATCH:
@@ -97,7 +127,7 @@ def _batches(history: History) -> Iterator[tuple[list[int], list[Measurement]]]:
         yield owners, batch
 
 
-def _measurements(history: History, number: int) -> Iterator[Measurement]:
+def _measurements(history: History, number: int, made_up: frozenset[int]) -> Iterator[Measurement]:
     """Yield every result of a series."""
     low, high = int(history.offsets[number]), int(history.offsets[number + 1])
     source = history[number]
@@ -115,7 +145,8 @@ def _measurements(history: History, number: int) -> Iterator[Measurement]:
     for (start, stop), (order, commit, value, time) in rows:
         for run, result, moment in runs[start:stop] or [("", value, time)]:
             place = order, commit, run, None if moment == UNKNOWN_TIME else moment
-            yield Measurement(source.id, result, *place, source.direction, source.unit)
+            kind = source.direction, source.unit, order in made_up
+            yield Measurement(source.id, result, *place, *kind)
 
 
 def _write_candidates(

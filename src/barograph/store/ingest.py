@@ -1,5 +1,6 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
+from collections import defaultdict
 from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from barograph.store.late import (
     ChangedHistory,
     judge_again,
     note_unjudged,
+    stored_values,
     unjudged_from,
     write_late,
 )
@@ -35,6 +37,7 @@ from barograph.store.measurement import (
     PointStatus,
     fault,
     length_fault,
+    order_fault,
     rerun_fault,
 )
 
@@ -102,6 +105,7 @@ class Ingest:
             complete: Whether to leave no decision for a later transaction.
         """
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
+        self.registry.new_commits.clear()
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
         unjudged = self._unjudged_from(connection)
@@ -122,6 +126,8 @@ class Ingest:
         while left and complete:
             left = self._judge_again(connection, left, judge, rows)
         name_known_changes(connection, results)
+        if any(result.status is PointStatus.REJECTED for result in results):
+            self.registry.keep_commits(connection, _commits_of(measurements, results))
         self.tails.trim()
         waiting = [result for history in left.values() for result in history.waiting]
         return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
@@ -199,6 +205,7 @@ class Ingest:
                 commit = (measurement.series.project, measurement.commit)
                 orders.setdefault(commit, measurement.order)
         self.registry.add_commits(connection, orders)
+        self._refuse_other_orders(connection, arrived)
         for series, row, measurement in without_order:
             arrivals = arrived.get(series, [])
             order = self._order_of(connection, series, measurement, arrivals, history)
@@ -208,6 +215,25 @@ class Ingest:
                 arrivals.append(Arrival(order, measurement.run, row, measurement, results[row]))
                 arrived[series] = arrivals
         return arrived
+
+    def _refuse_other_orders(self, connection: sa.Connection, arrived: Arrived) -> None:
+        """Refuse new results that give a commit another order than it has in its project."""
+        other: dict[tuple[int, int], list[tuple[Arrival, int]]] = defaultdict(list)
+        for series, arrivals in arrived.items():
+            for arrival in arrivals:
+                project, commit = arrival.measurement.series.project, arrival.measurement.commit
+                known = self.registry.order_of(connection, project, commit) if commit else None
+                if known not in (None, arrival.order):
+                    other[series, arrival.order].append((arrival, known))
+        stored = stored_values(connection, other)
+        for (series, order), refused in other.items():
+            if (series, order) in stored:  # it came before such orders were refused
+                continue
+            for arrival, known in refused:
+                arrival.result.reason = order_fault(arrival.measurement, order, known)
+                arrived[series].remove(arrival)
+            if not arrived[series]:
+                del arrived[series]
 
     def _order_of(
         self,
@@ -272,3 +298,14 @@ class Ingest:
             named.append(measurement.commit)
             result.status, result.series, result.order = PointStatus.WRITTEN, series, arrival.order
         return commits
+
+
+def _commits_of(
+    measurements: Sequence[Measurement], results: Sequence[PointResult]
+) -> set[tuple[str, str]]:
+    """Return the commits of results that were not rejected."""
+    return {
+        (measurement.series.project, measurement.commit)
+        for measurement, result in zip(measurements, results, strict=True)
+        if result.status is not PointStatus.REJECTED
+    }

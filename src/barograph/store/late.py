@@ -4,11 +4,12 @@ A late result changes all later decisions of its series. If they are many, they 
 several transactions, so that others need not wait; the table `unjudged` says from where.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from barograph.store.schema import points, revisions, steps, unjudged
 
 DELETED = "deleted, or merged into another series, before its decision was made"
 JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
+UNNAMED = re.compile("|#+[0-9]+")  # runs that no sender named
 PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
 UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 
@@ -175,8 +177,9 @@ def write_late(
     for series, arrivals in late.items():
         length, since = lengths[series], unjudged.get(series)
         accepted: dict[int, list[PointResult]] = defaultdict(list)
-        for arrival in arrivals:
-            runs = stored[series, arrival.order]
+        for received in arrivals:
+            runs = stored[series, received.order]
+            arrival = received._replace(run=_run_of(received, runs))
             arrival.result.reason = _fault(arrival, runs, length, limits)
             if arrival.result.reason:
                 continue
@@ -188,6 +191,23 @@ def write_late(
             changed[series] = ChangedHistory(since, accepted)
     rows.write(connection)
     return changed
+
+
+def _run_of(arrival: Arrival, runs: StoredRuns) -> str:
+    """Return the run of a result; one without a name that was measured again gets the next number.
+
+    Readers number the runs without a name in the same way: "", #2, #3 and so on.
+    """
+    measurement, name = arrival.measurement, arrival.run
+    if not measurement.made_up or measurement.time is None or not UNNAMED.fullmatch(name):
+        return name
+    value, time = stored_value(measurement), measurement.time
+    same = [run for run in runs if UNNAMED.fullmatch(run) and runs[run].time == time]
+    if equal := [run for run in same if runs[run].value == value]:
+        return equal[0]
+    if name not in runs or same:
+        return name if name not in runs else same[0]
+    return next(run for k in count(2) if (run := f"#{k}") not in runs)
 
 
 def _fault(arrival: Arrival, runs: StoredRuns, length: int, limits: Limits) -> str:

@@ -162,6 +162,14 @@ def results_to_move(
     order = connection.scalar(sa.select(sa.func.min(p.order)).where(*same_order, *differ))
     if order is not None:
         raise DataError(f"series {source} and {target} have different commits at order {order}")
+    k = commits.c
+    same_commit = p.series == source, k.project == new.name.project, k.commit == p.commit
+    moved = sa.select(p.commit, p.order, k.order).where(*same_commit, k.order != p.order)
+    if row := connection.execute(moved.limit(1)).first():
+        raise DataError(
+            f"commit {row[0]!r} has order {row[1]} in series {source}, but order {row[2]} in "
+            f"project {new.name.project!r}; a commit has one order in its project"
+        )
     runs = sa.func.count(p.run.distinct())
     both = sa.select(runs.label("runs")).where(p.series.in_([source, target])).group_by(p.order)
     count = both.subquery().c.runs

@@ -36,6 +36,8 @@ class Measurement(NamedTuple):
         unit: The unit of the value, if the sender knows. The values of a series have one unit, the
             first that arrives; those in other units are converted to it. It gives the direction if
             neither the sender nor the series has any.
+        made_up: Whether a reader made up the order. Then a result without a run that was measured
+            at another time is a further run, not a correction.
     """
 
     series: SeriesId
@@ -46,6 +48,7 @@ class Measurement(NamedTuple):
     time: int | None = None
     direction: Direction = Direction.UNKNOWN
     unit: str = ""
+    made_up: bool = False
 
 
 def direction_of(measurement: Measurement) -> Direction:
@@ -259,6 +262,12 @@ def commit_fault(measurement: Measurement, order: int, commits: Sequence[str]) -
     if not measurement.commit or not known or measurement.commit == known:
         return ""
     return f"commit: order {order} of this series is {known!r}"
+
+
+def order_fault(measurement: Measurement, order: int, known: int) -> str:
+    """Return why a measurement is refused that gives its commit another order than it has."""
+    commit = f"commit {measurement.commit!r} of project {measurement.series.project!r}"
+    return f"order: {order}, but {commit} has order {known}; a commit has one order in its project"
 
 
 def _label(name: str, text: object, limits: Limits) -> str:

@@ -58,6 +58,16 @@ def test_orders_of_the_file_stay_and_need_no_note() -> None:
     assert (ordered.orders.tolist(), ordered.notes) == ([9, 4], [])
 
 
+def test_orders_that_no_file_states_are_marked() -> None:
+    stated = [result(order=9, commit="x"), result(order=4, commit="y")]
+    assert order_results(collected(stated), NOWHERE).made_up.tolist() == []
+    added = [*stated, result(2.0, "b", commit="x"), result(commit="z")]
+    assert order_results(collected(added), NOWHERE).made_up.tolist() == [10]
+    for sent in ([result(commit="x"), result(commit="y")], [result(time=5), result(time=8)]):
+        ordered = order_results(collected(sent), NOWHERE)
+        assert sorted(ordered.made_up.tolist()) == sorted(ordered.orders.tolist())
+
+
 def test_results_without_an_order_come_after_all_others() -> None:
     sent = [result(order=9, commit="x"), result(commit="y"), result(order=4), result(commit="z")]
     ordered = order_results(collected(sent), NOWHERE)

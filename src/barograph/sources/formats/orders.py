@@ -34,10 +34,12 @@ class Ordered(NamedTuple):
     Attributes:
         orders: An order for each result.
         notes: Where the orders come from, unless the files say them.
+        made_up: The orders that no file states.
     """
 
     orders: Ints
     notes: list[str]
+    made_up: Ints
 
 
 class _Moments(NamedTuple):
@@ -65,11 +67,11 @@ def order_results(results: Collected, repository: Repository) -> Ordered:
     """
     numbered = results.orders != NO_ORDER
     if numbered.all():
-        return Ordered(results.orders, [])
+        return Ordered(results.orders, [], results.orders[:0])
     moments = _moments(results)
     places, notes = _placed(results, moments, repository)
     if not numbered.any():
-        return Ordered(places[moments.of_result], notes)
+        return Ordered(places[moments.of_result], notes, places)
     return _after_numbered(results, numbered, moments, places)
 
 
@@ -87,7 +89,7 @@ def _after_numbered(results: Collected, numbered: Mask, moments: _Moments, place
     count = int(np.isin(moments.of_result, rest).sum())
     without = f"{plural(count, 'result')} without an order"
     notes = [f"{without}: placed after all others"] if count else []
-    return Ordered(orders, notes)
+    return Ordered(orders, notes, lowest[rest])
 
 
 def _moments(results: Collected) -> _Moments:

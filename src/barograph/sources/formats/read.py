@@ -107,6 +107,7 @@ def read_files(
     ordered = order_results(results, repository)
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
+    history = replace(history, made_up=ordered.made_up)
     history = directed(history, direction_of, by_name=True)
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
