@@ -12,6 +12,7 @@ from barograph.store import (
     PointResult,
     Store,
     database,
+    ingest,
     late,
     life,
     reading,
@@ -49,6 +50,7 @@ class Recorder(Rule):
 @pytest.fixture(autouse=True)
 def _in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(late, "JUDGED_AGAIN", TOGETHER)
+    monkeypatch.setattr(ingest, "STEPS", 1)
 
 
 def unjudged(store: Store) -> dict[int, int]:
@@ -91,7 +93,7 @@ def test_others_are_written_before_all_decisions_are_made_again(
     with Store(new_url(), judge) as store:
         store.ingest([row for row in sent if row.order != 1], "ci")
         judge.sizes.clear()
-        judge.during = lambda: store._writer.add(lambda: seen.append(len(judge.sizes)))
+        judge.during = lambda: store._writer.add_slice(lambda: seen.append(len(judge.sizes)))
         answer = store.ingest([row for row in sent if row.order == 1], "ci")
         assert all(result.decision is not None for result in answer.points)
         content = contents(store)
@@ -99,6 +101,52 @@ def test_others_are_written_before_all_decisions_are_made_again(
     assert max(judge.sizes) <= TOGETHER
     assert sum(judge.sizes) == 2 * (LENGTH - 1)
     assert content == expected(new_url(), sent)
+
+
+class Sender(Recorder):
+    """Sends a new result of another series, and late ones, while decisions are made.
+
+    Attributes:
+        store: Where to send them.
+        late: The late results, of which one is sent in each call.
+        waits: For each new result, the number of calls until it was judged.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store: Store | None = None
+        self.late: list[Measurement] = []
+        self.waits: list[int] = []
+        self._sent: dict[float, int] = {}
+        self._calls = 0
+
+    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
+        self._calls += 1
+        judged = {value for part in stretches for value in part.values[part.first :].tolist()}
+        for value in judged & self._sent.keys():
+            self.waits.append(self._calls - self._sent.pop(value))
+        if self.store and self.late:
+            new = point(self._calls, 1e6 + self._calls, "new")
+            self._sent[new.value] = self._calls
+            self.store.submit([self.late.pop()], "ci")
+            self.store.submit([new], "other")
+        return super().judge(stretches)
+
+
+def test_new_result_waits_for_one_slice_however_many_late_results_come(
+    new_url: Callable[[], str],
+) -> None:
+    sent, judge = history("a", LENGTH), Sender()
+    with Store(new_url(), judge) as store:
+        store.ingest(sent[:1] + sent[2:-40] + sent[-10:], "ci")
+        judge.sizes.clear()
+        judge.store, judge.late = store, sent[-40:-10]
+        store.ingest(sent[1:2], "ci")
+        wait_for(lambda: not judge.late and not unjudged(store))
+        store.write(lambda _: None)  # waits for what was queued
+    assert len(judge.waits) == 30
+    assert max(judge.waits) <= 3  # the rest of a transaction, a slice, and its own transaction
+    assert max(judge.sizes) <= TOGETHER + 2
 
 
 def test_request_is_answered_once_all_its_decisions_are_made(
@@ -211,7 +259,7 @@ def test_late_result_without_a_series_for_its_decision_reports_so(
         def end_series() -> None:
             """Let the series end after this transaction, before the one that judges the rest."""
             with monkeypatch.context() as patch:
-                patch.setattr(store._writer, "run", store._writer.add)
+                patch.setattr(store._writer, "run", store._writer.add_slice)
                 if act == "delete":
                     store.change(lambda c: life.delete(c, numbers["a"], "me"))
                 else:

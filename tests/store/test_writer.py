@@ -1,6 +1,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 
 import pytest
 
@@ -134,6 +135,19 @@ def test_parts_after_a_failed_one_are_not_written(writer: Writer, recorder: Reco
         answer(send(writer, *[1] * 10, 13, *[1] * 9, *[2] * 8))
     assert recorder.groups == [[1] * 10]
     assert len(answer(send(writer, *[0] * 20))) == 20  # nothing of it is counted as waiting
+
+
+def test_slices_come_after_what_waits_and_take_turns_with_it(
+    writer: Writer, recorder: Recorder
+) -> None:
+    hold(writer, recorder)
+    for number in (-1, -2, -3, -4):
+        writer.add_slice(partial(recorder.groups.append, [number]))
+    waiting = [send(writer, *[value] * 10) for value in (2, 3)]
+    recorder.go_on.set()
+    assert [answer(future) for future in waiting] == [[2] * 10, [3] * 10]
+    writer.close()
+    assert [group[0] for group in recorder.groups] == [1, -1, 2, -2, 3, -3, -4]
 
 
 def test_jobs_run_alone_and_raise_their_errors(writer: Writer) -> None:

@@ -1,7 +1,7 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ from barograph.store.measurement import (
     rerun_fault,
 )
 
+STEPS = 8  # of `JUDGED_AGAIN` results in one transaction, unless others wait
 Arrived = dict[int, list[Arrival]]  # by series
 
 
@@ -50,12 +51,12 @@ class Taken(NamedTuple):
     Attributes:
         results: The result of each measurement.
         waiting: Those whose decisions are left for later transactions.
-        unfinished: All series of which decisions are left.
+        is_complete: Whether no decision on any series is left.
     """
 
     results: list[PointResult]
     waiting: list[PointResult]
-    unfinished: set[int]
+    is_complete: bool
 
 
 class Ingest:
@@ -77,6 +78,7 @@ class Ingest:
         self.registry = Registry()
         self.tails = TailCache(self._room)
         self._unjudged: dict[int, int] | None = None  # unknown until they are read
+        self._left: dict[int, ChangedHistory] = {}  # what the last slice left
 
     def preload(self, connection: sa.Connection, after: int, count: int, history: int) -> int:
         """Cache the series whose numbers follow one; return the last number, 0 at the end."""
@@ -120,6 +122,9 @@ class Ingest:
         if late:
             lengths = {series: self.tails[series].count for series in late}
             changed = write_late(connection, late, lengths, unjudged, self.limits, rows)
+        for series, history in changed.items():
+            tail = self.tails[series]
+            tail.count, tail.last = lengths[series], max(tail.last, *history.results)
         decide(connection, self.tails, appended, judge, rows)
         stale.mark(connection, appended)
         left = self._judge_again(connection, changed, judge, rows)
@@ -127,21 +132,30 @@ class Ingest:
             left = self._judge_again(connection, left, judge, rows)
         name_known_changes(connection, results)
         if any(result.status is PointStatus.REJECTED for result in results):
-            self.registry.keep_commits(connection, _commits_of(measurements, results))
+            pairs = zip(measurements, results, strict=True)
+            kept = [m for m, result in pairs if result.status is not PointStatus.REJECTED]
+            self.registry.keep_commits(connection, {(m.series.project, m.commit) for m in kept})
         self.tails.trim()
         waiting = [result for history in left.values() for result in history.waiting]
-        return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
+        return Taken(results, waiting, not self._unjudged)
 
     def go_on(
-        self, connection: sa.Connection, numbers: Container[int], judge: Judge, rows: PointRows
-    ) -> bool:
-        """Make further decisions on some series again; return whether all are made."""
-        changed = {
-            series: ChangedHistory(since, {})
-            for series, since in self._unjudged_from(connection).items()
-            if series in numbers
-        }
-        return not self._judge_again(connection, changed, judge, rows)
+        self,
+        connection: sa.Connection,
+        judge: Judge,
+        rows: PointRows,
+        is_enough: Callable[[], bool],
+    ) -> Mapping[int, int]:
+        """Make decisions that are left, until it is enough; return from where on each is left."""
+        unjudged = self._unjudged_from(connection)
+        left = {k: ChangedHistory(since, {}) for k, since in unjudged.items()}
+        same = {k: last for k, last in self._left.items() if unjudged.get(k) == last.since}
+        left |= {k: last._replace(results={}) for k, last in same.items()}
+        for _ in range(STEPS):
+            left = self._judge_again(connection, left, judge, rows)
+            if not left or is_enough():
+                break
+        return self._unjudged_from(connection)
 
     def _judge_again(
         self,
@@ -160,6 +174,7 @@ class Ingest:
         note_unjudged(connection, orders, done & unjudged.keys())
         self._unjudged = {k: unjudged[k] for k in unjudged.keys() - done} | orders
         stale.mark(connection, changed)
+        self._left = left
         return left
 
     def _unjudged_from(self, connection: sa.Connection) -> dict[int, int]:
@@ -298,14 +313,3 @@ class Ingest:
             named.append(measurement.commit)
             result.status, result.series, result.order = PointStatus.WRITTEN, series, arrival.order
         return commits
-
-
-def _commits_of(
-    measurements: Sequence[Measurement], results: Sequence[PointResult]
-) -> set[tuple[str, str]]:
-    """Return the commits of results that were not rejected."""
-    return {
-        (measurement.series.project, measurement.commit)
-        for measurement, result in zip(measurements, results, strict=True)
-        if result.status is not PointStatus.REJECTED
-    }

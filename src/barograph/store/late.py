@@ -1,7 +1,7 @@
 """Results that are not of a new commit at the end: duplicates, other values, late ones.
 
 A late result changes all later decisions of its series. If they are many, they are made again in
-several transactions, so that others need not wait; the table `unjudged` says from where.
+several transactions, between which others get their turn; the table `unjudged` says from where.
 """
 
 import re
@@ -46,17 +46,21 @@ from barograph.store.measurement import (
 from barograph.store.schema import points, revisions, steps, unjudged
 
 DELETED = "deleted, or merged into another series, before its decision was made"
-JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
+JUDGED_AGAIN = 125  # stored results that are judged again together: a hundredth of a second
 UNNAMED = re.compile("|#+[0-9]+")  # runs that no sender named
 PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
 UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 
 
 class ChangedHistory(NamedTuple):
-    """The first order from which a series must be judged again, and the results to update."""
+    """The first order from which a series must be judged again, and the results to update.
+
+    The tail before this order is known if the series was judged up to there.
+    """
 
     since: int
     results: dict[int, list[PointResult]]
+    tail: SeriesTail | None = None
 
     @property
     def waiting(self) -> list[PointResult]:
@@ -156,7 +160,7 @@ def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> 
 def write_late(
     connection: sa.Connection,
     late: Mapping[int, Sequence[Arrival]],
-    lengths: Mapping[int, int],
+    lengths: dict[int, int],
     unjudged: Mapping[int, int],
     limits: Limits,
     rows: PointRows,
@@ -166,7 +170,7 @@ def write_late(
     Args:
         connection: Of the writing transaction.
         late: The arrivals by series.
-        lengths: The number of commits of each series.
+        lengths: The number of commits of each series, which is updated.
         unjudged: The order from which series must be judged again in any case.
         limits: What a sender may ask.
         rows: Takes the rows of points, which are written.
@@ -187,6 +191,7 @@ def write_late(
             if upsert(series, arrival, runs, rows) and (since is None or arrival.order < since):
                 since = arrival.order
             accepted[arrival.order].append(arrival.result)
+        lengths[series] = length
         if since is not None:
             changed[series] = ChangedHistory(since, accepted)
     rows.write(connection)
@@ -285,8 +290,9 @@ def judge_again(
     """Make decisions again from where histories change on, as many as fit into a transaction.
 
     Returns:
-        What is left. The tails of these series are not cached.
+        What is left. Of the tails of these series, only the length and the last order hold.
     """
+    known = {series: tails[series] for series in changed if tails.use(series)}
     left: dict[int, ChangedHistory] = {}
     again: Unjudged = {}
     room = JUDGED_AGAIN
@@ -294,9 +300,9 @@ def judge_again(
         if room <= 0:
             left[series] = history
             continue
-        since, results = history
-        tail, later, following = rewind(connection, series, since, judge.history, room)
-        tails.put(series, tail)
+        since, results, tail = history
+        tails.put(series, tail or rewind(connection, series, since, judge.history))
+        later, following = results_from(connection, series, since, room)
         if later:  # else they were deleted meanwhile
             again[series] = [
                 UnjudgedCommit(
@@ -309,26 +315,22 @@ def judge_again(
             left[series] = history._replace(since=following)
         room -= len(later) + PER_SERIES
     decide(connection, tails, again, judge, rows)
+    reached = {series: tails[series] for series in left.keys() & again.keys()}
     for series in left:
         tails.drop(series)
-    return left
+        if series in known:
+            tails.put(series, known[series])
+    return left | {series: left[series]._replace(tail=tail) for series, tail in reached.items()}
 
 
-def rewind(
-    connection: sa.Connection, series: int, since: int, history: int, limit: int
-) -> tuple[SeriesTail, Sequence[Any], int | None]:
-    """Take a series back to just before an order.
+def rewind(connection: sa.Connection, series: int, since: int, history: int) -> SeriesTail:
+    """Take a series back to just before an order, and return the tail there.
 
     Args:
         connection: Of the writing transaction.
         series: Number of the series.
         since: The order.
         history: Number of values that a decision reads.
-        limit: Maximum number of runs, except that the first commit is always complete.
-
-    Returns:
-        The tail, the runs of whole commits from there on, and the order of the first commit that
-        is left.
     """
     p, s = points.c, steps.c
     before = p.series == series, p.order < since, p.settled.is_not(None)
@@ -341,15 +343,29 @@ def rewind(
         tail = with_stored(SeriesTail(count=rows[0].total - len(rows)), rows, history)
     connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
     tail.state = second_look_states(connection, [series]).get(series)
+    return tail
+
+
+def results_from(
+    connection: sa.Connection, series: int, since: int, limit: int
+) -> tuple[Sequence[Any], int | None]:
+    """Return the runs of whole commits from an order on, and the order of the first that is left.
+
+    Args:
+        connection: Of the writing transaction.
+        series: Number of the series.
+        since: The order.
+        limit: Maximum number of runs, except that the first commit is always complete.
+    """
+    p = points.c
     query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
-    ordered = query.order_by(p.order, p.run)
-    later = connection.execute(ordered.limit(limit + 1)).all()
+    later = connection.execute(query.order_by(p.order, p.run).limit(limit + 1)).all()
     if len(later) <= limit:
-        return tail, later, None
+        return later, None
     left = later[-1].order
     if left == later[0].order:
-        return rewind(connection, series, since, history, 2 * limit)
-    return tail, [run for run in later if run.order < left], left
+        return results_from(connection, series, since, 2 * limit)
+    return [run for run in later if run.order < left], left
 
 
 def unjudged_from(connection: sa.Connection) -> dict[int, int]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import sqlalchemy as sa
 
@@ -41,6 +41,21 @@ T = TypeVar("T")
 PRELOAD = 200  # series that are read in one go, so that requests wait only briefly
 LAST_WRITER = sa.select(state.c.writer).with_for_update()
 ROOM = 40_000_000  # recent values in memory: 320 MB
+
+
+class _Unanswered(NamedTuple):
+    """A request, what it gets, and the points whose decisions it waits for."""
+
+    request: Request
+    result: IngestResult
+    points: list[PointResult]
+
+    def is_complete(self, left: Mapping[int, int]) -> bool:
+        """Return whether the decisions are made, given from where others are left by series."""
+        return all(
+            point.series not in left or (point.order or 0) < left[point.series]
+            for point in self.points
+        )
 
 
 class Store:
@@ -78,7 +93,8 @@ class Store:
         self._name = uuid.uuid4().hex
         self._ingest = Ingest(self.limits, room)
         self._models: dict[tuple[str, float], int] = {}
-        self._finishing: set[int] = set()  # series whose decisions are being made again
+        self._unanswered: list[_Unanswered] = []
+        self._is_finishing = False  # decisions are being made again
         self._writer = Writer(self._commit)
 
     def __enter__(self) -> Self:
@@ -141,13 +157,14 @@ class Store:
         if judge is None:
             return
 
-        def read_left() -> set[int]:
+        def finish_left() -> None:
             with self.read() as connection:
-                return set(unjudged_from(connection))
+                is_complete = not unjudged_from(connection)
+            if not is_complete:  # since the store was last closed
+                self._finish()
 
         # The writer reads: a reader in another thread may still hold a connection at the end.
-        if left := self._writer.run(read_left):  # from when the store was last closed
-            self._finish(left)
+        self._writer.run(finish_left)
 
         def load_chunk() -> int:
             with self._ingesting() as connection:
@@ -279,53 +296,45 @@ class Store:
             points = iter(taken.results)
             results = [IngestResult([*islice(points, len(p))], judge.version) for p in parts]
             _note(connection, rows.received, group, results)
-        numbers = {point.series for point in taken.waiting} | (taken.unfinished - self._finishing)
-        if not numbers:
-            return results
+        if not taken.is_complete:
+            self._finish()
         waiting = set(map(id, taken.waiting))
-        is_left = [not waiting.isdisjoint(map(id, result.points)) for result in results]
-        pairs = list(zip(group, results, is_left, strict=True))
-        answers = [(request, result) for request, result, left in pairs if left]
-        self._finish(numbers, taken.waiting, answers)
-        return [None if left else result for _, result, left in pairs]
+        answers: list[IngestResult | None] = []
+        for request, result in zip(group, results, strict=True):
+            left = [point for point in result.points if id(point) in waiting]
+            answers.append(None if left else result)
+            if left:
+                self._unanswered.append(_Unanswered(request, result, left))
+        return answers
 
-    def _finish(
-        self,
-        numbers: set[int],
-        waiting: Sequence[PointResult] = (),
-        answers: Sequence[tuple[Request, IngestResult]] = (),
-    ) -> None:
-        """Queue the transactions that make decisions of series again; answer requests after them.
+    def _finish(self) -> None:
+        """Start to make the decisions that are left, in slices between other work."""
+        if not self._is_finishing:
+            self._is_finishing = True
+            self._writer.add_slice(self._go_on)
 
-        Args:
-            numbers: The series.
-            waiting: Results whose decisions are made then.
-            answers: The requests, and what they get.
-        """
-        self._finishing |= numbers
-
-        def go_on() -> None:
-            try:
-                with self._judging() as (connection, judge, rows):
-                    is_done = self._ingest.go_on(connection, numbers, judge, rows)
-                    if is_done:
-                        report_stored(connection, waiting)
-            except Exception as error:
-                self._finishing -= numbers  # the next request tries again
-                failed = StoreError(
-                    f"some decisions were not made again; send the request again: {error}"
-                )
-                for request, _ in answers:
-                    self._writer.fail(request, failed)
-                raise
-            if not is_done:
-                self._writer.add(go_on)
-                return
-            self._finishing -= numbers
-            for request, result in answers:
-                self._writer.answer(request, result)
-
-        self._writer.add(go_on)
+    def _go_on(self) -> None:
+        """Make further decisions, and answer requests of which all are made."""
+        try:
+            with self._judging() as (connection, judge, rows):
+                left = self._ingest.go_on(connection, judge, rows, lambda: self._writer.is_busy)
+                answered = [entry for entry in self._unanswered if entry.is_complete(left)]
+                report_stored(connection, [*chain(*(entry.points for entry in answered))])
+        except Exception as error:
+            self._is_finishing = False  # the next request tries again
+            failed = StoreError(
+                f"some decisions were not made again; send the request again: {error}"
+            )
+            for entry in self._unanswered:
+                self._writer.fail(entry.request, failed)
+            self._unanswered.clear()
+            raise
+        self._unanswered = [entry for entry in self._unanswered if not entry.is_complete(left)]
+        for entry in answered:
+            self._writer.answer(entry.request, entry.result)
+        self._is_finishing = False
+        if left:
+            self._finish()
 
     @contextmanager
     def _judging(self) -> Iterator[tuple[sa.Connection, Judge, PointRows]]:

@@ -75,6 +75,7 @@ class Writer:
         self._together = together
         self._backlog = backlog
         self._queue: deque[Request | _Job] = deque()
+        self._slices: deque[_Job] = deque()
         self._waiting = 0
         self._closed = False
         self._failure = ""  # of the last transaction
@@ -109,10 +110,18 @@ class Writer:
             self._put(job)
         return job.future.result()  # type: ignore[return-value]
 
-    def add(self, work: Callable[[], object]) -> None:
-        """Queue further work of a request; it is done even if the writer is closed meanwhile."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether requests or jobs wait."""
+        return bool(self._queue)
+
+    def add_slice(self, work: Callable[[], object]) -> None:
+        """Queue a slice of a long work, which is done even if the writer is closed meanwhile.
+
+        Requests and jobs come first, but after each of them there is one slice.
+        """
         with self._wake:
-            self._queue.append(_Job(work))
+            self._slices.append(_Job(work))
             self._wake.notify()
 
     def answer(self, request: Request, result: IngestResult) -> None:
@@ -161,17 +170,23 @@ class Writer:
         self._wake.notify()
 
     def _run(self) -> None:
-        while True:
-            with self._wake:
-                while not self._queue and not self._closed:
-                    self._wake.wait()
-                if not self._queue:
-                    return
-                group = self._next()
-            if isinstance(group, _Job):
-                self._do(group)
-            elif group:
-                self._write(group)
+        while self._wait():
+            if self._queue:
+                with self._wake:
+                    group = self._next()
+                if isinstance(group, _Job):
+                    self._do(group)
+                elif group:
+                    self._write(group)
+            if self._slices:
+                self._do(self._slices.popleft())
+
+    def _wait(self) -> bool:
+        """Wait for something to do; return False once the writer is closed and all is done."""
+        with self._wake:
+            while not (self._queue or self._slices or self._closed):
+                self._wake.wait()
+            return bool(self._queue or self._slices)
 
     def _next(self) -> list[Request] | _Job:
         """Take the first job, or the next parts of as many requests as fit into a group."""
