@@ -242,8 +242,8 @@ def test_runs_beyond_the_limit_and_of_other_commits_are_rejected(url: str) -> No
         (point(0)._replace(value=-(10**5000)), "value"),
         (point(0)._replace(value="1"), "value"),  # type: ignore[arg-type]
         (point(0)._replace(value=True), "value"),
-        (point(0)._replace(order=2**53 + 1), "order"),
-        (point(0)._replace(order=-(2**53) - 1), "order"),
+        (point(0)._replace(order=2**52 + 1), "order"),
+        (point(0)._replace(order=-(2**52) - 1), "order"),
         (point(0)._replace(order=10**5000), "order"),
         (point(0)._replace(order=1.5), "order"),  # type: ignore[arg-type]
         (point(0)._replace(order=None, commit=""), "order"),
@@ -269,13 +269,16 @@ def test_invalid_measurement_is_rejected_with_a_reason_alone(
     assert list(answer.reasons.values()) == [1]
 
 
-def test_order_after_the_largest_is_rejected_with_a_hint(store: Store) -> None:
-    largest = point(2**53)._replace(commit="last")
-    assert store.ingest([largest], "ci").counts["written"] == 1
+def test_commits_without_an_order_follow_the_largest_order(store: Store) -> None:
+    for order in (2**52, -(2**52)):
+        assert store.ingest([point(order)], "ci").counts["written"] == 1
     following = point(0)._replace(order=None, commit="next")
-    [answer] = store.ingest([following], "ci").points
-    assert answer.status is PointStatus.REJECTED
-    assert "number the commits, or give times in milliseconds" in answer.reason
+    assert store.ingest([following], "ci").points[0].order == 2**52 + 1
+    for order in (2**52 + 1, 2**53):
+        [answer] = store.ingest([point(order)], "ci").points
+        assert answer.status is PointStatus.REJECTED
+        assert f"order: {order} is not allowed; whole numbers of at most 2^52" in answer.reason
+    assert store.ingest([following._replace(commit="other")], "ci").counts["written"] == 1
 
 
 def test_order_of_another_commit_is_rejected(store: Store) -> None:

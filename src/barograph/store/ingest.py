@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.errors import DataError
-from barograph.series import LARGEST_ORDER, ORDER_HINT
 from barograph.store import stale
 from barograph.store.cache import Registry, TailCache, fits, load_tails
 from barograph.store.judging import (
@@ -224,11 +223,8 @@ class Ingest:
         for series, row, measurement in without_order:
             arrivals = arrived.get(series, [])
             order = self._order_of(connection, series, measurement, arrivals, history)
-            if order > LARGEST_ORDER:
-                results[row].reason = f"order: the next one is {order}; {ORDER_HINT}"
-            else:
-                arrivals.append(Arrival(order, measurement.run, row, measurement, results[row]))
-                arrived[series] = arrivals
+            arrivals.append(Arrival(order, measurement.run, row, measurement, results[row]))
+            arrived[series] = arrivals
         return arrived
 
     def _refuse_other_orders(self, connection: sa.Connection, arrived: Arrived) -> None:
@@ -269,8 +265,7 @@ class Ingest:
                 tail.last + 1 if tail.count else 0,
                 *(arrival.order + 1 for arrival in arrivals),
             )
-            if order <= LARGEST_ORDER:
-                self.registry.add_commits(connection, {commit: order})
+            self.registry.add_commits(connection, {commit: order})
         return order
 
     def _load(self, connection: sa.Connection, numbers: list[int], history: int) -> None:

@@ -9,11 +9,12 @@ from typing import NamedTuple, Self
 
 from barograph.detection.online import ANSWERS, AlarmStep, Answer
 from barograph.errors import DataError
-from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
+from barograph.series import Direction, SeriesId
 from barograph.texts import CONTROL
 from barograph.units import conversion, direction_of_measurement
 
 CHANGE = ANSWERS.index(Answer.CHANGE)
+HIGHEST = 2**52  # order that a result may state; those that follow without an order fit into JSON
 INTEGER = 2**62  # leaves room within 64 bits for the next order
 
 
@@ -193,8 +194,11 @@ def fault(measurement: Measurement, limits: Limits) -> str:
         return f"value: {_shown(value)} is not allowed; finite, at most {limits.largest:g} large"
     if order is None and not measurement.commit:
         return "order: missing, and no commit; one of them is needed"
-    if order is not None and not (_is_whole(order) and abs(order) <= LARGEST_ORDER):
-        return f"order: {_shown(order)} is not allowed; {ORDER_HINT}"
+    if order is not None and not (_is_whole(order) and abs(order) <= HIGHEST):
+        return (
+            f"order: {_shown(order)} is not allowed; whole numbers of at most 2^52 are; number "
+            "the commits, or give times in milliseconds"
+        )
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
     return (
