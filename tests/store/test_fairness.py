@@ -92,6 +92,10 @@ def test_suspended_process_at_the_gate_only_costs_the_time_limit(
         store.write(lambda connection: audit.note(connection, 0, "me", "write", ""))
         with store.read() as connection:
             assert written(connection) == 1
+        monkeypatch.setattr(sqlite_file, "_Waiting", None)  # a second writer does not wait at all
+        for _ in range(20):
+            store.write(lambda connection: audit.note(connection, 0, "me", "write", ""))
+        monkeypatch.undo()
         fcntl.flock(gate, fcntl.LOCK_UN)
         # The wait that was given up does not keep the lock.
         with sqlite_file._locked(tmp_path / "store.db-gate", 0o600, 5.0):
@@ -99,3 +103,5 @@ def test_suspended_process_at_the_gate_only_costs_the_time_limit(
         began = time.monotonic()
         store.write(lambda connection: audit.note(connection, 0, "me", "write", ""))
         assert time.monotonic() - began < 5.0
+        with store.read() as connection:
+            assert written(connection) == 22

@@ -44,6 +44,7 @@ class SQLiteFile:
         self._gate = self._target.with_name(f"{self._target.name}-gate")
         self._mode = mode
         self._wait = wait
+        self._gate_wait = wait
         self._identity: tuple[int, int] | None = None  # unknown before the first connection
 
     def prepare(self) -> None:
@@ -100,7 +101,9 @@ class SQLiteFile:
         """
         self.check()
         until = time.monotonic() + self._wait
-        with _locked(self._gate, self._mode, self._wait):
+        with _locked(self._gate, self._mode, self._gate_wait) as is_locked:
+            # A process that keeps the gate locked costs others this time once, not at each write.
+            self._gate_wait = self._wait if is_locked else 0.0
             connection.execute("PRAGMA busy_timeout = 0")
             try:
                 return _begin(connection, until)
@@ -150,8 +153,8 @@ def _begin(connection: sqlite3.Connection, until: float) -> bool:
 
 
 @contextmanager
-def _locked(path: Path, mode: int, seconds: float) -> Iterator[None]:
-    """Hold the lock of a file, or go on without it once the time is up."""
+def _locked(path: Path, mode: int, seconds: float) -> Iterator[bool]:
+    """Hold the lock of a file, or go on without it once the time is up; yield which."""
     handle = -1
     if fcntl is not None:
         # Without the file writers are not in order, but as safe as with it.
@@ -160,7 +163,7 @@ def _locked(path: Path, mode: int, seconds: float) -> Iterator[None]:
             handle = os.open(path, flags, mode)
             handle = _lock(handle, seconds)
     try:
-        yield
+        yield handle >= 0
     finally:
         if handle >= 0:
             _unlock(handle)
@@ -171,6 +174,9 @@ def _lock(handle: int, seconds: float) -> int:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        if not seconds:
+            os.close(handle)
+            return -1
         # The kernel wakes those who wait in their order; only a thread can wait with a limit.
         waiting = _Waiting(handle)
         return handle if waiting.wait(seconds) else -1
