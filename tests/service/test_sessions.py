@@ -81,6 +81,24 @@ def test_wrong_tokens_are_rate_limited_at_the_sign_in(start: Start) -> None:
     assert int(answers[-1].headers["retry-after"]) > 0
 
 
+def test_valid_token_is_rate_limited_at_the_sign_in(start: Start) -> None:
+    client = start(Settings(rate=0.001, burst=4))
+    secret = secret_of(client, Scope.READ)
+    answers = [sign_in(client, secret) for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [303] * 4 + [429] * 2
+    assert int(answers[-1].headers["retry-after"]) > 1
+    with store_of(client).read() as connection:
+        entries = audit.trail(connection, 100)
+    assert sum(entry.action == "signed in" for entry in entries) == 4
+
+
+def test_sign_in_page_is_rate_limited(start: Start) -> None:
+    client = start(Settings(rate=0.001, burst=2))
+    secret_of(client, Scope.READ)
+    codes = [client.get("/sign-in").status_code for _ in range(4)]
+    assert codes == [200, 200, 429, 429]
+
+
 def test_token_that_may_not_read_cannot_sign_in(client: TestClient) -> None:
     answer = sign_in(client, secret_of(client, Scope.INGEST))
     assert answer.status_code == 403

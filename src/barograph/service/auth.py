@@ -94,12 +94,14 @@ class Auth:
         """Return the token that a person signs in with.
 
         Raises:
-            ApiError: The token is unknown (401), or there were too many wrong ones (429).
+            ApiError: The token is unknown (401), or it sends too much, or there were too many
+                wrong ones (429).
         """
         secret = secret.strip()
         if 0 < len(secret) <= MAX_TOKEN:
             token = await run_in_threadpool(self.tokens.find, secret)
             if token is not None:
+                _check_rate(self._requests.take(token.name))
                 return token
         self._check_failures(request)
         raise ApiError(401, "unknown token")

@@ -23,6 +23,7 @@ from barograph.errors import BarographError, NotFoundError, NotReadyError, Store
 from barograph.series import SeriesId
 
 LOG = logging.getLogger("barograph.service")
+STORE_LOG = logging.getLogger("barograph.service.store")  # a line a second: see `Sparse`
 RETRY = {"Retry-After": "1"}
 RETRY_LATER = {"Retry-After": "5"}
 MAX_DETAILS = 20
@@ -42,6 +43,24 @@ KINDS = {
     500: "internal",
     503: "unavailable",
 }
+
+
+class Sparse(logging.Filter):
+    """Lets one record a second pass: all requests fail while the store is down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next = 0.0  # when the next record passes, in seconds since 1970
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the last record that passed is a second old."""
+        passes = not self.next - 1 <= record.created < self.next
+        if passes:
+            self.next = record.created + 1
+        return passes
+
+
+STORE_LOG.addFilter(Sparse())
 
 
 class ApiError(HTTPException, BarographError):
@@ -93,7 +112,7 @@ def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
         is_phrase = message == HTTPStatus(error.status_code).phrase
         return error.status_code, message.lower() if is_phrase else message, error.headers or {}
     if isinstance(error, StoreError):
-        LOG.error("%s", error)
+        STORE_LOG.error("%s", error)
         return 503, str(error), RETRY
     if isinstance(error, NotReadyError):
         return 503, str(error), RETRY_LATER
