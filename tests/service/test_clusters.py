@@ -50,6 +50,11 @@ def test_tickets_are_created_linked_listed_and_closed(client: TestClient) -> Non
     for k in range(3):
         client.post(POINTS, json=steps(f"t{k}"))
     refresh_loop(client).run_once(clusters=False)
+    for url in ("javascript:alert(1)", "data:text/html,x", "//x/1"):
+        refused = client.post("/api/v1/tickets", json={"key": "A/1", "url": url})
+        assert refused.status_code == 422
+        message = f"url: {url!r} does not begin with https:// or http://"
+        assert refused.json()["error"]["message"] == message
     ticket = {"key": "A/1", "url": "https://x/1", "title": "slow", "change_points": [2, 1]}
     made = client.post("/api/v1/tickets", json=ticket).json()
     assert made == {

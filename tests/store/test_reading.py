@@ -54,8 +54,8 @@ def test_store_reasons_keeps_reasons_of_one_point(store: Store) -> None:
 def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:
     with pytest.raises(DataError, match="no candidate 3"):
         store.write(lambda connection: tickets.file(connection, "A-1", "", "slow", [3], "ann"))
-    number = store.write(lambda connection: tickets.file(connection, "A-1", "u", "t", [], "ann"))
-    again = store.write(lambda connection: tickets.file(connection, "A-1", "u", "t", [], "bob"))
+    number = store.write(lambda connection: tickets.file(connection, "A-1", "", "t", [], "ann"))
+    again = store.write(lambda connection: tickets.file(connection, "A-1", "", "t", [], "bob"))
     assert number == again
     store.write(lambda connection: tickets.close(connection, "A-1", "ann"))
     with store.read() as connection:

@@ -92,6 +92,11 @@ def _fault(details: CommitDetails) -> str:
             return f"{name}: {len(text)} characters, allowed are {LONGEST[name]}"
         if CONTROL.search(text):
             return f"{name}: holds a control character"
-    if details.url and not details.url.startswith(SCHEMES):
-        return f"url: {details.url!r:.60} does not begin with {' or '.join(SCHEMES)}"
-    return ""
+    return url_fault(details.url)
+
+
+def url_fault(url: str) -> str:
+    """Return why an address is refused: a page could run what other schemes hold."""
+    if not url or url.startswith(SCHEMES):
+        return ""
+    return f"url: {url!r:.60} does not begin with {' or '.join(SCHEMES)}"

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError, NotFoundError
 from barograph.store import audit
 from barograph.store.audit import now
+from barograph.store.commit_details import url_fault
 from barograph.store.database import Insertion, chunks
 from barograph.store.schema import candidates, ticketed, tickets
 from barograph.texts import CONTROL
@@ -55,6 +56,8 @@ def file(
     for name, text in (("key", key), ("url", url), ("title", title)):
         if CONTROL.search(text) or len(text) > 2000:
             raise DataError(f"{name}: at most 2000 characters, none of them a control character")
+    if reason := url_fault(url):
+        raise DataError(reason)
     number: int | None = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
     timestamp = now()
     if number is None:
