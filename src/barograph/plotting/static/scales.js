@@ -8,8 +8,14 @@ export function format(value, step = 0) {
   const size = Math.abs(value);
   const digits = step && size ? Math.min(Math.max(4, Math.ceil(Math.log10(size / step)) + 1), 15) : 4;
   const text = size && (size >= 1e9 || size < 1e-4) ? value.toPrecision(digits).replace(/\.?0*(?=e)/, "")
-    : size >= 1000 && digits <= Math.log10(size) + 1 ? value.toFixed(0) : String(Number(value.toPrecision(digits)));
+    : size >= 1000 && digits <= Math.log10(size) + 1 ? even(value) : String(Number(value.toPrecision(digits)));
   return text.replace(/^-?\d+/, (whole) => whole.replace(/\d(?=(\d{3})+$)/g, "$&,")).replaceAll("-", "\u2212");
+}
+
+// The nearest whole number; of two, the even one, as Python rounds.
+function even(value) {
+  const whole = Math.round(value);
+  return String(whole % 2 && whole - value === 0.5 ? whole - 1 : whole);
 }
 
 // The difference that numbers beside a chart must show.
