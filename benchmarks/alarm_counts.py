@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from side_by_side import shares
 
-from barograph.cli.answers import change_percent
 from barograph.detection.online import AlarmStep, Budget, StepKind, replay_many
 from barograph.detection.online.views import BEFORE, HISTORY, direction_of
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
+from barograph.sizes import size_of
 from barograph.training.online.alarm_rates import Raised, known_within, measure
 from barograph.training.online.truth import Truth
 
@@ -84,11 +84,11 @@ def called(truth: Truth, steps_by_series: Iterable[Sequence[AlarmStep]]) -> Rais
     return Raised(table[:, 0], table[:, 1])
 
 
-def percent_of(step: AlarmStep, values: Floats, feature_set: str) -> float:
-    """Return the change of the level at a step, as the command `gate` computes it."""
-    before = values[max(0, step.index - HISTORY) : step.index].tolist()
-    after = values[step.index : step.newest + 1].tolist()
-    return change_percent(before, after, feature_set) if before else 0.0
+def percent_of(step: AlarmStep, values: Floats) -> float:
+    """Return the change of the level at a step, as far as `gate` knows it."""
+    before = values[max(0, step.index - HISTORY) : step.index]
+    after = values[step.index : step.newest + 1]
+    return size_of(before, after).percent if before.size else 0.0
 
 
 def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:

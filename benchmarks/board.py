@@ -24,9 +24,10 @@ from fastapi.testclient import TestClient
 from side_by_side import arguments, fsync, show
 from store import model
 
-from barograph.series import Region, SeriesId
+from barograph.series import Direction, Region, SeriesId
 from barograph.service.app import create_app
 from barograph.service.model_watch import ModelWatch
+from barograph.sizes import size_of
 from barograph.store import Store
 from barograph.store.audit import now
 from barograph.store.database import Insertion, Row
@@ -161,12 +162,13 @@ def add_series(
         rows[1].append((number + 1, order, "", hashes[order], measured, value, measured, *fixed))
     if not cause:
         return
-    before, after = (Region.of(part) for part in (values[:cause], values[cause:]))
+    size = size_of(values[:cause], values[cause:])
+    hazard = size.hazard(Direction(direction))
+    before, after = Region.of(values[:cause], size.before), Region.of(values[cause:], size.after)
     regions = (
         json.dumps({field: getattr(region, field) for field in Region.__dataclass_fields__})
         for region in (before, after)
     )
-    hazard = -direction * math.log(after.mean / before.mean)
     probability = float(1.0 / (1.0 + math.exp(3.0 - 1.2 * abs(step) / noise)))
     found_on = end - (length - cause) * 6 * hour
     rows[2].append(

@@ -55,7 +55,7 @@ class Jobs(NamedTuple):
     suspects: Flags
 
 
-def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
+def jobs_of(truth: Truth, judge: OnlineJudge) -> Jobs:
     """Judge every commit as the newest one."""
     values_by_series = np.split(truth.values, truth.offsets[1:-1])
     pending = [PendingSeries(values, 0, 0) for values in values_by_series]
@@ -63,7 +63,7 @@ def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
         pending, judge.model, judge.confirm, judge.budget, history=judge.history, threads=None
     )
     large = [
-        [step for step in log.steps if abs(percent_of(step, values, feature_set)) >= MIN_CHANGE]
+        [step for step in log.steps if abs(percent_of(step, values)) >= MIN_CHANGE]
         for values, log in zip(values_by_series, done.logs, strict=True)
     ]
     return Jobs(called(truth, large), done.answer == ANSWERS.index(Answer.SUSPECT))
@@ -124,7 +124,7 @@ def main() -> None:
         marked = read_crowded(options.marks)
         for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
             truth = Truth.of(part)
-            rows.append(row(name, truth, jobs_of(truth, judge, models.newest.feature_set)))
+            rows.append(row(name, truth, jobs_of(truth, judge)))
     times = []
     for runs in (1, RUNS):
         call = timed(runs)

@@ -110,7 +110,7 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
                 if step.kind is StepKind.WITHDRAWN or step.score <= best:
                     continue
                 best = step.score
-                moved = percent_of(step, values, MODELS.newest.feature_set) * sign
+                moved = percent_of(step, values) * sign
                 rate, is_call = BUDGET.alarm_rate(best), step.kind is StepKind.CALLED
                 alarms.append(Alarm(step.newest, number, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import Hunter
+from barograph.detection.base import as_float
 from barograph.errors import DataError
 from barograph.history import History
 from barograph.parquet import SCHEMAS
@@ -19,7 +20,6 @@ from barograph.series import (
     Direction,
     Series,
     SeriesId,
-    as_float,
     as_floats,
     normalize_args,
     require_finite,

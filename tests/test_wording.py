@@ -3,11 +3,11 @@
 import pytest
 
 from barograph.series import UNKNOWN_TIME
+from barograph.sizes import Size
 from barograph.wording import (
     change_text,
     day,
     middle_cut,
-    percent,
     printable,
     probability_text,
     short_commit,
@@ -32,7 +32,7 @@ from barograph.wording import (
 def test_a_change_is_given_in_percent_of_the_level_before(
     before: float, after: float, text: str
 ) -> None:
-    assert change_text(percent(before, after)) == text
+    assert change_text(Size(before, after).percent) == text
 
 
 def test_typeset_text_has_the_true_minus_sign() -> None:

@@ -28,14 +28,15 @@ def detect(values: Any) -> list[ChangePoint]:
     Returns:
         The change points by index. Each has `index` (0-based, the first point of the new level),
         `probability` (how likely a person would call it real), and the regions `before` and
-        `after` with their mean, median and variance.
+        `after` with their mean, median, variance and `level`: the median of the at most 30 points
+        nearest to the change.
 
     Raises:
         DataError: There are no values, or one of them is not a finite number.
 
     Example:
         >>> [point] = detect([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20)
-        >>> point.index, round(point.before.mean, 3), round(point.after.mean, 3)
+        >>> point.index, point.before.level, point.after.level
         (60, 10.0, 12.0)
         >>> point.probability > 0.9
         True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -254,7 +253,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Statistics of the points between two change points."""
+    """Statistics of the points between two change points, as one of them has them on its side.
+
+    `level` is the level beside that change point (see `sizes`); the rest is of all points.
+    """
 
     count: int
     min: float
@@ -262,10 +264,14 @@ class Region:
     median: float
     mean: float
     variance: float
+    level: float
 
     @classmethod
-    def of(cls, values: Floats) -> Region:
-        """Describe at least one value; the variance is unbiased, 0 for a single value."""
+    def of(cls, values: Floats, level: float | None = None) -> Region:
+        """Describe at least one value; the variance is unbiased, and 0 for a single value.
+
+        The level is by default the median of all.
+        """
         return cls(
             count=values.size,
             min=float(values.min()),
@@ -273,6 +279,7 @@ class Region:
             median=float(np.median(values)),
             mean=float(values.mean()),
             variance=float(values.var(ddof=1)) if values.size > 1 else 0.0,
+            level=float(np.median(values)) if level is None else level,
         )
 
 
@@ -290,6 +297,7 @@ class ChangePoint:
             other.
         probability: How likely a person would call the change real; None if no model judged it.
         q: The energy statistic Q of E-Divisive and Hunter; None of other methods.
+        is_trend: Whether the results beside the change contradict each other about its sign.
 
     Example:
         >>> before, after = Region.of(np.array([4.0, 6.0])), Region.of(np.array([9.0]))
@@ -306,6 +314,7 @@ class ChangePoint:
     order: int | None = None
     probability: float | None = None
     q: float | None = None
+    is_trend: bool = False
 
 
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
@@ -370,31 +379,3 @@ def require_finite(array: Floats, name: str = "values", columns: Sequence[str] =
     index = np.unravel_index(int(np.argmin(finite)), array.shape)
     place = [columns[int(k)] if axis and columns else str(k) for axis, k in enumerate(index)]
     raise DataError(f"{name}[{', '.join(place)}] is {array[index]}; every value must be finite")
-
-
-def as_float(value: object, index: int | None = None) -> float:
-    """Return a value as a finite float.
-
-    Args:
-        value: A number; neither a truth value nor a text is a measurement.
-        index: Its index in its series, if any, for the error message.
-
-    Raises:
-        DataError: The value is not a finite number.
-    """
-    if isinstance(value, float) and math.isfinite(value):  # the common case
-        return float(value)
-    try:
-        if isinstance(value, bool | np.bool_ | str | bytes):
-            raise TypeError
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        shown = f"{value!r:.40}"
-    except OverflowError:
-        shown = TOO_LARGE
-    else:
-        if math.isfinite(number):
-            return number
-        shown = str(number)
-    place = "value" if index is None else f"values[{index}]"
-    raise DataError(f"{place} is {shown}; it must be a finite number")

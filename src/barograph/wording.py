@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final, Literal
 from unicodedata import category
 
-from barograph.series import UNKNOWN_TIME, Direction
+from barograph.series import UNKNOWN_TIME
 
 TIMES = 900.0  # percent from which a rise is given as a multiple
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
@@ -17,28 +17,12 @@ UNIT = 30  # longest unit
 MOMENTS = range(10**12, 4 * 10**12)  # orders that are times in milliseconds, 2001 to 2096
 HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-EffectWord = Literal["worse", "better", "changed"]
-WORSE, BETTER, CHANGED = "worse", "better", "changed"
+EffectWord = Literal["worse", "better", "changed", "trend"]
+WORSE: Final = "worse"
+BETTER: Final = "better"
+CHANGED: Final = "changed"  # for an unknown direction
+TREND: Final = "trend"  # see `sizes.Size`
 MINUS = "\u2212"  # of typeset text; output of commands has the plain hyphen
-
-
-def percent(before: float, after: float) -> float:
-    """Return the change in percent of the level before; infinite from a level of 0."""
-    if before:
-        return 100.0 * (after - before) / abs(before)
-    return math.copysign(math.inf, after) if after else 0.0
-
-
-def effect_word(before: float | None, after: float | None, direction: Direction) -> str:
-    """Return whether a change of level is worse or better, or that its direction is unknown.
-
-    Example:
-        >>> effect_word(5.0, 7.0, Direction.LOWER_IS_BETTER)
-        'worse'
-    """
-    if before is None or after is None or before == after or not direction:
-        return CHANGED
-    return BETTER if (after > before) == (direction > 0) else WORSE
 
 
 def change_text(change: float) -> str:

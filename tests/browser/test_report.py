@@ -27,6 +27,22 @@ INK_AT_THE_EDGE = """(canvas) => {
     const edge = canvas.getContext("2d").getImageData(0, 0, 13 * scale, canvas.height);
     return edge.data.some((byte) => byte !== 0);
 }"""
+# Opacity and width of each level that is drawn: a horizontal line, thicker than a grid's.
+RECORD_LINES = """() => {
+  window.levels = [];
+  const { moveTo, lineTo, stroke } = CanvasRenderingContext2D.prototype;
+  let from = null, to = null;
+  Object.assign(CanvasRenderingContext2D.prototype, {
+    moveTo(...place) { from = place; return moveTo.apply(this, place); },
+    lineTo(...place) { to = place; return lineTo.apply(this, place); },
+    stroke() {
+      const isFlat = from && to && from[1] === to[1], { lineWidth, globalAlpha } = this;
+      if (isFlat && lineWidth >= 1.5 && lineWidth < 3) levels.push([globalAlpha, to[0] - from[0]]);
+      from = to = null;
+      return stroke.call(this);
+    },
+  });
+}"""
 OVERLAPS = """() => [...document.querySelectorAll("tbody td:not(.name)")]
     .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"""
 
@@ -92,3 +108,17 @@ def test_long_numbers_stay_in_their_columns(page: Page, width: int) -> None:
     assert page.locator("tbody tr").count() == len(levels)
     assert page.evaluate(OVERLAPS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_level_is_strong_over_the_results_that_the_change_was_measured_with(page: Page) -> None:
+    values = np.repeat([100.0, 121.0], 100)
+    series = Series(SeriesId("", "", "", "test", "time"), np.arange(200), values)
+    regions = Region.of(values[:100]), Region.of(values[100:])
+    change = ReportedChange(0, ChangePoint(100, 1.0, None, *regions), series.direction, 100)
+    page.evaluate(RECORD_LINES)
+    page.set_content(Report(Findings([series], [[change]])).html())
+    page.wait_for_function("levels.length >= 8")
+    strong = page.evaluate("levels.filter(([alpha]) => alpha === 1).map(([, width]) => width)")
+    faint = page.evaluate("levels.filter(([alpha]) => alpha < 0.5).map(([, width]) => width)")
+    for size in (min, max):  # in the table and in the chart
+        assert size(strong) / size(faint) == pytest.approx(30 / 70, rel=0.03)

@@ -295,7 +295,7 @@ def test_places_without_commits_are_days_or_orders(tmp_path: Path, column: str, 
     ]
     path = tmp_path / "r.csv"
     path.write_text("\n".join([f"{column},p50_ms", *lines, ""]))
-    assert f"WORSE  {place}  99.86 -> 112" in detect(path).stdout
+    assert f"WORSE  {place}  99.93 -> 112" in detect(path).stdout
     assert f"| {place} |" in detect(path, "--format", "markdown").stdout
     gated = CliRunner().invoke(group, ["gate", str(path), "--newest", "20"]).stdout
     assert f"worse  at {place}  seen at " in gated

@@ -68,7 +68,7 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert (left, report["series"][0]["known_since"]) == (0, "c57")
     assert gate_json(capsys, path) == (left, report)  # again
     code("gate", path)
-    assert "known        db/query/-  +19.3 %  worse  at c57\n" in capsys.readouterr().out
+    assert "known        db/query/-  +19.5 %  worse  at c57\n" in capsys.readouterr().out
 
 
 def test_change_that_moved_beyond_its_first_alarm_is_seen_where_it_begins(
@@ -193,7 +193,7 @@ def test_suspect_is_printed_with_the_reason_and_the_advice(
 ) -> None:
     assert code("gate", with_newest(tmp_path, 115.0)) == 0
     line = capsys.readouterr().out.splitlines()[0]
-    assert line.startswith("suspect      q  +15")
+    assert line.startswith("suspect      q  +14.8 %")
     assert "worse  at c60  " in line
     assert line.endswith(
         " noise units beyond the last 60 results; run this commit once more to settle it"
@@ -371,3 +371,51 @@ def test_a_regression_of_a_branch_is_reported_until_the_branch_takes_it_back(
     assert pushed([140.0] * 3) == (2, ["f40"], [])
     assert pushed([100.0] * 5) == (0, [], ["f46"])
     assert pushed([100.0] * 2) == (0, [], ["f46"])
+
+
+def after_spikes(folder: Path, *newest: float) -> str:
+    """Write 80 commits with eight spikes, and some more."""
+    values = 100 + np.random.default_rng(0).standard_normal(80)
+    values[[3, 4, 11, 18, 19, 27, 33, 34]] *= 1.55
+    rows = [f"q,{k},c{k},-1,{value}" for k, value in enumerate([*values.tolist(), *newest])]
+    path = folder / f"spikes-{len(newest)}.csv"
+    path.write_text("\n".join(["test,order,commit,direction,value", *rows, ""]))
+    return str(path)
+
+
+STEP = (115.2, 114.3, 115.6, 115.1, 114.8, 115.4, 114.6, 115.0)
+
+
+@pytest.mark.parametrize("judge", [("--newest", "6"), ("--newest", "8", "--detector", "triaged")])
+def test_spikes_before_a_change_do_not_make_it_smaller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], judge: tuple[str, ...]
+) -> None:
+    left, report = gate_json(capsys, after_spikes(tmp_path, *STEP), *judge, "--min-change", "10")
+    assert left == 2
+    [regression] = report["regressions"]
+    assert 14 <= regression["percent"] <= 16
+    assert code("detect", after_spikes(tmp_path, *STEP), "--min-change", "10") == 0
+    assert "100.2 -> 115  +14.8 %" in capsys.readouterr().out
+
+
+def test_a_known_change_keeps_its_size_after_a_spike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = []
+    for newest in (STEP[:5], (*STEP[:5], 300.0, *STEP[5:])):
+        _, report = gate_json(capsys, after_spikes(tmp_path, *newest))
+        [known] = [answer for answer in report["series"] if answer["answer"] == "quiet"]
+        assert known["known_since"] == "c80"
+        sizes.append(known["percent"])
+    assert sizes == pytest.approx([15.0, 15.0], abs=0.5)
+
+
+def test_a_suspect_is_measured_against_the_current_level(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The last 80 results have a median of 100; a level of 115 began with the last ten.
+    path = after_spikes(tmp_path, *STEP, 115.3, 114.9, 172.5)
+    left, report = gate_json(capsys, path)
+    [suspect] = report["suspects"]
+    assert (left, suspect["percent"]) == (4, pytest.approx(50.0, abs=0.5))
+    assert gate_json(capsys, path, "--suspect-fails-at", "60")[0] == 0

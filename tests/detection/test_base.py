@@ -30,8 +30,8 @@ def test_a_change_point_has_the_regions_up_to_its_neighbours() -> None:
     values = [1.0, 2.0, 3.0, 7.0, 8.0, 9.0]
     (point,) = Halfway().detect(values)
     assert (point.index, point.statistic, point.pvalue) == (3, 1.5, 0.25)
-    assert point.before == Region(3, 1.0, 3.0, 2.0, 2.0, 1.0)
-    assert point.after == Region(3, 7.0, 9.0, 8.0, 8.0, 1.0)
+    assert point.before == Region(3, 1.0, 3.0, 2.0, 2.0, 1.0, 2.0)
+    assert point.after == Region(3, 7.0, 9.0, 8.0, 8.0, 1.0, 8.0)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.detection.recent import SearchMemory, cut_of, detect_recent
 from barograph.series import Floats, Ints, Region
+from barograph.sizes import size_of
 
 
 class Counting(Hunter):
@@ -57,8 +58,9 @@ def test_regions_are_those_of_the_whole_series() -> None:
     values = steps(100, 100)
     [[change]] = detect_recent(EDivisive(), values, np.array([0, 200]), recent=30)
     assert change.index == 100
-    assert change.before == Region.of(values[:100])
-    assert change.after == Region.of(values[100:])
+    before, after, _ = size_of(values[:100], values[100:])
+    assert change.before == Region.of(values[:100], before)
+    assert change.after == Region.of(values[100:], after)
 
 
 def test_only_the_last_stretch_is_searched_again_after_new_results() -> None:

@@ -15,20 +15,25 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import barograph as bg
+from barograph.detection.base import Observations, RawChangePoint, describe
 from barograph.errors import ConfigError, DataError
 from barograph.plotting import drawing
 from barograph.plotting.panel import Panel
-from barograph.series import ChangePoint, Direction, Floats, Region, SeriesId
-from barograph.wording import change_text, number, percent, probability_text
+from barograph.series import ChangePoint, Direction, Floats, SeriesId
+from barograph.sizes import LevelLine, Size
+from barograph.wording import change_text, number, probability_text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MINUS = "\u2212"
 STEP: Floats = np.repeat([100.0, 120.0], 100) + np.random.default_rng(5).normal(0, 2, 200)
 
 
-def change(index: int, probability: float | None = 0.9) -> ChangePoint:
-    side = Region(1, 0.0, 0.0, 0.0, 0.0, 0.0)
-    return ChangePoint(index, 1.0, None, side, side, probability=probability)
+def change(index: int, probability: float | None = 0.9, values: Floats = STEP) -> ChangePoint:
+    """Return a change point as a detector reports it."""
+    values = np.resize(values, max(values.size, index + 1))
+    raw = RawChangePoint(index, 1.0, probability=probability)
+    [point] = describe(Observations(values, np.arange(values.size)), [raw])
+    return point
 
 
 def series(values: Floats, direction: Direction = Direction.UNKNOWN) -> bg.Series:
@@ -54,9 +59,9 @@ def texts(figure: Figure) -> list[str]:
 def test_the_picture_names_change_probability_place_and_levels() -> None:
     figure = bg.plot(STEP, [change(100, 0.93)], title="insert")
     written = texts(figure)
-    before, after = np.median(STEP[:100]), np.median(STEP[100:])
+    before, after = np.median(STEP[70:100]), np.median(STEP[100:130])
     assert {"insert", "200 results · 1 change", "93 % real · at 100"} <= set(written)
-    assert {change_text(percent(before, after)), number(before), number(after)} <= set(written)
+    assert {change_text(Size(before, after).percent), number(before), number(after)} <= set(written)
 
 
 def test_change_points_are_those_of_detect_by_default() -> None:
@@ -101,9 +106,14 @@ def test_unlikely_changes_are_rings() -> None:
 
 @pytest.mark.parametrize("size", [200, 5000])
 def test_labels_never_overlap(size: int) -> None:
-    values = np.random.default_rng(2).normal(100, 1, size)
     places = np.linspace(size // 20, size - size // 20, 17).astype(int)
-    points = [change(int(place), 0.5 + 0.02 * k) for k, place in enumerate(places)]
+    values = np.random.default_rng(2).normal(100, 1, size)
+    values += 20.0 * (np.searchsorted(places, np.arange(size), side="right") % 2)
+    raw = [
+        RawChangePoint(int(place), 1.0, probability=0.5 + 0.02 * k)
+        for k, place in enumerate(places)
+    ]
+    points = describe(Observations(values, np.arange(size)), raw)
     figure = bg.plot(values, points)
     figure.canvas.draw()
     [axes] = figure.axes
@@ -140,7 +150,7 @@ def test_names_are_no_formulas(name: str) -> None:
 
 def test_a_new_level_is_never_outside_the_scale() -> None:
     values = np.append(STEP[:100], 900.0)
-    assert Panel(values, [change(100)]).beyond.any() == np.False_
+    assert Panel(values, [change(100, values=values)]).beyond.any() == np.False_
 
 
 def test_constant_and_single_values_are_drawn() -> None:
@@ -206,10 +216,16 @@ def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.Mo
         bg.plot(STEP)
 
 
-def test_levels_are_medians_between_change_points() -> None:
-    panel = Panel(np.array([1.0, 2.0, 90.0, 5.0, 7.0]), [change(3)])
-    assert panel.levels == [(0, 3, 2.0), (3, 5, 6.0)]
-    assert replace(panel, change_points=[]).levels == [(0, 5, 5.0)]
+def test_levels_are_those_of_the_changes_and_medians_elsewhere() -> None:
+    values = np.repeat([1.0, 2.0, 7.0, 5.0], [50, 30, 20, 12])
+    panel = Panel(values, [change(80, values=values)])
+    assert panel.levels == [
+        LevelLine(0, 50, 1.0, is_used=False),
+        LevelLine(50, 80, 2.0, is_used=True),
+        LevelLine(80, 110, 7.0, is_used=True),
+        LevelLine(110, 112, 7.0, is_used=False),
+    ]
+    assert replace(panel, change_points=[]).levels == [LevelLine(0, 112, 2.0, is_used=False)]
 
 
 def luminance(colour: str) -> float:

@@ -1,3 +1,5 @@
+import json
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +13,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from barograph.errors import DataError, StoreError
+from barograph.sizes import Size
 from barograph.store import Store, database
-from barograph.store.schema import VERSION, metadata, models, points
+from barograph.store.candidate_records import get_candidate
+from barograph.store.schema import VERSION, candidates, metadata, models, points
 from tests.store.judges import Rule
 from tests.store.samples import point
 
@@ -120,3 +124,32 @@ def test_number_of_a_model_is_rolled_back_with_its_transaction(store: Store) -> 
     number = store.write(lambda connection: store.model(connection, "another", 0.5))
     with store.read() as connection:
         assert connection.scalar(sa.select(models.c.id)) == number
+
+
+def test_candidates_of_an_older_store_are_measured_again_once(url: str) -> None:
+    values = [10.0] * 40 + [90.0, 10.0] * 5 + [12.0] * 50
+    with Store(url, Rule()) as store:
+        store.ingest([point(order, value) for order, value in enumerate(values)], "ci")
+    region = {"min": 1.0, "max": 1.0, "median": 11.0, "mean": 18.0, "variance": 0.0}
+    regions = [json.dumps({"count": 50, **region}) for _ in range(2)]
+    engine = database.connect(url)
+    with database.writing(engine) as connection:
+        row = {"series": 1, "order": 50, "commit": "c50", "verdict": "not_triaged", "hazard": -0.4}
+        rows = [
+            {**row, "present": present, "before": before, "after": after}
+            for present, before, after in ((True, *regions), (False, *regions), (True, None, None))
+        ]
+        connection.execute(sa.insert(candidates), rows)
+        connection.execute(sa.text("ALTER TABLE candidates DROP COLUMN trend"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = 'initial'"))
+    for hazard in (math.log(1.2), 7.0):  # of the first opening; nothing happens at the second
+        with Store(url, Rule()) as store, store.read() as connection:
+            found, withdrawn, bare = (get_candidate(connection, number) for number in (1, 2, 3))
+        assert found.size == withdrawn.size == Size(10.0, 12.0)
+        assert found.hazard == pytest.approx(hazard)
+        assert bare.hazard == -0.4
+        assert found.before is not None
+        assert found.before.mean == 18.0
+        with database.writing(engine) as connection:
+            connection.execute(sa.update(candidates).values(hazard=7.0).where(candidates.c.id == 1))
+    engine.dispose()

@@ -22,7 +22,7 @@ def results(orders: Sequence[int]) -> Series:
 
 
 def change(index: int, before: float = 1.0, after: float = 2.0) -> ChangePoint:
-    low, high = (Region(9, mean, mean, mean, mean, 0.01) for mean in (before, after))
+    low, high = (Region(9, mean, mean, mean, mean, 0.01, mean) for mean in (before, after))
     return ChangePoint(index, 1.0, None, low, high)
 
 
@@ -43,7 +43,7 @@ def stored(
     levels: tuple[float, float] = (1.0, 2.0),
 ) -> CandidateRecord:
     around = results(among).orders_around(list(among).index(order), 6)
-    before, after = (Region(9, mean, mean, mean, mean, 0.01) for mean in levels)
+    before, after = (Region(9, mean, mean, mean, mean, 0.01, mean) for mean in levels)
     surroundings: dict[str, Any] = {"nearby": around, "before": before, "after": after}
     return replace(unknown(number, order), verdict=verdict, present=present, **surroundings)
 

@@ -11,11 +11,13 @@ from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
 from barograph.store.schema import candidates, clusters, commits
 from barograph.triage import patterns, queue, verdicts
+from barograph.triage.commits import commits_with_changes
+from barograph.triage.effects import Effect
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import by_cause
 from barograph.triage.processed import processed
 from barograph.triage.ranges import known_ranges
-from barograph.triage.traces import Levels, traces
+from barograph.triage.traces import traces
 from tests.store.samples import number_of
 from tests.triage.test_grouping import entry
 
@@ -43,7 +45,9 @@ class Filled:
 
     def add_candidate(self, name: SeriesId, order: int = 6, **more: Any) -> int:
         """Add a candidate to a series."""
-        region = '{"count": 4, "min": 1, "max": 1, "median": %s, "mean": 1, "variance": 0}'
+        region = (
+            '{"count": 4, "min": 1, "max": 1, "median": 1, "mean": 1, "variance": 0, "level": %s}'
+        )
         row = {
             "order": order,
             "commit": f"c{order}",
@@ -143,6 +147,17 @@ def test_a_page_counts_groups_members_and_effects(filled: Filled) -> None:
     assert [group.effect for group in second.groups] == ["better"]
     assert second.previous is not None
     assert second.newer == 1
+
+
+def test_a_trend_is_neither_worse_nor_better_and_ranks_by_its_size(filled: Filled) -> None:
+    number = filled.add(SeriesId("db", "linux", "nightly", "drift", "p99"), hazard=0.5, trend=True)
+    page = groups_of(filled)
+    assert [group.effect for group in page.groups] == ["trend", "worse", "better"]
+    assert page.groups[0].worst.id == number
+    assert page.effects == {"worse": 1, "better": 1, "unknown": 1}
+    with filled.store.read() as connection:
+        [at_six, _] = commits_with_changes(connection, "db")
+    assert (at_six.worse, at_six.better, at_six.unknown) == (2, 0, 1)
 
 
 def test_what_another_process_wrote_is_shown_at_once(filled: Filled, url: str) -> None:
@@ -275,15 +290,15 @@ def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
     with filled.store.read() as connection:
         actual = traces(connection, [number])[number]
     assert actual.values == (10.0,) * 6 + (15.0,) * 4
-    # Charts draw medians, and a row must say what its chart says: the means are both 1 here.
-    assert (actual.split, actual.levels) == (6, Levels(10.0, 15.0, 4, 4))
+    # A row says what its chart says: the medians and means of the segments are all 1 here.
+    assert (actual.split, actual.levels) == (6, Effect(10.0, 15.0, 4, 4, is_clear=True))
     assert actual.levels is not None
     assert actual.levels.percent == 50.0
 
 
 def test_levels_without_a_finite_change_have_no_percent() -> None:
-    assert Levels(0.0, 1.0, 4, 4).percent is None
-    assert Levels(1e-300, 1e100, 4, 4).percent is None
+    assert Effect(0.0, 1.0, 4, 4, is_clear=True).percent is None
+    assert Effect(1e-300, 1e100, 4, 4, is_clear=True).percent is None
 
 
 def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_commits(

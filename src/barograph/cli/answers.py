@@ -8,7 +8,7 @@ from typing import Any
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
 from barograph.series import MIN_CHANGE
-from barograph.wording import percent
+from barograph.wording import BETTER, CHANGED, TREND, WORSE
 
 SUSPECT_FAILS_AT = 25.0  # percent
 FAIL_ON = ("regression", "suspect", "any")
@@ -58,6 +58,7 @@ class SeriesAnswer:
         probability: The probability that a change is real; for a suspect and a quiet result, that
             of a change at this result.
         percent: The size of the change, in percent of the level before; 0 if there is none.
+        is_trend: Whether the results beside the change contradict each other about its sign.
         begins: The order at which the change begins, or None if there is no change.
         begins_commit: The commit at which it begins; empty if unknown.
         known: Whether the change was reported at an earlier result.
@@ -78,6 +79,7 @@ class SeriesAnswer:
     answer: str
     probability: float
     percent: float = 0.0
+    is_trend: bool = False
     begins: int | None = None
     begins_commit: str = ""
     known: bool = False
@@ -96,10 +98,10 @@ class SeriesAnswer:
 
     @property
     def way(self) -> str:
-        """`worse`, `better`, `changed` if the direction is unknown, or `unchanged`."""
-        if not self.percent:
-            return "unchanged"
-        return "changed" if not self.direction else "worse" if self.is_worse else "better"
+        """`worse`, `better`, `changed` if the direction is unknown, `trend`, or `unchanged`."""
+        if self.is_trend or not self.percent:
+            return TREND if self.is_trend else "unchanged"
+        return CHANGED if not self.direction else WORSE if self.is_worse else BETTER
 
     @property
     def rerun_advice(self) -> str:
@@ -110,7 +112,7 @@ class SeriesAnswer:
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
         since = (self.begins_commit or self.begins) if self.known else None
-        names = ("direction", "order", "commit", "probability", "percent", "begins")
+        names = ("direction", "order", "commit", "probability", "percent", "is_trend", "begins")
         further = ("begins_commit", "reruns", "baseline_size", "runs", "surprise", "reason")
         return {
             "series": self.series,
@@ -200,22 +202,3 @@ class JobAnswer:
             "notes": [*self.notes],
             "exit_code": self.exit_code,
         }
-
-
-def change_percent(before: Sequence[float], after: Sequence[float], feature_set: str) -> float:
-    """Return the change of the mean, in percent of the level before.
-
-    Args:
-        before: The values before the change, oldest first; at least one.
-        after: The values since the change; at least one.
-        feature_set: The feature set of the online model. Some find the current level themselves;
-            then the level before the change is the last regime of `before`, else all of it.
-    """
-    import numpy as np
-
-    from barograph.detection.online.views import REGIME_SETS
-    from barograph.features import regime_length
-
-    if feature_set in REGIME_SETS:
-        before = before[-regime_length(np.array(before)) :]
-    return percent(sum(before) / len(before), sum(after) / len(after))

@@ -22,7 +22,7 @@ from barograph.cli.options import (
     with_options,
 )
 from barograph.errors import NotEnoughDataError
-from barograph.wording import change_text, percent, place_text, plural, printable
+from barograph.wording import change_text, place_text, plural, printable
 
 if TYPE_CHECKING:
     from barograph.detection import ClusterSettings, StepCluster
@@ -59,8 +59,10 @@ class ProjectTraces:
     clusters: Sequence[StepCluster]
 
     def changes(self, cluster: StepCluster) -> list[float]:
-        """Return the change of each member in percent of the mean before the step."""
+        """Return the change of each member in percent of the level before the step."""
         import numpy as np
+
+        from barograph.sizes import size_of
 
         changes = []
         for member in cluster.members:
@@ -68,7 +70,7 @@ class ProjectTraces:
             sides = values[: cluster.index], values[cluster.index :]
             before, after = (side[~np.isnan(side)] for side in sides)
             is_known = before.size and after.size
-            changes.append(percent(float(before.mean()), float(after.mean())) if is_known else 0.0)
+            changes.append(size_of(before, after).percent if is_known else 0.0)
         return changes
 
 

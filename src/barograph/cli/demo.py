@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from barograph.cli.retrain import read_params
+from barograph.detection.base import Observations, RawChangePoint, describe
 from barograph.detection.online import ANSWERS, Answer
 from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.models import TriageModel
 from barograph.repeats import MAD_TO_SD
-from barograph.series import ChangePoint, Region, Verdict
+from barograph.series import ChangePoint, Verdict
 from barograph.sources.simulator.demonstration import DemoSeries, demo_series
 from barograph.store import Measurement, arrivals, commit_details, rejections
 from barograph.store.audit import now
@@ -193,15 +194,11 @@ def recorded_changes(many: Sequence[DemoSeries]) -> Iterator[list[ChangePoint]]:
     """Yield the change points of each series, as they were computed in advance."""
     text = resources.files("barograph.cli").joinpath(CHANGES).read_text(encoding="utf-8")
     for series, rows in zip(many, json.loads(text), strict=True):
-        yield [
-            ChangePoint(
-                *(index, statistic, pvalue),
-                Region.of(series.values[start:index]),
-                Region.of(series.values[index:end]),
-                probability=probability,
-            )
-            for start, index, end, statistic, pvalue, probability in rows
+        found = [
+            RawChangePoint(index, statistic, pvalue, probability=probability)
+            for _, index, _, statistic, pvalue, probability in rows
         ]
+        yield describe(Observations(series.values, np.arange(series.values.size)), found)
 
 
 def _leave(_number: int, _frame: object) -> None:

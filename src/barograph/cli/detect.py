@@ -110,7 +110,7 @@ def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[st
 
 def _point(change: ReportedChange) -> dict[str, Any]:
     point = change.point
-    before, after = change.levels
+    before, after, _ = change.size
     return {
         "index": point.index,
         "order": change.order,
@@ -127,7 +127,7 @@ def _point(change: ReportedChange) -> dict[str, Any]:
         "after": after,
         "mean_before": point.before.mean,
         "mean_after": point.after.mean,
-        "percent": change.percent,
+        "percent": change.size.percent,
         "reasons": [
             {"text": reason.text, "contribution": reason.part} for reason in change.reasons
         ],
@@ -140,7 +140,13 @@ def _rows(findings: Findings) -> Iterator[list[Any]]:
         point = change.point
         yield [
             str(findings.series[change.series].id),
-            *(change.effect, change.percent, *change.levels, point.probability, point.pvalue),
+            *(
+                change.effect,
+                change.size.percent,
+                *change.size[:2],
+                point.probability,
+                point.pvalue,
+            ),
             *(change.order, change.commit, _iso(change.time), point.index, change.subject),
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +20,7 @@ from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, settle
 from barograph.cli.search import searched
-from barograph.wording import percent
+from barograph.sizes import size_at
 
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
@@ -214,31 +215,28 @@ def detected(history: History, selection: Selection, detector: Detector) -> Iter
         last = len(series) - 1
         fresh = [point for point in points[number] if point.index > last - count]
         for point in fresh:
-            change = percent(point.before.mean, point.after.mean)
-            yield _answer(series, point.index, runs, "change", point.probability, change)
+            size, quiet = size_at(point), _quiet(series, point.index, runs)
+            yield replace(
+                quiet,
+                answer="change",
+                probability=math.nan if point.probability is None else point.probability,
+                percent=size.percent,
+                is_trend=size.is_trend,
+                begins=quiet.order,
+                begins_commit=quiet.commit,
+            )
         if not fresh:
-            yield _answer(series, last, runs, "quiet", None)
+            yield _quiet(series, last, runs)
 
 
-def _answer(
-    series: Series,
-    place: int,
-    runs: Sequence[int],
-    answer: str,
-    probability: float | None,
-    change: float = 0.0,
-) -> SeriesAnswer:
-    is_change = answer == "change"
+def _quiet(series: Series, place: int, runs: Sequence[int]) -> SeriesAnswer:
     return SeriesAnswer(
         series=str(series.id),
         direction=int(series.direction),
         order=int(series.orders[place]),
         commit=series.commits[place],
-        answer=answer,
-        probability=math.nan if probability is None else probability,
-        percent=change,
-        begins=int(series.orders[place]) if is_change else None,
-        begins_commit=series.commits[place] if is_change else "",
+        answer="quiet",
+        probability=math.nan,
         baseline_size=len(series) - 1,
         runs=runs[place],
     )

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from barograph.cli.answers import SeriesAnswer, change_percent
+from barograph.cli.answers import SeriesAnswer
 from barograph.detection.online import Answer, StepKind, departure
 from barograph.detection.online.decision import StandingChange
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats, Ints
-from barograph.wording import percent
+from barograph.sizes import NEAR, size_of
 
 if TYPE_CHECKING:
     from barograph.detection.online.job_budget import JobBudget
@@ -115,15 +115,12 @@ class JudgedSeries:
             return min(rate, confirmed)
         return rate
 
-    def answers(
-        self, job: Job, budget: JobBudget | None, feature_set: str
-    ) -> Iterator[SeriesAnswer]:
+    def answers(self, job: Job, budget: JobBudget | None) -> Iterator[SeriesAnswer]:
         """Yield an answer for each change that was found at the selected commits, or one without.
 
         Args:
             job: The highest rate that counts, by commit.
             budget: Says how rare an alarm is; None if every alarm counts.
-            feature_set: The feature set of the online model.
         """
         is_fresh = False
         standing = sorted(
@@ -144,7 +141,7 @@ class JudgedSeries:
             seen = max(place, change.index)
             answer = replace(self._answer(Answer.CHANGE, seen), is_certain=bool(counted))
             answer = replace(answer, probability=change.probability)
-            yield self._with_change(answer, change.index, end, feature_set)
+            yield self._with_change(answer, change.index, end)
         suspect = self.answer is Answer.SUSPECT
         if suspect or (self.reruns and self.answer is Answer.QUIET and not is_fresh):
             yield self._departed(job, budget)
@@ -152,7 +149,7 @@ class JudgedSeries:
             quiet = self._answer(Answer.QUIET, self.newest)
             if self.known_since is not None:
                 quiet = replace(quiet, known=True)
-                quiet = self._with_change(quiet, self.known_since, self.values.size, feature_set)
+                quiet = self._with_change(quiet, self.known_since, self.values.size)
             yield quiet
 
     def _asked_about(self, begin: int, end: int) -> int:
@@ -178,14 +175,13 @@ class JudgedSeries:
             runs=self.runs[place].size if place in self.runs else 1,
         )
 
-    def _with_change(
-        self, answer: SeriesAnswer, begin: int, end: int, feature_set: str
-    ) -> SeriesAnswer:
+    def _with_change(self, answer: SeriesAnswer, begin: int, end: int) -> SeriesAnswer:
         """Add the size of the change that begins at a position and holds to another."""
-        before, after = self._before(begin).tolist(), self.values[begin:end].tolist()
+        size = size_of(self._segment_before(begin), self.values[begin:end])
         return replace(
             answer,
-            percent=change_percent(before, after, feature_set),
+            percent=size.percent,
+            is_trend=size.is_trend,
             begins=int(self.orders[begin]),
             begins_commit=self.commits[begin],
         )
@@ -195,31 +191,39 @@ class JudgedSeries:
         first = self.newest - self.baseline_size
         return self.values[max(0, first if first < place else place - COMPARED) : place]
 
+    def _segment_before(self, place: int) -> Floats:
+        """Return the results before a position that are of its level: since the change before."""
+        before = self._before(place)
+        since = self.newest - max(self.selected, self.branch) - RECENT  # steps are known from here
+        starts = [
+            change.index
+            for change in self.changes
+            if change.stands and change.index < place and change.steps[-1].newest > since
+        ]
+        return before[-(place - max(starts)) :] if starts else before
+
     def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
         """Return the answer on the newest result with how far it departs from those before it."""
         first = max(0, self.newest - self.baseline_size)
-        value = float(self.values[-1])
-        departed = departure(self.values[first:-1], value)
+        departed = departure(self.values[first:-1], float(self.values[-1]))
+        level = self._segment_before(self.newest)[-NEAR:]
         highest = job.get(self.commit_key(self.newest), -1.0)
         rates = [rate for place, rate in self.rates(budget) if place == self.newest]
         return replace(
             self._answer(self.answer, self.newest),
-            percent=percent(departed.level, value),
+            percent=size_of(level, self.values[-1:]).percent,
             surprise=departed.surprise,
             reason=str(departed) if departed.surprise else "",
             is_certain=bool(rates) and rates[-1] <= highest,
         )
 
 
-def answers_of(
-    series: Sequence[JudgedSeries], budget: JobBudget | None, feature_set: str
-) -> list[SeriesAnswer]:
+def answers_of(series: Sequence[JudgedSeries], budget: JobBudget | None) -> list[SeriesAnswer]:
     """Return the answers on all series of a job, whose alarms share one budget.
 
     Args:
         series: The series.
         budget: Says which alarms are rare enough for the number of series; None if all are.
-        feature_set: The feature set of the online model for the newest point.
     """
     rates: dict[Hashable, list[float]] = defaultdict(list)
     for member in series:
@@ -229,4 +233,4 @@ def answers_of(
         key: max(of_commit) if budget is None else budget.highest_rate(of_commit, len(series))
         for key, of_commit in rates.items()
     }
-    return [answer for member in series for answer in member.answers(highest, budget, feature_set)]
+    return [answer for member in series for answer in member.answers(highest, budget)]

@@ -168,7 +168,7 @@ class Judging:
         long = [series for series in judged if series.baseline_size >= self.min_history]
         short = [series.name for series in judged if series.baseline_size < self.min_history]
         new = [series.name for series in judged if series.is_new]
-        answers = answers_of(long, self.job_budget(judge), judge.model.feature_set)
+        answers = answers_of(long, self.job_budget(judge))
         return JobAnswer(answers, short, new, selection.missing, self.policy)
 
     def detected_job(self, answers: Iterable[SeriesAnswer], selection: Selection) -> JobAnswer:

@@ -17,6 +17,7 @@ from barograph.series import Floats, Series
 from barograph.wording import (
     BETTER,
     CHANGED,
+    TREND,
     WORSE,
     change_text,
     middle_cut,
@@ -29,9 +30,8 @@ from barograph.wording import (
 
 BLOCKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 MARK = "\u2502"  # where a level begins
-COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow"}
-WORDS = {WORSE: "WORSE", BETTER: "better", CHANGED: "changed"}
-NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change"}
+COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow", TREND: None}
+NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change", TREND: "trend"}
 NEW = 3  # a level of fewer results is named as such
 NAME = 100  # longest name in a line
 SUBJECT = 60
@@ -101,9 +101,9 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
         likely = change.point.probability
         cells = (
             escaped(name) + "".join(f" ({note})" for note in (kind, change.switch_text) if note),
-            change_text(change.percent),
+            change_text(change.size.percent),
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
-            "{} to {}".format(*map(number, change.levels)),
+            "{} to {}".format(*map(number, change.size[:2])),
             "" if likely is None else probability_text(likely),
             *map(escaped, change.where),
         )
@@ -139,18 +139,18 @@ def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str
 
 def _cells(change: ReportedChange, unicode: bool) -> tuple[str, ...]:
     """Return the columns of a change, without colour."""
-    before, after = change.levels
+    before, after, _ = change.size
     arrow = ("\u25b2" if after >= before else "\u25bc") if unicode else "+-"[after < before]
     point = change.point
     sure = f"p = {point.pvalue:.2g}" if point.pvalue is not None else ""
     if point.probability is not None:
         sure = f"{probability_text(point.probability)} real"
     return (
-        f"{arrow} {WORDS[change.effect]}",
+        f"{arrow} {change.effect.upper() if change.effect == WORSE else change.effect}",
         *change.where,
         number(before),
         number(after),
-        change_text(change.percent),
+        change_text(change.size.percent),
         sure,
     )
 

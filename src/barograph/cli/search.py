@@ -117,7 +117,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
         [
             change
             for change in _changes(number, series, run)
-            if abs(change.percent) >= search.min_change
+            if abs(change.size.percent) >= search.min_change
             and is_recent(change)
             and (search.last is None or change.point.index >= len(series) - search.last)
         ]

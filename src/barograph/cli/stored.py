@@ -67,12 +67,12 @@ def _judged(
     commits = [[*runs] for _, runs in groupby(points, attrgetter("order"))]
     newest = commits[-1][0]
     decision = newest.decision
-    alarms = [_alarm(runs[0]) for runs in commits if runs[0].decision.is_change]
     size = len(commits) + RECENT
     tail = reading.settled_tail(connection, number, newest.order, size)
     before = [order for order, _, _ in tail if order < first]
     since = min(before, default=first)
-    recent = [step for step in steps if since <= step.newest <= last] or alarms
+    recent = [step for step in steps if since <= step.newest <= last]
+    recent = recent or _alarms(reading.points_of(connection, number, first=since, last=last))
     is_plain = decision.answer is Answer.QUIET and not decision.reruns
     if recent or decision.known_since or not is_plain:
         size += decision.baseline_size + COMPARED
@@ -123,10 +123,14 @@ def _series_of(
     )
 
 
-def _alarm(point: StoredPoint) -> AlarmStep:
-    """Return the step of an alarm of a judge without a second look."""
-    order, probability = point.order, point.decision.probability
-    return AlarmStep(StepKind.CALLED, order, order, probability)
+def _alarms(points: Sequence[StoredPoint]) -> list[AlarmStep]:
+    """Return the steps of the alarms of a judge without a second look."""
+    first = [next(runs) for _, runs in groupby(points, attrgetter("order"))]
+    return [
+        AlarmStep(StepKind.CALLED, point.order, point.order, point.decision.probability)
+        for point in first
+        if point.decision.is_change
+    ]
 
 
 def _at_places(step: AlarmStep, places: dict[int, int]) -> AlarmStep:

@@ -1,5 +1,6 @@
 """The contract of all detectors, and the check of their input."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from barograph.compiled import kernel
 from barograph.detection.numerics import mean_and_squares
 from barograph.errors import ConfigError, DataError
-from barograph.series import ChangePoint, Flags, Floats, Ints, Region, as_floats
+from barograph.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
+from barograph.sizes import size_of
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -196,20 +198,26 @@ def describe(series: Observations, points: Sequence[RawChangePoint]) -> list[Cha
     """Return change points with their indices in the series as given and their regions."""
     if not points:
         return []
-    around = regions(series.values, [point.index for point in points])
-    return [
-        ChangePoint(
-            index=int(series.positions[point.index]),
-            statistic=point.statistic,
-            pvalue=point.pvalue,
-            before=around[k],
-            after=around[k + 1],
-            order=point.order,
-            probability=point.probability,
-            q=point.q,
+    edges = [0, *(point.index for point in points), series.values.size]
+    around = regions(series.values, edges[1:-1])
+    described = []
+    for k, point in enumerate(points):
+        start, split, end = edges[k : k + 3]
+        size = size_of(series.values[start:split], series.values[split:end])
+        described.append(
+            ChangePoint(
+                index=int(series.positions[split]),
+                statistic=point.statistic,
+                pvalue=point.pvalue,
+                before=replace(around[k], level=size.before),
+                after=replace(around[k + 1], level=size.after),
+                order=point.order,
+                probability=point.probability,
+                q=point.q,
+                is_trend=size.is_trend,
+            )
         )
-        for k, point in enumerate(points)
-    ]
+    return described
 
 
 def regions(values: Floats, indices: Sequence[int]) -> list[Region]:
@@ -224,15 +232,15 @@ def regions(values: Floats, indices: Sequence[int]) -> list[Region]:
 
 @kernel
 def _describe(values: Floats, ordered: Floats, edges: Ints) -> Floats:
-    """Return min, max, median, mean and variance of each stretch; `ordered` is sorted in each."""
-    rows = np.empty((edges.size - 1, 5))
+    """Return min, max, median, mean, variance and median; each stretch of `ordered` is sorted."""
+    rows = np.empty((edges.size - 1, 6))
     scratch = np.empty(values.size)
     for k in range(edges.size - 1):
         a, b = edges[k], edges[k + 1]
         size = b - a
         mean, squares = mean_and_squares(values, a, b, 0.0, scratch)
         rows[k, 0], rows[k, 1] = ordered[a], ordered[b - 1]
-        rows[k, 2] = (ordered[a + (size - 1) // 2] + ordered[a + size // 2]) / 2
+        rows[k, 2] = rows[k, 5] = (ordered[a + (size - 1) // 2] + ordered[a + size // 2]) / 2
         rows[k, 3] = mean
         rows[k, 4] = squares / (size - 1) if size > 1 else 0.0
     return rows
@@ -278,6 +286,34 @@ def _kept(numbers: Floats, finite: Flags, missing: Missing) -> tuple[Ints, Ints]
     positions = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
     last = np.maximum.accumulate(np.where(finite, np.arange(numbers.size), 0))
     return positions, last[positions]
+
+
+def as_float(value: object, index: int | None = None) -> float:
+    """Return a value as a finite float.
+
+    Args:
+        value: A number; neither a truth value nor a text is a measurement.
+        index: Its index in its series, if any, for the error message.
+
+    Raises:
+        DataError: The value is not a finite number.
+    """
+    if isinstance(value, float) and math.isfinite(value):  # the common case
+        return float(value)
+    try:
+        if isinstance(value, bool | np.bool_ | str | bytes):
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        shown = f"{value!r:.40}"
+    except OverflowError:
+        shown = TOO_LARGE
+    else:
+        if math.isfinite(number):
+            return number
+        shown = str(number)
+    place = "value" if index is None else f"values[{index}]"
+    raise DataError(f"{place} is {shown}; it must be a finite number")
 
 
 def allowed(name: str, value: object, choices: Sequence[object]) -> None:

@@ -10,10 +10,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, observe, require
+from barograph.detection.base import (
+    Detector,
+    Observations,
+    RawChangePoint,
+    as_float,
+    observe,
+    require,
+)
 from barograph.detection.numerics import power_of_two, two_sided
 from barograph.errors import NotEnoughDataError
-from barograph.series import Floats, Ints, as_float
+from barograph.series import Floats, Ints
 
 FEWEST = 5
 SMALLEST = 1e-200  # keeps a quotient finite if nothing but the outlier varies

@@ -21,6 +21,7 @@ from barograph.features import (
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
 from barograph.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
+from barograph.sizes import size_of
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 DIVIDING = 10.0  # a probable step by this factor divides a series into stretches
@@ -142,12 +143,11 @@ class CandidateScorer:
 
     def explain(self) -> list[list[ReasonText]]:
         """Return the main reasons for the probability of each candidate between its neighbours."""
-        starts, splits, ends = (side + self._shift for side in self._bounds)
-        moves = [
-            int(np.sign(np.median(self._values[b:c]) - np.median(self._values[a:b])))
-            for a, b, c in zip(starts, splits, ends, strict=True)
+        sizes = [
+            size_of(self._values[a:b], self._values[b:c])
+            for a, b, c in zip(*self._bounds, strict=True)  # in the series as they are
         ]
-        return explain(self._model, self.features(), moves=moves)
+        return explain(self._model, self.features(), sizes=sizes)
 
     def _is_weak(self, probable: float) -> Flags:
         """Return which candidates are less than probable, and have not been called real."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from barograph.features import FEATURE_SETS
+from barograph.sizes import Size
 
 MANY = 1000.0  # noise units: beyond, the exact number says nothing
 SAME_NOISE = 1.5  # ratio of two noises that count as equal
@@ -44,12 +45,19 @@ class FeatureRow:
     Attributes:
         values: The features by column.
         parts: The contributions by column; empty if the model cannot be explained.
-        moved: What the level did: "rose", "fell", or "moved" if that is unknown.
+        size: The size of the change; None if it is unknown.
     """
 
     values: Mapping[str, float]
     parts: Mapping[str, float] = field(default_factory=dict)
-    moved: str = "moved"
+    size: Size | None = None
+
+    @property
+    def moved(self) -> str:
+        """What the level did: "rose", "fell", or "moved" if that is unknown."""
+        if self.size is None or self.size.is_trend or not self.size.percent:
+            return "moved"
+        return "rose" if self.size.percent > 0 else "fell"
 
     def total(self, columns: tuple[str, ...]) -> float:
         """Return the sum of the contributions of some columns."""
@@ -151,7 +159,10 @@ def _overlap(row: FeatureRow, name: str) -> str:
 
 
 def _relative(row: FeatureRow, name: str) -> str:
-    return f"The change is {percent_text(math.expm1(row.values[name]))} of the level."
+    share = math.expm1(row.values[name])
+    if row.size is not None and math.isfinite(row.size.percent):  # as it is printed elsewhere
+        share = abs(row.size.percent) / 100.0
+    return f"The change is {percent_text(share)} of the level."
 
 
 def _noise(row: FeatureRow, name: str) -> str:

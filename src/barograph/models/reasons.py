@@ -6,7 +6,7 @@ named. `facets` has the sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,10 +15,10 @@ from barograph.models.facets import HOLD, STEP, STEP_FACETS, Facet, FeatureRow
 from barograph.models.newest_facets import NEWEST_FACETS
 from barograph.models.triage import TriageModel
 from barograph.series import Floats
+from barograph.sizes import Size
 
 LIMIT = 3
 SMALL = 0.05  # a facet with less than this share of the largest contribution is not named
-MOVES = {1: "rose", -1: "fell", 0: "moved"}
 
 
 class ReasonText(NamedTuple):
@@ -35,14 +35,18 @@ class ReasonText(NamedTuple):
 
 
 def explain(
-    model: TriageModel, rows: Floats, *, moves: Iterable[int] | None = None, limit: int = LIMIT
+    model: TriageModel,
+    rows: Floats,
+    *,
+    sizes: Sequence[Size | None] | None = None,
+    limit: int = LIMIT,
 ) -> list[list[ReasonText]]:
     """Return the main reasons for the probability of each candidate, the most decisive first.
 
     Args:
         model: The model that scored the candidates.
         rows: One row of features per candidate, in the order of the model's columns.
-        moves: For each candidate 1 if the level rose, -1 if it fell, 0 if that is unknown.
+        sizes: The size of each candidate, if they are known.
         limit: Maximum number of reasons of a candidate.
 
     Example:
@@ -50,7 +54,7 @@ def explain(
         >>> model = TriageModel.default("label_free")
         >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
         >>> rows = feature_matrix(values, [0], [30], [60], model.feature_set)
-        >>> [reasons] = explain(model, rows, moves=[1])
+        >>> [reasons] = explain(model, rows, sizes=[Size(10.0, 12.0)])
         >>> reasons[0].text
         'The level rose by 13.5 noise units and stayed for 30 points.'
     """
@@ -60,7 +64,6 @@ def explain(
         parts = model.reasons(rows)[1].tolist()
     except ConfigError:  # the classifier is not a sum over features
         parts = [[] for _ in range(rows.shape[0])]
-    signs = [0] * rows.shape[0] if moves is None else [int(move) for move in moves]
     facets = _facets_of(model.columns)
     return [
         sentences(
@@ -68,11 +71,13 @@ def explain(
             FeatureRow(
                 dict(zip(model.columns, values, strict=True)),
                 dict(zip(model.columns, contributions, strict=False)),
-                MOVES[sign],
+                size,
             ),
             limit,
         )
-        for values, contributions, sign in zip(rows.tolist(), parts, signs, strict=True)
+        for values, contributions, size in zip(
+            rows.tolist(), parts, sizes or [None] * rows.shape[0], strict=True
+        )
     ]
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
-from barograph.wording import BETTER, CHANGED, WORSE, day, effect_word, percent, place_text
+from barograph.sizes import Size, size_at
+from barograph.wording import BETTER, CHANGED, TREND, WORSE, EffectWord, day, place_text
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
     from barograph.models.reasons import ReasonText
 
-EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
+EFFECTS: tuple[EffectWord, ...] = (WORSE, CHANGED, TREND, BETTER)  # worst first
 LOW_PRIORITY = "low_priority"
 MOST_HAZARD = 10.0  # from or to a level of 0, or through it
 SWITCHES = 4  # changes by which a series switches between two levels
@@ -52,17 +52,9 @@ class ReportedChange:
     switches: Sequence[ReportedChange] = ()
 
     @property
-    def levels(self) -> tuple[float, float]:
-        """The medians before and after the change; the means where the medians are equal."""
-        before, after = self.point.before, self.point.after
-        if before.median == after.median:
-            return before.mean, after.mean
-        return before.median, after.median
-
-    @property
-    def percent(self) -> float:
-        """The size in percent of the level before; infinite from a level of 0."""
-        return percent(*self.levels)
+    def size(self) -> Size:
+        """Its size, with the levels on both sides."""
+        return size_at(self.point)
 
     @property
     def where(self) -> tuple[str, str]:
@@ -80,17 +72,15 @@ class ReportedChange:
         return f"{len(self.switches)} switches between these levels, last {place}"
 
     @property
-    def effect(self) -> str:
-        """WORSE or BETTER, or CHANGED if the direction is unknown."""
-        return effect_word(*self.levels, self.direction)
+    def effect(self) -> EffectWord:
+        """WORSE, BETTER or TREND, or CHANGED if the direction is unknown."""
+        return self.size.effect(self.direction)
 
     @property
     def hazard(self) -> float:
         """The expected size: |log(after / before)| times the probability, if there is one."""
-        before, after = self.levels
-        size = MOST_HAZARD
-        if before * after > 0:
-            size = min(abs(math.log(after / before)), MOST_HAZARD)
+        hazard = self.size.hazard(self.direction)
+        size = MOST_HAZARD if hazard is None else min(abs(hazard), MOST_HAZARD)
         return size if self.point.probability is None else size * self.point.probability
 
 
@@ -115,7 +105,7 @@ class Findings:
 
     @cached_property
     def worst_first(self) -> list[ReportedChange]:
-        """All changes: worse, unknown, better; by expected size within each.
+        """All changes: worse, unknown, trends, better; by expected size within each.
 
         Those of series of low priority come after all others.
         """
@@ -187,8 +177,8 @@ def list_switches_once(changes: Sequence[ReportedChange]) -> list[ReportedChange
 
 
 def _is_undone(change: ReportedChange, following: ReportedChange) -> bool:
-    before, after = change.levels
-    return abs(following.levels[1] - before) <= RETURNED * abs(after - before)
+    before, after, _ = change.size
+    return abs(following.size.after - before) <= RETURNED * abs(after - before)
 
 
 def worst_first(changes: Iterable[ReportedChange]) -> list[ReportedChange]:

@@ -30,6 +30,7 @@ BOTTOM, RIGHT = 0.45, 0.3  # inches beside the axes; the left side depends on th
 UNIT = 0.2  # inches that the unit takes beside the numbers of the vertical axis
 TRACE, LINE, GRID = "#8a857a", "#e5e2da", "#eeebe4"
 FONTS = ("Inter", "Segoe UI", "Helvetica Neue", "Helvetica", "Arial", "DejaVu Sans")
+FAINT = 0.35
 MANY = 1000  # dots; more are pixels even in a vector file
 
 
@@ -140,16 +141,25 @@ def _draw_results(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_levels(axes: Axes, panel: Panel) -> None:
-    """Draw a line for each level, with its value above where there is room."""
+    """Draw a line for each level, with its value above where there is room.
+
+    It is strong where a change was measured with it, and faint elsewhere.
+    """
     halo = [withStroke(linewidth=2.5, foreground=PAPER)]
-    for start, end, level in panel.levels:
+    for k, (start, end, level, is_used) in enumerate(panel.levels):
         axes.plot(
             [start - 0.5, end - 0.5],
             [level, level],
             color=INK,
+            alpha=1.0 if is_used else FAINT,
             linewidth=1.5,
             solid_capstyle="butt",
         )
+        if panel.change_points and not is_used:
+            continue
+        # The value of a level may stand above the faint line that continues it.
+        following = (line.start for line in panel.levels[k + 1 :] if line.is_used)
+        room = next(following, panel.values.size)
         text = axes.annotate(
             typeset(number(level)),
             (start - 0.5, level),
@@ -160,7 +170,7 @@ def _draw_levels(axes: Axes, panel: Panel) -> None:
             path_effects=halo,
             parse_math=False,
         )
-        left, right = (axes.transData.transform((x - 0.5, level))[0] for x in (start, end))
+        left, right = (axes.transData.transform((x - 0.5, level))[0] for x in (start, room))
         if text.get_window_extent().width > right - left - 4:
             text.remove()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,11 +11,11 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 from barograph.plotting.panel import GAP, LANE, Panel
-from barograph.series import Direction
-from barograph.wording import change_text, percent, probability_text, typeset
+from barograph.sizes import size_at
+from barograph.wording import BETTER, TREND, WORSE, change_text, probability_text, typeset
 
 PAPER, INK, INK_2, INK_3 = "#ffffff", "#1d1c19", "#54514a", "#69655c"
-WORSE, BETTER = "#b3340d", "#0b6b5c"
+COLOURS = {WORSE: "#b3340d", BETTER: "#0b6b5c"}
 SIDES = ("center", "left", "right")  # of a label, at the line of its change point
 DOTTED = (0, (1, 2.2))
 
@@ -25,13 +25,10 @@ def draw_change_points(axes: Axes, panel: Panel) -> None:
 
     A label has the change, the probability and, where the points are far apart, the place.
     """
-    levels = [level for _, _, level in panel.levels]
     occupied: list[Bbox] = []
-    for point, (before, after) in sorted(
-        zip(panel.change_points, pairwise(levels), strict=True),
-        key=lambda item: -(item[0].probability or 0.0),
-    ):
-        place, colour = point.index - 0.5, _colour(panel.direction, before, after)
+    for point in sorted(panel.change_points, key=lambda point: -(point.probability or 0.0)):
+        size = size_at(point)
+        place, colour = point.index - 0.5, COLOURS.get(size.effect(panel.direction), INK)
         likely = point.probability is None or point.probability >= 0.5
         axes.axvline(place, color=INK_3, linewidth=0.9, linestyle=DOTTED, zorder=1)
         axes.plot(
@@ -48,7 +45,7 @@ def draw_change_points(axes: Axes, panel: Panel) -> None:
         sure = "" if point.probability is None else f"{probability_text(point.probability)} real"
         place_name = "" if panel.lanes > 1 else panel.place(point.index)
         below = " · ".join(filter(None, [sure, place_name]))
-        texts = typeset(change_text(percent(before, after))), below
+        texts = typeset(change_text(size.percent)) + f" {TREND}" * size.is_trend, below
         for lane, side in product(range(panel.lanes), SIDES):
             boxes = _label(axes, place, lane, side, texts, colour, occupied)
             occupied += boxes
@@ -115,8 +112,3 @@ def _keep_inside(axes: Axes, labels: Sequence[Annotation]) -> None:
         figure = label.get_figure(root=True)
         x, y = label.get_position()
         label.set_position((x + shift * 72.0 / (figure.dpi if figure else 72.0), y))
-
-
-def _colour(direction: Direction, before: float, after: float) -> str:
-    worse = (after - before) * direction < 0
-    return INK if not direction else WORSE if worse else BETTER

@@ -14,6 +14,7 @@ from barograph.plotting.changes import ReportedChange
 from barograph.plotting.panel import Panel
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Series
 from barograph.wording import (
+    TREND,
     change_text,
     printable,
     probability_text,
@@ -59,7 +60,7 @@ class ChartData:
                 "beyond": [[k, _rounded(shown[k])] for k in beyond],
                 "index": _numbers(indices) if indices.size < len(series) else None,
                 "names": _numbers(np.array(self._places(series, indices))),
-                "levels": [[start, end, _rounded(level)] for start, end, level in panel.levels],
+                "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
                 "changes": [_mark(change) for change in changes],
             }
         )
@@ -116,7 +117,7 @@ def thinned(values: Floats, change_points: Sequence[int], limit: int = MOST) -> 
 
 def _mark(change: ReportedChange) -> list[Any]:
     probability = change.point.probability
-    text = change_text(change.percent)
+    text = change_text(change.size.percent) + f" {TREND}" * change.size.is_trend
     if probability is not None:
         text = f"{text}, {probability_text(probability)} real"
     return [

@@ -19,6 +19,7 @@ from barograph.series import UNKNOWN_TIME, Series
 from barograph.wording import (
     BETTER,
     CHANGED,
+    TREND,
     WORSE,
     change_text,
     middle_cut,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 TITLE = "Barograph report"
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
 SEPARATOR = " \u00b7 "
-FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", BETTER: "Better"}
+FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", TREND: "Trend", BETTER: "Better"}
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,8 @@ class Report:
     @property
     def counts(self) -> list[tuple[str, str]]:
         """The number of changes of each effect in words, with the effect."""
-        named = {WORSE: "worse", CHANGED: "of unknown direction", BETTER: "better"}
         counted = [(self.findings.count(effect), effect) for effect in EFFECTS]
-        return [(f"{count:,} {named[effect]}", effect) for count, effect in counted if count]
+        return [(_counted(count, effect), effect) for count, effect in counted if count]
 
     @property
     def headline(self) -> str:
@@ -158,8 +158,8 @@ class Report:
             "rest": middle_cut(rest, REST),
             "switches": change.switch_text,
             "text": full.lower() if is_cut or change.subject or change.switches else "",
-            "change": typeset(change_text(change.percent)),
-            "percent": round(min(change.percent, 1e9), 4),
+            "change": typeset(change_text(change.size.percent)),
+            "percent": round(min(change.size.percent, 1e9), 4),
             "probability": 0 if probability is None else round(probability, 4),
             "real": "" if probability is None else probability_text(probability),
             "commit": middle_cut(place_text(change.commit, change.order), 16),
@@ -175,7 +175,7 @@ class Report:
             way = series.direction.name.lower().replace("_", " ") if series.direction else ""
             kind = self.findings.kind_text(number_)
             about = SEPARATOR.join(filter(None, [kind, rest, way, plural(len(series), "result")]))
-            words = ", ".join(f"{change_text(c.percent)} {c.effect}" for c in changes[-5:])
+            words = ", ".join(f"{change_text(c.size.percent)} {c.effect}" for c in changes[-5:])
             yield {
                 "name": middle_cut(name, HEADING),
                 "about": middle_cut(about, HEADING),
@@ -203,6 +203,12 @@ class Report:
         ]
 
 
+def _counted(count: int, effect: str) -> str:
+    if effect == TREND:
+        return plural(count, TREND)
+    return f"{count:,} {'of unknown direction' if effect == CHANGED else effect}"
+
+
 def names_of(series: Series) -> tuple[str, str]:
     """Return what people call a series, and the rest of its identity."""
     labels = series.id.labels
@@ -214,7 +220,7 @@ def names_of(series: Series) -> tuple[str, str]:
 
 
 def _described(change: ReportedChange, unit: str) -> dict[str, str]:
-    before, after = (typeset(number(level)) for level in change.levels)
+    before, after = (typeset(number(level)) for level in change.size[:2])
     probability = change.point.probability
     place, when = change.where
     against = [r.text for r in change.reasons if r.part is not None and r.part < 0]
@@ -224,7 +230,7 @@ def _described(change: ReportedChange, unit: str) -> dict[str, str]:
         reasons.append("Against: " + " ".join(against))
     return {
         "effect": change.effect,
-        "change": typeset(change_text(change.percent)),
+        "change": typeset(change_text(change.size.percent)),
         "real": "" if probability is None else probability_text(probability),
         "levels": f"{before} \u2192 {after} {unit_text(unit)}".rstrip(),
         "place": f"at {', '.join(filter(None, [middle_cut(place, 64), when]))}.",

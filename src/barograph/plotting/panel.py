@@ -13,6 +13,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Ints
+from barograph.sizes import LevelLine, level_lines
 from barograph.wording import number, plural, typeset
 
 TITLE, LANE, GAP = 36.0, 27.0, 8.0  # points above the axes: the title, a lane of labels, a gap
@@ -60,10 +61,10 @@ class Panel:
             raise DataError(f"change points must be in order, without repeats, not {places}")
 
     @cached_property
-    def levels(self) -> list[tuple[int, int, float]]:
-        """Start, end and median of each stretch between change points."""
-        edges = [0, *(point.index for point in self.change_points), self.values.size]
-        return [(a, b, float(np.nanmedian(self.values[a:b]))) for a, b in pairwise(edges)]
+    def levels(self) -> list[LevelLine]:
+        """The levels: those that the changes were measured with, and the rest of each segment."""
+        sides = [(point.index, point.before, point.after) for point in self.change_points]
+        return level_lines(self.values, sides)
 
     @cached_property
     def limits(self) -> tuple[float, float]:
@@ -71,7 +72,7 @@ class Panel:
         ordered = np.sort(self.values[np.isfinite(self.values)])
         rest = max(1, math.ceil(REST / 2 * ordered.size))
         inner = ordered[rest:-rest] if ordered.size > 4 * rest else ordered
-        levels = [level for _, _, level in self.levels]
+        levels = [line.level for line in self.levels]
         low, high = float(min([inner[0], *levels])), float(max([inner[-1], *levels]))
         reach = 0.5 * FAR * (high - low)
         low = float(ordered[0]) if ordered[0] >= low - reach else low

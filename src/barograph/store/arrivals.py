@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 from barograph.detection.online import ANSWERS, Answer
 from barograph.series import MIN_CHANGE, SeriesId
+from barograph.sizes import Size
 from barograph.store.database import Insertion, Row
 from barograph.store.reading import series_id
 from barograph.store.schema import arrivals, points, series
-from barograph.wording import percent
 
 NEWEST = 21  # commits that the usual gap is learned from
 LEAST = 5  # gaps; with fewer, the usual gap is unknown
@@ -223,7 +223,7 @@ def is_large(values: Sequence[float]) -> bool:
     """
     value, *before = values
     levels = (before[0], median(before)) if before else ()
-    return any(abs(percent(level, value)) >= MIN_CHANGE for level in levels)
+    return any(abs(Size(level, value).percent) >= MIN_CHANGE for level in levels)
 
 
 def _rows(

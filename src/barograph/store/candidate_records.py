@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from barograph.errors import NotFoundError
 from barograph.series import Region, Verdict
+from barograph.sizes import Size
 from barograph.store.database import rows_in
 from barograph.store.schema import candidates, models, moves, series
 
@@ -35,6 +36,7 @@ class CandidateRecord:
         after: The region after it.
         nearby: Orders of the results around it when it was last found.
         hazard: Size of the change; positive is worse.
+        trend: Whether the results beside the change contradict each other about its sign.
         probability: Probability that people call it a change.
         model: Version of the model that scored it.
         verdict: The verdict that holds.
@@ -59,6 +61,7 @@ class CandidateRecord:
     after: Region | None
     nearby: Sequence[int] | None
     hazard: float | None
+    trend: bool
     probability: float | None
     model: str | None
     verdict: Verdict
@@ -72,6 +75,13 @@ class CandidateRecord:
     def is_processed(self) -> bool:
         """Whether a person has given a verdict on it."""
         return self.verdict is not Verdict.NOT_TRIAGED
+
+    @property
+    def size(self) -> Size | None:
+        """The size of the change, with the levels on both sides; None if it is unknown."""
+        if self.before is None or self.after is None:
+            return None
+        return Size(self.before.level, self.after.level, self.trend)
 
 
 class CandidateMove(NamedTuple):

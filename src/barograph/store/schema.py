@@ -2,7 +2,7 @@
 
 Times are whole milliseconds since 1970 (UTC); the time of a measurement is null if unknown. Text
 that sorts does so by its bytes on every database, so that a series has the same order everywhere.
-Until the first release a change here needs no migration: the only one creates these tables.
+"initial" among the migrations creates these tables as they are here.
 """
 
 import uuid
@@ -16,7 +16,7 @@ Bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "initial"  # the latest migration
+VERSION = "sizes"  # the latest migration
 NEARBY = 6  # results on each side of a candidate whose orders are stored with it
 
 metadata = sa.MetaData(
@@ -209,6 +209,7 @@ candidates = sa.Table(
     sa.Column("after", sa.Text, nullable=True),
     sa.Column("nearby", sa.Text, nullable=True),  # orders of the results around it then, as JSON
     sa.Column("hazard", sa.Double, nullable=True),
+    sa.Column("trend", sa.Boolean, nullable=False, server_default=sa.false()),  # `Size.is_trend`
     sa.Column("probability", sa.Double, nullable=True),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
     _text("verdict"),

@@ -50,8 +50,8 @@ class DecidedCase:
         name: Identity of its series.
         order: Its order.
         commit: Its commit.
-        before: The median of the level before.
-        after: The median of the level after.
+        before: The level before.
+        after: The level after.
         verdict: What people decided.
         who: Who decided last; empty if the store does not know.
         time: When.
@@ -186,8 +186,8 @@ def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[
                 name=points[record.series].id,
                 order=record.order,
                 commit=record.commit,
-                before=None if record.before is None else record.before.median,
-                after=None if record.after is None else record.after.median,
+                before=None if record.before is None else record.before.level,
+                after=None if record.after is None else record.after.level,
                 verdict=record.verdict,
                 who=who.get(record.id, ""),
                 time=record.triaged_on,

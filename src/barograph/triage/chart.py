@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,13 @@ import sqlalchemy as sa
 
 from barograph.detection.excursions import excursions
 from barograph.series import Direction, Verdict
+from barograph.sizes import LevelLine, level_lines
 from barograph.store import reading
 from barograph.store.arrivals import SUSPECT
 from barograph.store.candidate_records import CandidateRecord, candidates_of_series
 from barograph.store.reading import StoredSeries
 from barograph.store.schema import candidates, moves, points, ticketed, tickets
-from barograph.wording import effect_word
+from barograph.wording import CHANGED, EffectWord
 
 
 class MarkState(StrEnum):
@@ -51,9 +50,9 @@ class Mark:
         verdict: The verdict that holds.
         probability: The probability that a person calls it real.
         hazard: Size of the change; positive is worse.
-        before: The median of the level before.
-        after: The median of the level after.
-        effect: worse, better or changed.
+        before: The level before.
+        after: The level after.
+        effect: worse, better, changed or trend.
         time: When it moved away, or got its verdict, or was found.
     """
 
@@ -68,7 +67,7 @@ class Mark:
     hazard: float | None
     before: float | None
     after: float | None
-    effect: str
+    effect: EffectWord
     time: int | None
 
 
@@ -96,7 +95,7 @@ class SeriesChart:
         low: The least result of their runs.
         high: The largest result of their runs.
         runs: The number of their runs.
-        levels: Start, end and median of each level, as indices.
+        levels: The levels, as indices and values.
         marks: The change points, oldest first.
         outliers: Indices of results that belong to a short excursion.
         suspects: Indices of the newest results that wait for a rerun.
@@ -112,7 +111,7 @@ class SeriesChart:
     low: list[float]
     high: list[float]
     runs: list[int]
-    levels: list[tuple[int, int, float]] = field(default_factory=list)
+    levels: list[LevelLine] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     outliers: list[int] = field(default_factory=list)
     suspects: list[int] = field(default_factory=list)
@@ -133,8 +132,9 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
     series = reading.get_series(connection, number)
     columns = _columns(connection, number)
     orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
-    marks = _marks(connection, series, orders, names)
-    levels = _levels(values, marks)
+    records = candidates_of_series(connection, [number], withdrawn=True)[number]
+    marks = _marks(connection, series, records, orders, names)
+    levels = _levels(values, marks, records)
     return SeriesChart(
         series,
         orders,
@@ -146,7 +146,7 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         runs,
         levels=levels,
         marks=marks,
-        outliers=_outliers(values, levels),
+        outliers=_outliers(values, marks),
         suspects=_waiting(answers),
         ranges=[
             (mark.index - 1, mark.index)
@@ -179,11 +179,14 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 
 
 def _marks(
-    connection: sa.Connection, series: StoredSeries, orders: Sequence[int], names: Sequence[str]
+    connection: sa.Connection,
+    series: StoredSeries,
+    records: Sequence[CandidateRecord],
+    orders: Sequence[int],
+    names: Sequence[str],
 ) -> list[Mark]:
     if not orders:
         return []
-    records = candidates_of_series(connection, [series.id], withdrawn=True)[series.id]
     shown = {change.id: change for change in records}
     c, m = candidates.c, moves.c
     query = (
@@ -226,9 +229,7 @@ def _mark(
     state: MarkState,
     moved: int | None,
 ) -> Mark:
-    before = None if change.before is None else change.before.median
-    after = None if change.after is None else change.after.median
-    index = _index(orders, order)
+    size, index = change.size, _index(orders, order)
     return Mark(
         id=change.id,
         version=change.version,
@@ -239,26 +240,28 @@ def _mark(
         verdict=change.verdict,
         probability=change.probability,
         hazard=change.hazard,
-        before=before,
-        after=after,
-        effect=effect_word(before, after, Direction(series.direction)),
+        before=None if size is None else size.before,
+        after=None if size is None else size.after,
+        effect=CHANGED if size is None else size.effect(Direction(series.direction)),
         time=moved or change.triaged_on or change.calculated_on,
     )
 
 
-def _levels(values: Sequence[float], marks: Sequence[Mark]) -> list[tuple[int, int, float]]:
-    """Return start, end and median of the stretches between the changes that count."""
-    edges = sorted({0, len(values), *(mark.index for mark in marks if mark.state in DIVIDING)})
-    return [
-        (start, end, float(median(values[start:end]))) for start, end in itertools.pairwise(edges)
-    ]
+def _levels(
+    values: Sequence[float], marks: Sequence[Mark], records: Sequence[CandidateRecord]
+) -> list[LevelLine]:
+    """Return the levels between the changes that count."""
+    known = {change.id: change for change in records}
+    places = {mark.index: known[mark.id] for mark in marks if mark.state in DIVIDING}
+    sides = [(index, places[index].before, places[index].after) for index in sorted(places)]
+    return level_lines(np.array(values), [side for side in sides if side[0]])
 
 
-def _outliers(values: Sequence[float], levels: Sequence[tuple[int, int, float]]) -> list[int]:
+def _outliers(values: Sequence[float], marks: Sequence[Mark]) -> list[int]:
     """Return the indices of results in excursions that have ended and are no levels."""
     if not values:
         return []
-    starts = {start for start, _, _ in levels[1:]}
+    starts = {mark.index for mark in marks if mark.state in DIVIDING}
     runs = [
         run
         for run in excursions(np.array(values))

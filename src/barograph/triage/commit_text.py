@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from statistics import median
 
 from barograph.series import SeriesId
@@ -11,12 +10,12 @@ from barograph.triage.commits import ChangedSeries, CommitChanges
 from barograph.wording import (
     BETTER,
     CHANGED,
+    TREND,
     WORSE,
     change_text,
     day,
     middle_cut,
     number,
-    percent,
     place_text,
     printable,
     probability_text,
@@ -26,7 +25,12 @@ from barograph.wording import (
 
 LISTED = 3  # series of each kind
 WIDEST = 72  # characters of a name
-HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Changed, direction unknown"}
+HEADINGS = {
+    WORSE: "Worse",
+    BETTER: "Better",
+    CHANGED: "Changed, direction unknown",
+    TREND: "Trend",
+}
 
 
 def commit_text(changes: CommitChanges, url: str = "") -> str:
@@ -83,16 +87,13 @@ def _section(heading: str, changed: list[ChangedSeries]) -> list[str]:
 
 
 def _described(moved: ChangedSeries) -> str:
-    effect, probability = moved.effect, moved.change.probability
-    size = ""
-    if effect.before is not None and effect.after is not None:
-        levels = f"{number(effect.before)} to {number(effect.after)}"
-        unit = unit_text(moved.series.unit)
-        size = f"{change_text(percent(effect.before, effect.after))}, {levels} {unit}".rstrip()
-    elif moved.change.hazard is not None:
-        size = change_text(100.0 * math.expm1(abs(moved.change.hazard)))
+    size, probability = moved.effect.size, moved.change.probability
+    text = "size unknown"
+    if size is not None:
+        levels = f"{number(size.before)} to {number(size.after)}"
+        text = f"{change_text(size.percent)}, {levels} {unit_text(moved.series.unit)}".rstrip()
     real = "" if probability is None else f" ({probability_text(probability)} real)"
-    return f"{middle_cut(_name(moved.series.name), WIDEST)}: {size}{real}"
+    return f"{middle_cut(_name(moved.series.name), WIDEST)}: {text}{real}"
 
 
 def _name(name: SeriesId) -> str:

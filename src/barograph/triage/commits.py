@@ -26,7 +26,7 @@ from barograph.triage.effects import (
 )
 from barograph.triage.ranges import known_ranges
 from barograph.triage.tickets import Ticket, about_candidates
-from barograph.wording import effect_word
+from barograph.wording import EffectWord
 
 SPAN = 30  # commits on each side whose results are compared
 MOST = 2000  # series that are compared
@@ -42,7 +42,7 @@ class CommitSummary:
         commit: Its name; empty if unknown.
         worse: The number of changes for the worse.
         better: The number of changes for the better.
-        unknown: The number of changes in series without a direction.
+        unknown: The number of trends, and of changes in series without a direction.
         undecided: The number of changes without a final verdict.
         hazard: The largest hazard, in magnitude.
         subject: The first line of its message; empty if unknown.
@@ -68,7 +68,7 @@ class ChangedSeries:
     series: StoredSeries
     change: CandidateRecord
     effect: Effect
-    word: str
+    word: EffectWord
     last_before: int | None
     results: SettledResults
 
@@ -79,7 +79,7 @@ class UnmovedSeries:
 
     id: int
     effect: Effect
-    word: str
+    word: EffectWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class CommitChanges:
     details: tuple[CommitDetails, ...] = ()
 
     def of(self, word: str) -> list[ChangedSeries]:
-        """Return the changes that are worse, better or of unknown direction."""
+        """Return the changes that are worse, better, trends or of unknown direction."""
         return [change for change in self.changed if change.word == word]
 
 
@@ -166,16 +166,16 @@ def _summary_query() -> sa.Select[Any]:
     def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
         return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
-    has_direction = s.direction != 0
+    has_sign = sa.and_(s.direction != 0, ~c.trend)
     final = c.verdict.in_([Verdict.TRUE_POSITIVE.value, Verdict.FALSE_POSITIVE.value])
     return (
         sa.select(
             s.project,
             c.order,
             sa.func.max(c.commit),
-            count(sa.and_(has_direction, c.hazard > 0)),
-            count(sa.and_(has_direction, c.hazard < 0)),
-            count(sa.or_(~has_direction, c.hazard.is_(None), c.hazard == 0)),
+            count(sa.and_(has_sign, c.hazard > 0)),
+            count(sa.and_(has_sign, c.hazard < 0)),
+            count(sa.or_(~has_sign, c.hazard.is_(None), c.hazard == 0)),
             count(~final),
             sa.func.max(sa.func.abs(c.hazard)),
         )
@@ -270,13 +270,9 @@ def _changed(
     target: StoredSeries, change: CandidateRecord, results: Mapping[int, SettledResults]
 ) -> ChangedSeries:
     values = results.get(target.id, ())
-    effect = effect_between(values, change.order - 1, change.order)
-    old, new = change.before, change.after
-    if old is not None and new is not None:  # the levels that the queue and the series show
-        effect = Effect(old.median, new.median, old.count, new.count, is_clear=True)
+    effect = Effect.of(change) or effect_between(values, change.order - 1, change.order)
     last = max((order for order, _ in values if order < change.order), default=None)
-    word = effect_word(effect.before, effect.after, target.direction)
-    return ChangedSeries(target, change, effect, word, last, values)
+    return ChangedSeries(target, change, effect, effect.word(target.direction), last, values)
 
 
 def _unmoved(
@@ -291,8 +287,7 @@ def _unmoved(
         elif effect.before is None:
             too_few += 1
         else:
-            word = effect_word(effect.before, effect.after, every[number].direction)
-            quiet.append(UnmovedSeries(number, effect, word))
+            quiet.append(UnmovedSeries(number, effect, effect.word(every[number].direction)))
     return tuple(quiet), too_few, _by_variant(silent)
 
 

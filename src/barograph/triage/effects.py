@@ -9,9 +9,12 @@ from statistics import fmean, median
 
 import sqlalchemy as sa
 
+from barograph.series import Direction
+from barograph.sizes import NEAR, Size
+from barograph.store.candidate_records import CandidateRecord
 from barograph.store.database import rows_in
 from barograph.store.schema import points
-from barograph.wording import percent
+from barograph.wording import CHANGED, EffectWord
 
 SIDE = 12  # results on each side that count
 LEAST = 3  # results before, below which a series has no level
@@ -32,6 +35,8 @@ class Effect:
         count_before: The number of results that `before` is made of.
         count_after: The number of results that `after` is made of.
         is_clear: Whether the levels differ by far more than the noise around them.
+        is_trend: Whether the results contradict each other about the sign; only known of a
+            candidate.
     """
 
     before: float | None
@@ -39,14 +44,33 @@ class Effect:
     count_before: int
     count_after: int
     is_clear: bool
+    is_trend: bool = False
+
+    @property
+    def size(self) -> Size | None:
+        """The size of the move, if both levels are known."""
+        if self.before is None or self.after is None:
+            return None
+        return Size(self.before, self.after, self.is_trend)
 
     @property
     def percent(self) -> float | None:
         """The change in percent of the level before, if both levels are known and it is finite."""
-        if self.before is None or self.after is None:
+        size = self.size
+        return size.percent if size is not None and math.isfinite(size.percent) else None
+
+    def word(self, direction: Direction) -> EffectWord:
+        """Return whether the series got worse or better; `changed` if it did not move."""
+        return CHANGED if self.size is None else self.size.effect(direction)
+
+    @classmethod
+    def of(cls, change: CandidateRecord) -> Effect | None:
+        """Return how far a series moved at a candidate; None if that is unknown."""
+        size, old, new = change.size, change.before, change.after
+        if size is None or old is None or new is None:
             return None
-        change = percent(self.before, self.after)
-        return change if math.isfinite(change) else None
+        counts = min(old.count, NEAR), min(new.count, NEAR)
+        return cls(size.before, size.after, *counts, is_clear=True, is_trend=size.is_trend)
 
 
 def effect_between(results: SettledResults, last_before: int, first_after: int) -> Effect:
@@ -61,8 +85,8 @@ def effect_between(results: SettledResults, last_before: int, first_after: int) 
 
     Example:
         >>> results = [(order, 10.0 + order % 2 + 5.0 * (order >= 8)) for order in range(16)]
-        >>> effect_between(results, 7, 8)
-        Effect(before=10.5, after=15.5, count_before=8, count_after=8, is_clear=True)
+        >>> effect_between(results, 7, 8).size
+        Size(before=10.5, after=15.5, is_trend=False)
     """
     old = [value for order, value in results if order <= last_before][-SIDE:]
     new = [value for order, value in results if order >= first_after][:SIDE]

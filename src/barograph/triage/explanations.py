@@ -102,10 +102,11 @@ def _reasons(
 
 def _is_contradicted(change: CandidateRecord, around: Siblings) -> bool:
     """Return whether all siblings that moved went the other way."""
-    if change.before is None or change.after is None:
+    size = change.size
+    if size is None or size.is_trend:
         return False
     alike, others = around.rose, around.fell
-    if change.after.median < change.before.median:
+    if size.after < size.before:
         alike, others = others, alike
     return others > 0 and not alike
 

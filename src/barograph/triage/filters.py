@@ -22,7 +22,11 @@ STATES = {
     "withdrawn": (Verdict.NOT_TRIAGED.value, False),
     "any": (None, None),
 }
-EFFECTS = {"worse": ("worse",), "better": ("better",), "unknown": ("rose", "fell", "changed")}
+EFFECTS = {
+    "worse": ("worse",),
+    "better": ("better",),
+    "unknown": ("rose", "fell", "changed", "trend"),
+}
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ class QueueEntry(NamedTuple):
         order: The order of the first result of the new level.
         last_before: The order of the last result of the old level.
         commit: The commit at `order`, "" if unknown.
-        effect: "worse", "better", or "rose", "fell", "changed" if the better direction is unknown.
+        effect: "worse", "better" or "trend"; "rose" or "fell" if the better direction is unknown;
+            "changed" if nothing is known, or the levels are equal.
         hazard: The size of the change; None if it has none.
         probability: The probability that people call it real; None without a model.
         detected_on: When it was first detected, in milliseconds; None if unknown.

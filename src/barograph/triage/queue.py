@@ -24,18 +24,20 @@ from barograph.store.commit_details import CommitDetails
 from barograph.store.database import revision, rows_in
 from barograph.store.reading import series_id
 from barograph.store.schema import candidates, series
+from barograph.triage.effects import Effect
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
 from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
 from barograph.triage.ranges import Bounds, KnownRange, known_ranges
-from barograph.triage.traces import Levels, levels
+from barograph.triage.traces import levels
+from barograph.wording import CHANGED, TREND
 
 PAGE = 100  # groups
 MEMORY = 8  # sets of candidates that are kept, and of their groups
 KNOWN = 200_000  # series whose labels are kept in memory
 _C, _S = candidates.c, series.c
 COLUMNS = (
-    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
+    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.trend, _C.hazard),
     *(_C.probability, sa.func.coalesce(_C.detected_on, _C.calculated_on), _C.verdict, _C.present),
     *(_S.direction, _S.digest),
 )
@@ -258,30 +260,28 @@ def _labels(connection: sa.Connection, digests: set[bytes]) -> dict[bytes, _Labe
 
 @lru_cache(50_000)
 def _entry(
-    row: tuple[Any, ...], labels: _Labels, known: Levels | None, patterns: PatternSet
+    row: tuple[Any, ...], labels: _Labels, known: Effect | None, patterns: PatternSet
 ) -> QueueEntry:
     """Return a candidate; most are the same as at the last look."""
-    number, version, owner, order, last_before, commit, hazard, *rest = row
+    number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row
     probability, detected_on, verdict, present, direction, _ = rest
     identity, name = labels.identity, labels.name
+    effect = TREND if is_trend else _effect(hazard, direction, known)
     return QueueEntry(
         *(number, version, owner, identity, name, patterns.kind_of(name), order),
         *(order - 1 if last_before is None else last_before, commit),
-        *(_effect(hazard, direction, known), hazard, probability, detected_on, verdict, present),
+        *(effect, hazard, probability, detected_on, verdict, present),
     )
 
 
-def _effect(hazard: float | None, direction: int, known: Levels | None) -> str:
+def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
     """Return what a change is, in one word: see `QueueEntry.effect`."""
-    if hazard is not None:
-        words = ("worse", "better") if direction else ("rose", "fell")
-        return words[hazard < 0]
-    if known is None:
-        return "changed"
-    rise = known.after - known.before
-    if not direction:
-        return "rose" if rise >= 0 else "fell"
-    return "better" if (rise > 0) == (direction > 0) else "worse"
+    worse = hazard
+    if worse is None and known is not None and known.size is not None:
+        worse = known.size.percent * (-direction or 1)
+    if not worse:
+        return CHANGED
+    return (("worse", "better") if direction else ("rose", "fell"))[worse < 0]
 
 
 def _ranges(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -28,7 +27,8 @@ from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.models import TriageModel
 from barograph.parallel import map_parallel, map_threads, row_ranges
-from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict
+from barograph.series import UNKNOWN_TIME, ChangePoint, Floats, Series, Verdict
+from barograph.sizes import size_at
 from barograph.store import arrivals
 from barograph.store.audit import now
 from barograph.store.candidate_records import CandidateRecord, candidates_of_series
@@ -47,7 +47,8 @@ PART = 25  # series in a part of a process
 WORTHWHILE = 20_000  # points from which starting processes pays
 COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
-    *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
+    *("before", "after", "nearby", "hazard", "trend", "probability", "model", "present"),
+    "calculated_on",
 )
 NEW = Insertion(candidates, ("series", *COLUMNS, "verdict", "detected_on"))
 KNOWN = BulkUpdate(candidates, ("id",), COLUMNS)
@@ -209,11 +210,12 @@ class CandidateRefresher:
         commit, before = plan.series.commits[index], int(plan.series.orders[index - 1])
         regions = (json.dumps(asdict(region)) for region in (change.before, change.after))
         nearby = json.dumps(plan.series.orders_around(change.index, NEARBY))
-        level = hazard(change.before.mean, change.after.mean, plan.series.direction)
+        size = size_at(change)
+        sized = size.hazard(plan.series.direction), size.is_trend
         place = candidate.order, commit, before
         facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
         facts = (*facts, change.order, change.q)
-        return (*facts, *regions, nearby, level, candidate.probability, key, True, timestamp)
+        return (*facts, *regions, nearby, *sized, candidate.probability, key, True, timestamp)
 
 
 def find_changes(
@@ -315,26 +317,6 @@ def _dates(stored: CandidateRecord | None, timestamp: int) -> tuple[str, int, in
     dates = stored.calculated_on, stored.triaged_on
     calculated, triaged = (UNKNOWN_TIME if date is None else date for date in dates)
     return stored.verdict.value, calculated, triaged
-
-
-def hazard(before: float, after: float, direction: Direction) -> float | None:
-    """Return the logarithm of the mean after over the mean before; positive is worse.
-
-    Daly et al. 2020, 3.1, signed by the direction. Two changes that cancel out have the same
-    magnitude. If the direction is unknown, the sign is that of the change.
-
-    Returns:
-        The hazard, or None unless both means are positive or both are negative.
-    """
-    if before == 0 or after == 0 or (before > 0) != (after > 0):
-        return None
-    # The ratio could overflow; the logarithms cannot.
-    change = math.log(abs(after)) - math.log(abs(before))
-    if direction is Direction.UNKNOWN:
-        return change
-    # A negative mean that grows in magnitude falls.
-    worse = -1.0 if direction is Direction.HIGHER_IS_BETTER else 1.0
-    return change * worse * (1.0 if before > 0 else -1.0)
 
 
 def _calculated_on(stored: CandidateRecord | None, timestamp: int) -> int | None:

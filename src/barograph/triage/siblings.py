@@ -11,7 +11,12 @@ import sqlalchemy as sa
 from barograph.series import Verdict
 from barograph.store import reading
 from barograph.store.cache import orders_before
-from barograph.store.candidate_records import get_candidate, is_listed
+from barograph.store.candidate_records import (
+    CandidateRecord,
+    candidates_numbered,
+    get_candidate,
+    is_listed,
+)
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
 from barograph.triage.effects import (
@@ -20,7 +25,7 @@ from barograph.triage.effects import (
     effect_between,
     results_between,
 )
-from barograph.wording import effect_word
+from barograph.wording import EffectWord
 
 MOST = 200  # siblings that are looked at
 PLOTTED = 30  # results on each side of a plot
@@ -42,7 +47,7 @@ class Sibling:
     Attributes:
         series: The series.
         state: What it did.
-        effect: How far it moved.
+        effect: How far it moved; the size of its own candidate if it has one.
         candidate: Its own candidate in the suspect range, if there is one.
         verdict: The verdict on that candidate.
         orders: The orders of the results to plot.
@@ -58,9 +63,9 @@ class Sibling:
     values: tuple[float, ...]
 
     @property
-    def word(self) -> str:
+    def word(self) -> EffectWord:
         """Whether it got worse or better, or that its direction is unknown."""
-        return effect_word(self.effect.before, self.effect.after, self.series.direction)
+        return self.effect.word(self.series.direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +163,7 @@ def order_before(connection: sa.Connection, number: int, order: int) -> int:
 
 def _candidates_between(
     connection: sa.Connection, numbers: Sequence[int], after: int, last: int
-) -> dict[int, tuple[int, Verdict]]:
+) -> dict[int, CandidateRecord]:
     """Return the candidate of each series whose suspect range overlaps the given one."""
     c, p = candidates.c, points.c
     previous = (
@@ -167,33 +172,35 @@ def _candidates_between(
         .correlate(candidates)
         .scalar_subquery()
     )
-    rows = connection.execute(
-        sa.select(c.series, c.id, c.verdict)
-        .where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
-        .order_by(c.series, c.order.desc())
+    found = connection.scalars(
+        sa.select(c.id).where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
     )
-    return {number: (key, Verdict(verdict)) for number, key, verdict in rows}
+    records = candidates_numbered(connection, found.all())
+    latest_first = sorted(records, key=lambda record: -record.order)
+    return {record.series: record for record in latest_first}
 
 
 def _sibling(
     other: StoredSeries,
     results: SettledResults,
-    called: dict[int, tuple[int, Verdict]],
+    called: dict[int, CandidateRecord],
     last_before: int,
     first_after: int,
 ) -> Sibling:
     effect = effect_between(results, last_before, first_after)
-    candidate, verdict = called.get(other.id, (None, None))
-    is_called = candidate is not None and verdict is not Verdict.FALSE_POSITIVE
+    own = called.get(other.id)
+    is_called = own is not None and own.verdict is not Verdict.FALSE_POSITIVE
     if effect.after is None:
         state = SiblingState.NO_RESULT
     elif effect.before is None:
         state = SiblingState.TOO_FEW
     elif effect.is_clear or (is_called and effect.before != effect.after):
         state = SiblingState.MOVED
+        effect = (own and Effect.of(own)) or effect
     else:
         state = SiblingState.STEADY
     orders, values = zip(*results, strict=True) if results else ((), ())
+    candidate, verdict = (None, None) if own is None else (own.id, own.verdict)
     return Sibling(other, state, effect, candidate, verdict, tuple(orders), tuple(values))
 
 

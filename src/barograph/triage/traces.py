@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.store.database import chunks, rows_in
+from barograph.store.candidate_records import candidates_numbered
+from barograph.store.database import chunks
 from barograph.store.schema import candidates, points
-from barograph.wording import percent
+from barograph.triage.effects import Effect
 
 BEFORE, AFTER = 44, 20  # results on each side of a candidate
 
@@ -44,21 +43,6 @@ def _around() -> sa.Select[Any]:
 AROUND = _around()  # making it takes as long as running it
 
 
-class Levels(NamedTuple):
-    """The levels around a candidate: their medians, as in charts, and the numbers of results."""
-
-    before: float
-    after: float
-    count_before: int
-    count_after: int
-
-    @property
-    def percent(self) -> float | None:
-        """The change in percent; None if it is not finite, as from 0."""
-        change = percent(self.before, self.after)
-        return change if math.isfinite(change) else None
-
-
 class Trace(NamedTuple):
     """The results around a candidate.
 
@@ -70,17 +54,13 @@ class Trace(NamedTuple):
 
     values: tuple[float, ...]
     split: int
-    levels: Levels | None = None
+    levels: Effect | None = None
 
 
-def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Levels]:
+def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Effect]:
     """Return the levels around candidates, as far as they are known."""
-    c, known = candidates.c, {}
-    query = sa.select(c.id, c.before, c.after).where(c.before.is_not(None), c.after.is_not(None))
-    for number, *regions in rows_in(connection, query, c.id, numbers):
-        old, new = map(json.loads, regions)
-        known[number] = Levels(old["median"], new["median"], old["count"], new["count"])
-    return known
+    records = candidates_numbered(connection, numbers)
+    return {record.id: effect for record in records if (effect := Effect.of(record))}
 
 
 def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace]:

@@ -5,14 +5,20 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import regions, require
+from barograph.detection.base import (
+    Observations,
+    RawChangePoint,
+    as_float,
+    describe,
+    require,
+)
 from barograph.detection.online.batch import BatchDecisions
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import (
@@ -40,7 +46,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.features import feature_matrix
 from barograph.logistic import logit
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import ChangePoint, Floats, as_float, as_floats, require_finite
+from barograph.series import ChangePoint, Floats, as_floats, require_finite
 
 SHORTEST_HISTORY = 64
 
@@ -146,18 +152,14 @@ class OnlineDetector:
         """
         base, values = self._base, self._values
         places = {index: real for index, real in self._memory.change_points.items() if index > base}
-        around = regions(values, [index - base for index in places]) if places else []
-        return [
-            ChangePoint(
-                index=index,
-                statistic=float(logit(real)),
-                pvalue=None,
-                before=before,
-                after=after,
-                probability=real,
-            )
-            for (index, real), (before, after) in zip(places.items(), pairwise(around), strict=True)
-        ]
+        kept = Observations(values, np.arange(base, base + values.size))
+        return describe(
+            kept,
+            [
+                RawChangePoint(index - base, float(logit(real)), probability=real)
+                for index, real in places.items()
+            ],
+        )
 
     @property
     def steps(self) -> list[AlarmStep]:

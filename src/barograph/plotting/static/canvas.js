@@ -1,13 +1,13 @@
 // The canvas of a chart: its size on the screen, its colours, and its layers from back to front.
 import {
-  ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
+  FAINT, ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
   specials, ticketMarks,
 } from "./layers.js";
 import { firstAt, formatTick, valueSteps, vertical } from "./scales.js";
 
 const COLOURS = [
   "ink", "ink-2", "ink-3", "trace", "grid", "line", "edge", "mark", "sheet", "worse", "better",
-  "changed", "noise", "suspect", "suspect-soft",
+  "changed", "trend", "noise", "suspect", "suspect-soft",
 ];
 const AXIS = 22, OVERVIEW = 36, GAP = 12, RIGHT = 6;
 
@@ -175,9 +175,11 @@ function trace(canvas, view, data, state) {
   context.stroke();
   context.strokeStyle = colour.ink;
   context.lineWidth = 1.5;
-  for (const [from, to, value] of data.levels) {
+  for (const [from, to, value, isUsed] of data.levels) {
+    context.globalAlpha = isUsed ? 1 : FAINT;
     segment(context, x(state.horizontal.edge(from)), y(value), x(state.horizontal.edge(to)), y(value));
   }
+  context.globalAlpha = 1;
   return picture;
 }
 

@@ -12,8 +12,8 @@
 //   index    the place of each in the whole series; null if every result is drawn
 //   count    the number of results of the whole series
 //   limits   [low, high] of the vertical axis; results beyond are drawn at its edge
-//   levels   [[start, end, value], ...]
-//   changes  [{ index, text, effect, probability }, ...], effect is "worse", "better" or "changed"
+//   levels   [[start, end, value, whether a change was measured with it], ...]
+//   changes  [{ index, text, effect, probability }, ...], effect is "worse", "better", "changed" or "trend"
 //   label    (k) => { name, date }: commit and day of the k-th drawn result, both may be ""
 // and may have `unit`, that of the values, and if every result is drawn,
 //   times               milliseconds since 1970, null where unknown
@@ -34,7 +34,7 @@
 // page handles [ and ]; in others these two move by a change.
 import { paint, prepare } from "./canvas.js";
 import { keyed, listen, shifted } from "./gestures.js";
-import { ROW, segment } from "./layers.js";
+import { FAINT, ROW, segment } from "./layers.js";
 import { firstAt, fit, format, horizontal, measured, nearestTo, place, resolution } from "./scales.js";
 
 export function drawSeries(canvas, data, options = {}) {
@@ -311,10 +311,12 @@ export function drawSparkline(canvas, data, from, effect, size, at) {
     context.setLineDash([]);
   }
   context.lineWidth = 1.75;
-  for (const [start, end, value] of data.levels) {
+  for (const [start, end, value, isUsed] of data.levels) {
     context.strokeStyle = start === from ? colour[effect] : colour.ink;
+    context.globalAlpha = isUsed ? 1 : FAINT;
     segment(context, edge(start), y(value), edge(end), y(value));
   }
+  context.globalAlpha = 1;
 }
 
 function readout(data, k) {

@@ -7,6 +7,7 @@ import { day, firstAt, format, place } from "./scales.js";
 export const TEXT = 12; // pixels: the font
 export const ROW = 19; // a row of marks
 export const UNIT = 16; // the unit at the side
+export const FAINT = 0.35; // of a level that no change was measured with
 const LIKELY = 0.5;
 
 export function segment(context, a, b, c, d) {
@@ -209,21 +210,29 @@ export function specials(view, data) {
   }
 }
 
+// A level is strong where a change was measured with it, and faint elsewhere.
 export function levels(view, data) {
   const { context, colour, box } = view;
   const effects = new Map(data.changes.filter(divides).map(({ index, effect }) => [index, effect]));
   context.textBaseline = "alphabetic";
-  for (const [start, end, value] of data.levels) {
+  const isOnly = data.levels.length === 1;
+  for (const [k, [start, end, value, isUsed]] of data.levels.entries()) {
     const a = Math.max(view.edge(start), box.left), b = Math.min(view.edge(end), box.right);
     if (b < box.left || a > box.right) continue;
     const y = view.y(value), effect = effects.get(start);
     if (y < box.top - 1 || y > box.bottom + 1) continue;
     context.strokeStyle = effect ? colour[effect] : colour.ink;
     context.lineWidth = effect ? 2.25 : 1.5;
+    context.globalAlpha = isUsed ? 1 : FAINT;
     segment(context, a, y, Math.max(b, a + 2), y);
+    context.globalAlpha = 1;
+    if (!isUsed && !isOnly) continue;
     const text = format(value, view.step / 10), size = context.measureText(text).width;
-    const last = end >= data.count && b - a < size + 8;
-    if (size + 8 > b - a && !(last && b - size > box.left)) continue;
+    // The text may stand above the faint line that continues the level.
+    const next = data.levels.slice(k + 1).find((line) => line[3]);
+    const room = Math.min(next ? view.edge(next[0]) : box.right, box.right) - a;
+    const last = end >= data.count && room < size + 8;
+    if (size + 8 > room && !(last && b - size > box.left)) continue;
     context.textAlign = last ? "right" : "left";
     halo(view, text, last ? b - 2 : a + 5, y - 5, colour["ink-2"]);
   }

@@ -30,14 +30,14 @@ from barograph.triage.commits import (
     commit_changes,
     commits_with_changes,
 )
-from barograph.triage.traces import Levels, Trace
-from barograph.wording import BETTER, CHANGED, WORSE, place_text, short_commit, typeset
+from barograph.triage.traces import Trace
+from barograph.wording import BETTER, CHANGED, TREND, WORSE, place_text, short_commit, typeset
 
 PAGE = 50  # commits of a list
 SHOWN = 64  # results of a sparkline
 WIDTH, HEIGHT, DOT = 1000, 96, 7  # of the plot of effects, and the size of a dot in it
 LEAST, MOST = 5.0, 100.0  # percent at the ends of the plot
-HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Direction unknown"}
+HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Direction unknown", TREND: "Trend"}
 
 routes = page_router()
 
@@ -126,8 +126,10 @@ def dot_plot(changes: CommitChanges) -> dict[str, Any]:
 
 
 def _signed(percent: float, word: str) -> float:
-    """Return a change so that worse is negative; as it is where the direction is unknown."""
-    return percent if word == CHANGED else math.copysign(percent, 1 if word == BETTER else -1)
+    """Return a change so that worse is negative; as it is unless it is better or worse."""
+    return (
+        percent if word in (CHANGED, TREND) else math.copysign(percent, 1 if word == BETTER else -1)
+    )
 
 
 def _round_end(most: float) -> float:
@@ -153,7 +155,4 @@ def _trace(moved: ChangedSeries) -> Trace:
     before = [value for order, value in moved.results if order < moved.change.order]
     after = [value for order, value in moved.results if order >= moved.change.order]
     before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
-    known, effect = None, moved.effect
-    if effect.before is not None and effect.after is not None:
-        known = Levels(effect.before, effect.after, effect.count_before, effect.count_after)
-    return Trace((*before, *after), len(before), known)
+    return Trace((*before, *after), len(before), moved.effect)

@@ -31,6 +31,7 @@ from barograph.triage.processed import PAGE, processed
 from barograph.triage.queue import QueuePage, get_group, open_groups
 from barograph.triage.ranges import KnownRange
 from barograph.triage.traces import Trace, traces
+from barograph.wording import BETTER, CHANGED, TREND, WORSE
 
 MEMBERS = 100  # of a group that are shown at once
 CUT = 24  # characters of a label in the second line
@@ -253,12 +254,11 @@ def rows_of(
 
 
 def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
-    tone = entry.effect if entry.effect in ("worse", "better") else "changed"
+    tone = entry.effect if entry.effect in (WORSE, BETTER, TREND) else CHANGED
     word = EFFECT_WORDS.get(entry.effect, entry.effect)
     detail, args = _detail(entry, with_project=with_project)
-    known = None if trace is None else trace.levels
-    percent = None if known is None else wording.percent(known.before, known.after)
-    return RowView(entry, sparkline(trace), percent, tone, word, detail, args)
+    size = trace.levels.size if trace and trace.levels else None
+    return RowView(entry, sparkline(trace), size and size.percent, tone, word, detail, args)
 
 
 def _detail(entry: QueueEntry, *, with_project: bool) -> tuple[str, str]:

@@ -14,13 +14,13 @@ from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render, stream
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, ProjectFilter, SeriesNumber, Text
+from barograph.sizes import Size
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.chart import Mark, MarkState, SeriesChart, series_chart
 from barograph.triage.search import search_series
 from barograph.wording import (
     change_text,
-    percent,
     plural,
     printable,
     probability_text,
@@ -154,7 +154,7 @@ def summary(chart: SeriesChart) -> str:
 def _in_words(mark: Mark) -> str:
     size = ""
     if mark.before is not None and mark.after is not None:
-        size = typeset(change_text(percent(mark.before, mark.after)))
+        size = typeset(change_text(Size(mark.before, mark.after).percent))
     state = {MarkState.UNPROCESSED: "to decide"}.get(mark.state, mark.state.value)
     real = "" if mark.probability is None else f"{probability_text(mark.probability)} real"
     return ", ".join(filter(None, [f"{size} {mark.effect}".strip(), state, real]))

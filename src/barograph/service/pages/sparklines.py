@@ -30,14 +30,15 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
     """Return the paths of a trace; None for fewer than two results.
 
     Example:
-        >>> from barograph.triage.traces import Levels
-        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Levels(1.0, 2.0, 2, 1)))
+        >>> from barograph.triage.effects import Effect
+        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Effect(1.0, 2.0, 2, 1, is_clear=True)))
         Sparkline(raw='M0 56L120 56L240 4', before='M0 56H180', after='M180 4H240')
     """
     if trace is None or len(trace.values) < 2:
         return None
     known, size, split = trace.levels, len(trace.values), trace.split
-    low, high = _limits(trace.values, () if known is None else (known.before, known.after))
+    levels = None if known is None else known.size
+    low, high = _limits(trace.values, levels[:2] if levels else ())
     step = WIDTH / (size - 1)
 
     height, bottom = HEIGHT - 2 * MARGIN, HEIGHT - MARGIN
@@ -51,10 +52,10 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
         return f"M{_edge(start, step)} {y(value)}H{_edge(end, step)}" if end > start else ""
 
     raw = "L".join(f"{round(k * step)} {y(value)}" for k, value in enumerate(trace.values))
-    if known is None:
+    if known is None or levels is None:
         return Sparkline(f"M{raw}", "", "")
-    before = level(max(0, split - known.count_before), split, known.before)
-    after = level(split, min(size, split + known.count_after), known.after)
+    before = level(max(0, split - known.count_before), split, levels.before)
+    after = level(split, min(size, split + known.count_after), levels.after)
     return Sparkline(f"M{raw}", before, after)
 
 

@@ -34,7 +34,15 @@ FoundSince = Annotated[
         examples=[1704067200000],
     ),
 ]
-REGION = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
+REGION = {
+    "count": 20,
+    "min": 1.0,
+    "max": 2.0,
+    "median": 1.5,
+    "mean": 1.5,
+    "variance": 0.1,
+    "level": 1.5,
+}
 
 
 class ChangePointResponse(Schema):
@@ -55,6 +63,7 @@ class ChangePointResponse(Schema):
     before: Region | None = field(REGION)
     after: Region | None = field(REGION)
     hazard: float | None = field(0.12, "Positive is worse if the direction is known.")
+    trend: bool = field(False, "Whether the results beside it contradict each other.")
     probability: float | None = field(0.93)
     model: str | None = field("label_free-90aa31b7c2d4")
     verdict: Verdict = field("true_positive")

@@ -29,8 +29,8 @@ class MarkResponse(Schema):
     verdict: Verdict = field("not_triaged")
     probability: float | None = field(0.93)
     hazard: float | None = field(0.12)
-    before: float | None = field(18230.0, "Median of the level before.")
-    after: float | None = field(16100.0, "Median of the level after.")
+    before: float | None = field(18230.0, "The level before.")
+    after: float | None = field(16100.0, "The level after.")
     effect: EffectWord = field("worse")
     time: int | None = field(1706220999000, "When it moved away, got its verdict, or was found.")
 
@@ -58,8 +58,9 @@ class ChartResponse(Schema):
     low: list[float] = field([18200.0, 1.0, 1.0], "The least of the runs.")
     high: list[float] = field([18300.0, 1.0, 1], "The largest of the runs.")
     runs: list[int] = field([3, 1, 1], "Number of runs.")
-    levels: list[tuple[int, int, float]] = field(
-        [[0, 2, 18235.75], [2, 3, 16100.0]], "Start, end and median of each level."
+    levels: list[tuple[int, int, float, bool]] = field(
+        [[0, 2, 18235.75, True], [2, 3, 16100.0, True]],
+        "Start and end of a level, its value, and whether a change was measured with it.",
     )
     marks: list[MarkResponse] = Field(description="Change points, oldest first.")
     outliers: list[int] = field([17, 18], "Indices of results in an excursion.")

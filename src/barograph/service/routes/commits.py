@@ -83,7 +83,7 @@ class CommitSummaryResponse(Schema):
     author: str = field("Ada Byron")
     worse: int = field(11, "Changes for the worse.")
     better: int = field(5, "Changes for the better.")
-    unknown: int = field(0, "Changes in series without a direction.")
+    unknown: int = field(0, "Trends, and changes in series without a direction.")
     undecided: int = field(14, "Changes without a final verdict.")
     hazard: float | None = field(0.23, "The largest, in magnitude.")
 
@@ -101,8 +101,8 @@ class ChangedSeriesResponse(Schema):
     series: SeriesResponse
     change_point: ChangePointResponse = Field(validation_alias="change")
     effect: EffectWord = nested("word", "worse")
-    before: float | None = nested("effect.before", 18230.0, "Median before.")
-    after: float | None = nested("effect.after", 16100.0, "Median after.")
+    before: float | None = nested("effect.before", 18230.0, "The level before.")
+    after: float | None = nested("effect.after", 16100.0, "The level after.")
     percent: float | None = nested("effect.percent", -11.7)
 
 

@@ -61,11 +61,11 @@ class SiblingResponse(Schema):
 
     series: SeriesResponse
     state: SiblingState = field("moved")
-    before: float | None = nested("effect.before", 18230.0, "Median before the change.")
-    after: float | None = nested("effect.after", 16100.0, "Median after the change.")
+    before: float | None = nested("effect.before", 18230.0, "The level before the change.")
+    after: float | None = nested("effect.after", 16100.0, "The level after the change.")
     percent: float | None = nested("effect.percent", -11.7)
     effect: EffectWord = nested("word", "worse")
-    count_after: int = nested("effect.count_after", 5, "Results after the change, at most 12.")
+    count_after: int = nested("effect.count_after", 5, "Results that `after` is made of.")
     change_point: int | None = nested("candidate", 4, "Its own change point in the suspect range.")
     verdict: Verdict | None = field("not_triaged")
     orders: list[int] = field([1020], "Orders of the results to plot.")

@@ -25,11 +25,12 @@ from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import patterns as hiding
 from barograph.triage import saved_filters
+from barograph.triage.effects import Effect
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import CauseGroup, QueueEntry
 from barograph.triage.patterns import KINDS
 from barograph.triage.queue import PAGE, QueuePage, every_group, label_values, open_groups
-from barograph.triage.traces import Levels, levels
+from barograph.triage.traces import levels
 
 Kind = Literal["canary", "low_priority", "informational"]
 FilterName = Annotated[
@@ -134,7 +135,7 @@ class QueueMember(Schema):
     order: int = field(1024)
     last_before: int = field(1020, "Order of the last result before.")
     commit: str = field("3f9a1c7")
-    percent: float | None = field(-12.5, "Change of the mean.")
+    percent: float | None = field(-12.5, "Change in percent of the level before.")
     hazard: float | None = field(0.12)
     probability: float | None = field(0.93)
     verdict: Verdict = field("not_triaged")
@@ -152,7 +153,7 @@ class QueueGroup(Schema):
     subject: str = field("Take locks eagerly in retryable writes")
     author: str = field("Ada Byron")
     kind: Literal["", "canary", "low_priority", "informational"] = field("canary")
-    effect: Literal["worse", "better", "rose", "fell", "changed"] = field("worse")
+    effect: Literal["worse", "better", "rose", "fell", "changed", "trend"] = field("worse")
     expected_hazard: float = field(0.11, "Magnitude of the hazard times probability, of the worst.")
     members: list[QueueMember]
 
@@ -367,7 +368,7 @@ def put_patterns(context: Context, caller: CallerName, patterns: PatternsModel) 
 
 
 def _group_fields(
-    group: CauseGroup, page: QueuePage, known: Mapping[int, Levels]
+    group: CauseGroup, page: QueuePage, known: Mapping[int, Effect]
 ) -> dict[str, Any]:
     details = page.details[group.project, group.commit]
     names = ("project", "last_before", "order", "commit", "kind", "effect")
@@ -380,7 +381,7 @@ def _group_fields(
     }
 
 
-def member_fields(entry: QueueEntry, known: Levels | None) -> dict[str, Any]:
+def member_fields(entry: QueueEntry, known: Effect | None) -> dict[str, Any]:
     """Return the fields of a `QueueMember`."""
     names = (name for name in QueueMember.model_fields if name != "percent")
     return {

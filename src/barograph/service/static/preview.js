@@ -114,12 +114,12 @@ export class Preview {
     const last = Math.min(chart.values.length, split + AFTER);
     const values = chart.values.slice(first, last), unit = unitText(chart.series.unit);
     const levels = chart.levels
-      .map(([start, end, value]) => [Math.max(start, first) - first, Math.min(end, last) - first, value])
+      .map(([start, end, ...level]) => [Math.max(start, first) - first, Math.min(end, last) - first, ...level])
       .filter(([start, end]) => end > start);
     const changes = chart.marks
       .filter(({ index, state }) => index >= first && index < last && state !== "moved" && state !== "withdrawn")
       .map(({ index, before, after, effect, state, probability }) => (
-        { index: index - first, text: percentText(before, after), effect, state, probability: probability ?? 1 }
+        { index: index - first, text: `${percentText(before, after)}${effect === "trend" ? " trend" : ""}`, effect, state, probability: probability ?? 1 }
       ));
     const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": summary(row, mark, values.length, unit) });
     const readout = element("p", { class: "readout" });
@@ -157,7 +157,7 @@ function frame(row, onVerdict) {
     element("p", { class: "hint" }, row.querySelector("th .hint")?.textContent),
     element("h2", {}, element("a", { href }, element("bdi", {}, name.textContent))));
   const [change, word] = [...row.querySelectorAll(".change-cell span")].map((part) => part.textContent.trim());
-  const tone = ["worse", "better", "changed"].find((effect) => row.querySelector(`.change-cell .${effect}`));
+  const tone = ["worse", "better", "changed", "trend"].find((effect) => row.querySelector(`.change-cell .${effect}`));
   const count = cell("[data-count]");
   const facts = element("dl", { class: "facts" },
     fact("Change", change || "–", { tone, note: word, hook: "data-fact-levels" }),

@@ -31,7 +31,7 @@ function start() {
   watch(placesOf(content.marks.filter(({ state }) => state !== "moved")), async () => {
     const path = `/api/v1/series/${content.series.id}/change-points?include_withdrawn=true&limit=10000`;
     const { change_points: points } = await get(path, { stay: true });
-    return placesOf(points.map(({ before, after, ...point }) => ({ ...point, before: before?.median, after: after?.median })));
+    return placesOf(points.map(({ before, after, ...point }) => ({ ...point, before: before?.level, after: after?.level })));
   });
 }
 

@@ -37,7 +37,8 @@ export function change(mark) {
   const size = percentText(mark.before, mark.after);
   const real = mark.state === "unprocessed" && mark.probability !== null ? `, ${probabilityText(mark.probability)} real` : "";
   const words = { noise: `${size} noise`, moved: "moved", withdrawn: "withdrawn" };
-  return { ...mark, size, text: words[mark.state] ?? `${size}${real}` };
+  const trend = mark.effect === "trend" ? " trend" : "";
+  return { ...mark, size, text: words[mark.state] ?? `${size}${trend}${real}` };
 }
 
 // The index of the first result at an order or after it, or of the last one before.

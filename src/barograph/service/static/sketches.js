@@ -15,7 +15,7 @@ const seen = new ResizeObserver((entries) => {
 // `before` and `after` are the levels, null where unknown; `effect` is the colour of the level
 // after the split, which a dotted line shows.
 export function sketch(canvas, { values, split, before, after, effect }) {
-  const levels = [[0, split, before], [split, values.length, after]]
+  const levels = [[0, split, before, true], [split, values.length, after, true]]
     .filter(([start, end, level]) => end > start && level !== null);
   const data = { values, index: null, count: values.length, levels };
   data.limits = fit(data, [0, values.length], "fit");
