@@ -92,3 +92,20 @@ def test_gate_judges_the_newest_commit(
     )
     quiet = written(tmp_path, values[:-1], releases)
     assert run(capsys, "gate", quiet, "--detector", detector)[0] == 0
+
+
+def test_an_alarm_has_the_sign_and_size_of_the_comparison_that_raised_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The step of 15 % at c20 was reverted at c40; the result of c50 is 11 % above the release.
+    values = [100.0] * 20 + [115.0] * 20 + [100.0] * 10 + [110.9] + [100.0] * 9
+    path = written(tmp_path, values, {0: "8.0"})
+    _, actual = run(capsys, "detect", path, "--detector", "threshold", "--min-change", "10")
+    [found] = actual["series"]
+    keys = ("commit", "effect", "before", "after")
+    assert [tuple(point[key] for key in keys) for point in found["change_points"]] == [
+        ("c20", "worse", 100.0, 115.0),
+        ("c50", "worse", 100.0, 110.9),
+    ]
+    for point in found["change_points"]:
+        assert point["percent"] == pytest.approx(point["statistic"])

@@ -17,7 +17,7 @@ from barograph.compiled import kernel
 from barograph.detection.numerics import mean_and_squares
 from barograph.errors import ConfigError, DataError
 from barograph.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
-from barograph.sizes import size_of
+from barograph.sizes import Size, size_of
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -32,7 +32,10 @@ NUMBERS: dict[Any, tuple[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawChangePoint:
-    """A change point without its regions; the index counts the kept points."""
+    """A change point without its regions; the index counts the kept points.
+
+    `size` is given by a method that compares other results than those on both sides.
+    """
 
     index: int
     statistic: float
@@ -40,6 +43,7 @@ class RawChangePoint:
     order: int | None = None
     probability: float | None = None
     q: float | None = None
+    size: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ def describe(series: Observations, points: Sequence[RawChangePoint]) -> list[Cha
     described = []
     for k, point in enumerate(points):
         start, split, end = edges[k : k + 3]
-        size = size_of(series.values[start:split], series.values[split:end])
+        size = point.size or size_of(series.values[start:split], series.values[split:end])
         described.append(
             ChangePoint(
                 index=int(series.positions[split]),

@@ -6,7 +6,9 @@ import numpy as np
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
 from barograph.series import Direction, Floats, Ints
+from barograph.sizes import Size
 
+_NONE = RawChangePoint(index=-1, statistic=0.0)
 WEEK = 7 * 24 * 3600.0
 
 
@@ -18,7 +20,8 @@ class Threshold(Detector):
     differ from the reference in one direction by more than `percent`. A comparison without data
     is skipped: the week if there are no `times` or no run is one to two weeks old, the release if
     it is missing or NaN, and each of the three if the reference is 0. The statistic is the signed
-    percentage.
+    percentage, the largest where several comparisons report; `before.level` is the reference that
+    it is of, and `after.level` is the run.
 
     Args:
         percent: Smallest difference to report; the paper names 10 as an example.
@@ -45,13 +48,15 @@ class Threshold(Detector):
 
     def find(self, series: Observations) -> list[RawChangePoint]:
         """Return the first point of each alarm."""
-        largest: dict[int, float] = {}
+        alarms: dict[int, RawChangePoint] = {}
         for reference in references(series):
             percent = _percent(series.values, reference)
-            for index in _first_points(self._sides(percent)):
-                if abs(percent[index]) > abs(largest.get(int(index), 0.0)):
-                    largest[int(index)] = float(percent[index])
-        return [RawChangePoint(index, largest[index]) for index in sorted(largest)]
+            for index in _first_points(self._sides(percent)).tolist():
+                compared = Size(float(reference[index]), float(series.values[index]))
+                alarm = RawChangePoint(index, float(percent[index]), size=compared)
+                if abs(alarm.statistic) > abs(alarms.get(index, _NONE).statistic):
+                    alarms[index] = alarm
+        return [alarms[index] for index in sorted(alarms)]
 
     def _sides(self, percent: Floats) -> Ints:
         """Return +1 or -1 for alarms, by their direction, and 0 for other points."""
