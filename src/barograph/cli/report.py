@@ -5,12 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli.detectors import DEFAULT_DETECTOR
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.search import ChangeSearch, find, search_options
-from barograph.wording import plural
+from barograph.wording import plural, printable
+
+if TYPE_CHECKING:
+    from barograph.history import History
 
 
 @click.command(epilog="Example: barograph report results.csv --since 90d --out report.html")
@@ -30,13 +35,15 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
 
     The page is one file that makes no request: a table of all changes, the worst first, and for
     each series that changed a chart with its levels, change points, probabilities and reasons.
+    Without a detector of your own it also lists the newest results that `gate` calls suspects.
     """
     from barograph.files import whole
     from barograph.plotting.page import Report
 
     history = inputs.read()
     findings = find(history, search, explain=True)
-    page = Report(findings, title, _command_line(), _note(search)).html()
+    suspects = _suspects(history) if search.choice.name == DEFAULT_DETECTOR else []
+    page = Report(findings, title, _command_line(), _note(search), suspects).html()
     if str(out) == "-":
         click.echo(page, nl=False)
         return
@@ -45,6 +52,22 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
     size = len(page.encode()) / 1e6
     changes = plural(len(findings.worst_first), "change")
     click.echo(f"{out}: {changes} in {len(findings.series):,} series ({size:.1f} MB)")
+
+
+def _suspects(history: History) -> list[tuple[str, str]]:
+    """Return the name of each series whose newest result is a suspect, and what `gate` says."""
+    from barograph.cli.gate import judged
+    from barograph.cli.judged import answers_of
+    from barograph.cli.options import RELEASED, online_models
+    from barograph.cli.rendering.words import sentence, worst_first
+    from barograph.cli.selection import Selection
+    from barograph.detection.online.judge import SecondLookConfig, make_judge
+
+    judge, _ = make_judge(online_models(RELEASED / "online.baro"), SecondLookConfig())
+    selection = Selection.of([entry for entry in history if len(entry)])
+    answers = answers_of(judged(history, selection, judge), None)
+    suspects = worst_first(answer for answer in answers if answer.answer == "suspect")
+    return [(printable(answer.series), printable(sentence(answer))) for answer in suspects]
 
 
 def _command_line() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 TITLE = "Barograph report"
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
 SEPARATOR = " \u00b7 "
+SUSPECT = "suspect"
 FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", TREND: "Trend", BETTER: "Better"}
 
 
@@ -50,12 +51,14 @@ class Report:
         title: What the report is about, shown above the result.
         command: The command that made it; empty for none.
         note: What was searched for, as a sentence.
+        suspects: The names of the series whose newest result is a suspect, each with a sentence.
     """
 
     findings: Findings
     title: str = TITLE
     command: str = ""
     note: str = ""
+    suspects: Sequence[tuple[str, str]] = ()
 
     def html(self) -> str:
         """Return the page.
@@ -105,7 +108,8 @@ class Report:
     def counts(self) -> list[tuple[str, str]]:
         """The number of changes of each effect in words, with the effect."""
         counted = [(self.findings.count(effect), effect) for effect in EFFECTS]
-        return [(_counted(count, effect), effect) for count, effect in counted if count]
+        counts = [(_counted(count, effect), effect) for count, effect in counted if count]
+        return [*counts, *([(plural(len(self.suspects), SUSPECT), SUSPECT)] * bool(self.suspects))]
 
     @property
     def headline(self) -> str:
