@@ -97,19 +97,22 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
 def _waited(place: Path, flags: int, target: Path) -> int:
     """Wait until a file or a folder is locked; return the handle, or -1 if it has no locks."""
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    while True:
         try:
             handle = _locked(place, wait=False, flags=flags)
             if place.exists() and os.path.samestat(os.fstat(handle), place.stat()):
                 return handle
             os.close(handle)  # the process before has deleted it
         except BlockingIOError:
-            time.sleep(PAUSE)
+            pass
         except OSError:
             return -1
-    raise DataError(
-        f"{target}: another process has been writing to it for {PATIENCE:g} seconds; try again"
-    )
+        if time.monotonic() >= end:
+            raise DataError(
+                f"{target}: another process has been writing to it for {PATIENCE:g} seconds; try "
+                "again"
+            )
+        time.sleep(PAUSE)
 
 
 @contextmanager
