@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         Pelt,
         Setds,
         StepFit,
-        Threshold,
         Triaged,
     )
     from barograph.history import History
@@ -60,7 +59,6 @@ __all__ = [
     "Series",
     "Setds",
     "StepFit",
-    "Threshold",
     "TriageModel",
     "Triaged",
     "detect",

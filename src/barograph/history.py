@@ -40,7 +40,6 @@ class History:
         times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown.
         candidates: Proposed change points, with the verdicts of people.
         repeats: The runs of each point; None if each has one without a name.
-        releases: The orders of stable releases, ascending. Parquet tables do not keep them.
         units: The unit of each series, "" where unknown; empty if all are unknown.
         made_up: The orders that a reader made of times or places because the files state none; a
             store places these commits itself. Parquet tables do not keep them.
@@ -61,7 +60,6 @@ class History:
     times: Ints
     candidates: Candidates = field(default_factory=Candidates.none)
     repeats: Repeats | None = None
-    releases: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     units: Sequence[str] = ()
     made_up: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 

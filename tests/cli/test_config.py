@@ -113,7 +113,7 @@ def test_every_suggestion_of_init_is_allowed(folder: Path) -> None:
     config = load_config(COMMANDS)
     assert set(tomllib.loads(text)) == {
         *config.commands,
-        *("direction", "patterns", "suppress", "threshold"),
+        *("direction", "patterns", "suppress"),
     }
     assert config.kind_of("canary/x") == "canary"
     assert config.kind_of("db/startup") == "low_priority"
@@ -169,13 +169,12 @@ def test_pattern_that_matches_no_series_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = '[patterns]\ncanary = ["db/q*", "bd/*"]\n[direction]\n"*" = "lower"\n"x" = "lower"\n'
-    configure(folder, text + '[threshold]\n"y/*" = 3\n')
+    configure(folder, text)
     notes = [
         f"{folder / NAME}: {table}: no series matches {pattern}"
         for table, pattern in (
             ("[patterns] canary", "'bd/*'"),
             ("[direction]", "'x'"),
-            ("[threshold]", "'y/*'"),
         )
     ]
     for command in ("gate", "detect"):
@@ -183,6 +182,14 @@ def test_pattern_that_matches_no_series_is_reported(
         printed = capsys.readouterr()
         assert printed.err.splitlines() == notes
         json.loads(printed.out)
+
+
+def test_table_of_thresholds_names_the_way_over(folder: Path) -> None:
+    configure(folder, "[threshold]\n")  # as `barograph init` wrote it
+    assert load_config(COMMANDS).commands == {}
+    configure(folder, '[threshold]\n"y/*" = 3\n')
+    with pytest.raises(ConfigError, match=r"remove the table \[threshold\]: a fixed percentage"):
+        load_config(COMMANDS)
 
 
 def test_patterns_are_empty_without_a_file(folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from barograph.cli import inputs
 from barograph.cli.detectors import DETECTORS, DetectorChoice
-from barograph.detection import EDivisive, Hunter, StepFit, Threshold, Triaged
+from barograph.detection import EDivisive, Hunter, StepFit, Triaged
 from barograph.sources.formats import roles
 from tests.cli.test_commands import code
 from tests.cli.test_detect import content, detect
@@ -42,29 +42,12 @@ def test_columns_can_be_mapped_to_every_field_of_a_table() -> None:
     assert inputs.FIELDS == roles.FIELDS
 
 
-def test_threshold_takes_the_direction_of_each_series(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    rows = [
-        f"{name},{k},{direction},{100 + 50 * (k >= 5)}"
-        for name, direction in (("up", 1), ("down", -1), ("any", 0))
-        for k in range(10)
-    ]
-    path.write_text("\n".join(["test,order,direction,value", *rows, ""]))
-    chosen = ("--detector", "threshold", "--detector-option", "percent=20")
-    assert content(path, *chosen) == {"down": [5], "any": [5]}
-    both = ("--detector-option", "direction=unknown")
-    assert content(path, *chosen, *both) == {"up": [5], "down": [5], "any": [5]}
-
-
 def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
     options = {"window": "30", "pvalue": "0.01", "parity": "yes"}
     assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
     assert DetectorChoice("tau_kappa", {"recent": "none"}).make() == EDivisive(search="tau_kappa")
     assert DetectorChoice("edivisive", {"recent": "90"}).make() == EDivisive(recent=90)
     assert DetectorChoice("stepfit", {"fit": "sum"}).make() == StepFit(fit="sum")
-    chosen = DetectorChoice("threshold", {"direction": "lower_is_better"}).make()
-    assert isinstance(chosen, Threshold)
-    assert chosen.direction == -1
     triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
     assert isinstance(triaged, Triaged)
     assert triaged.candidates == Hunter()
@@ -78,7 +61,6 @@ def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
         (["hunter", "parity=maybe"], "parity is 'maybe'; it must be true or false"),
         (["stepfit", "fit=best"], "fit is 'best'; it must be mean or sum"),
         (["edivisive", "recent=x"], "recent is 'x'; it must be a whole number or none"),
-        (["threshold", "direction=up"], "it must be lower_is_better or unknown or higher"),
         (["triaged", "model=x"], "triaged has no parameter 'model'; allowed are missing, cand"),
         (["triaged", "candidates=triaged"], "candidates is 'triaged'; it must be hunter or"),
         (["hunter", "window"], "'window': expected NAME=VALUE, such as window=50"),
@@ -91,6 +73,22 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
     name, parameter = options
     assert code("detect", str(table), "--detector", name, "--detector-option", parameter) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["detect", "gate", "recompute", "serve"])
+def test_a_method_of_earlier_versions_names_the_way_over(
+    table: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code(command, str(table), "--detector", "threshold") == 1
+    assert "a fixed percentage is no longer a method; use another" in capsys.readouterr().err
+
+
+def test_gate_judges_the_newest_commit_by_outliers(tmp_path: Path) -> None:
+    path, values = tmp_path / "results.csv", [100.0, 101.0, 99.0] * 8 + [112.0]
+    for count, expected in ((25, 2), (24, 0)):
+        rows = [f"{k},-1,{value}" for k, value in enumerate(values[:count])]
+        path.write_text("\n".join(["order,direction,value", *rows, ""]))
+        assert code("gate", str(path), "--detector", "gesd") == expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What the contract promises, held against every detector that competes, whatever the series."""
 
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -125,15 +126,9 @@ def test_odd_series_are_answered_twice_alike(detector: Detector, name: str) -> N
 
 
 @each
-def test_times_and_release_are_taken_by_all(detector: Detector) -> None:
-    times = np.arange(80) * 3600.0
-    dates = times.astype("datetime64[s]")
-    assert detector.detect(STEP, times=dates) == detector.detect(STEP, times=times)
-    with pytest.raises(DataError, match="times has the shape"):
-        detector.detect(STEP, times=times[1:])
-    with pytest.raises(DataError, match="release has 2 entries"):
-        detector.detect(STEP, release=[100.0, 101.0])
-    assert isinstance(detector.detect(STEP, release=100.0), list)
+def test_a_detector_gets_nothing_but_values(detector: Detector) -> None:
+    for method in (detector.detect, detector.find):
+        assert [*signature(method).parameters] == ["values"]
 
 
 @each

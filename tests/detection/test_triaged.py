@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import DetectorUnion, EDivisive, Hunter, Triaged
-from barograph.detection.base import Detector, Observations, RawChangePoint
+from barograph.detection.base import Detector, RawChangePoint
 from barograph.detection.triaged import all_candidates
 from barograph.errors import ConfigError
 from barograph.models import TriageModel
@@ -236,8 +236,8 @@ def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() 
         places: tuple[int, ...] = ()
         shortest = 4
 
-        def find(self, series: Observations) -> list[RawChangePoint]:
-            return [RawChangePoint(i, 0.0) for i in self.places if i < series.values.size]
+        def find(self, values: Floats) -> list[RawChangePoint]:
+            return [RawChangePoint(i, 0.0) for i in self.places if i < values.size]
 
     both = DetectorUnion((At(places=(10, 30)), At(places=(5, 16, 24, 27, 35))), apart=5)
     assert [point.index for point in both.detect(np.ones(40))] == [10, 16, 24, 30]

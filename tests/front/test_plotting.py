@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import barograph as bg
-from barograph.detection.base import Observations, RawChangePoint, describe
+from barograph.detection.base import RawChangePoint, describe
 from barograph.errors import ConfigError, DataError
 from barograph.plotting import drawing
 from barograph.plotting.panel import Panel
@@ -32,7 +32,7 @@ def change(index: int, probability: float | None = 0.9, values: Floats = STEP) -
     """Return a change point as a detector reports it."""
     values = np.resize(values, max(values.size, index + 1))
     raw = RawChangePoint(index, 1.0, probability=probability)
-    [point] = describe(Observations(values, np.arange(values.size)), [raw])
+    [point] = describe(values, np.arange(values.size), [raw])
     return point
 
 
@@ -113,7 +113,7 @@ def test_labels_never_overlap(size: int) -> None:
         RawChangePoint(int(place), 1.0, probability=0.5 + 0.02 * k)
         for k, place in enumerate(places)
     ]
-    points = describe(Observations(values, np.arange(size)), raw)
+    points = describe(values, np.arange(size), raw)
     figure = bg.plot(values, points)
     figure.canvas.draw()
     [axes] = figure.axes

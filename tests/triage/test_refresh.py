@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from barograph.candidates import Candidates
 from barograph.detection import Hunter, Triaged
-from barograph.detection.base import Detector, Observations, RawChangePoint
+from barograph.detection.base import Detector, RawChangePoint
 from barograph.errors import DataError
 from barograph.history import History
 from barograph.models import TriageModel
@@ -34,8 +34,8 @@ class Scripted(Detector):
     def shortest(self) -> int:
         return 0
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
-        self.lengths.append(series.values.size)
+    def find(self, values: Floats) -> list[RawChangePoint]:
+        self.lengths.append(values.size)
         return [RawChangePoint(place, 1.0, 0.01, k, q=2.0) for k, place in enumerate(self.places)]
 
 
@@ -160,9 +160,9 @@ def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     candidate = only_candidate(store)
 
     class Slow(Scripted):
-        def find(self, series: Observations) -> list[RawChangePoint]:
+        def find(self, values: Floats) -> list[RawChangePoint]:
             judge(store, candidate, Verdict.TRUE_POSITIVE)
-            return super().find(series)
+            return super().find(values)
 
     store.ingest([point(60, 1.0)], "ci")
     CandidateRefresher(Slow((23,)), "slow").refresh(store)
@@ -175,10 +175,10 @@ def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> 
     flat(store)
 
     class Slow(Scripted):
-        def find(self, series: Observations) -> list[RawChangePoint]:
+        def find(self, values: Floats) -> list[RawChangePoint]:
             if not self.lengths:
                 store.ingest([point(60, 1.0)], "ci")
-            return super().find(series)
+            return super().find(values)
 
     slow = Slow((20,))
     assert CandidateRefresher(slow, "slow").refresh(store).series == 0

@@ -6,11 +6,10 @@ say how files are read, in every command. Options on the command line override b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -18,10 +17,9 @@ from barograph.cli.config_file import Trust, find, trust_of
 from barograph.errors import ConfigError
 from barograph.patterns import matches
 
-T = TypeVar("T")
 INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
-DIRECTIONS, THRESHOLDS = "direction", "threshold"
-RULES = (PATTERNS, DIRECTIONS, THRESHOLDS, SUPPRESS)  # tables about series
+DIRECTIONS = "direction"
+RULES = (PATTERNS, DIRECTIONS, SUPPRESS)  # tables about series
 # What a pattern can make of a series: a machine check that should never move, one that is looked at
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
@@ -45,7 +43,6 @@ class Config:
         commands: The options of each command by their long names without dashes.
         patterns: Patterns of series names by kind, which is one of `PATTERN_KINDS`.
         directions: `lower` or `higher`, by pattern of series names.
-        thresholds: Percentages of the detector `threshold`, by pattern of series names.
         suppress: The tables `[[suppress]]`, as written.
         ignored: What of the file is not used, with the reason, by table; "" for the whole file.
     """
@@ -54,7 +51,6 @@ class Config:
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
-    thresholds: Mapping[str, float] = field(default_factory=dict)
     suppress: tuple[Mapping[str, Any], ...] = ()
     ignored: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,29 +63,18 @@ class Config:
 
     def direction_of(self, series: str) -> int:
         """Return the direction of the first pattern that matches the name of a series, or 0."""
-        better = _first_match(self.directions, series)
-        return 0 if better is None else BETTER[better]
-
-    def threshold_of(self, series: str) -> float | None:
-        """Return the percentage of the first pattern that matches the name of a series."""
-        return _first_match(self.thresholds, series)
+        found = (better for name, better in self.directions.items() if matches(name, series))
+        return BETTER.get(next(found, ""), 0)
 
     def unmatched(self, series: Iterable[object]) -> Iterator[str]:
         """Yield a note about each pattern that matches the name of none of some series."""
         rules = [(f"[{PATTERNS}] {kind}", names) for kind, names in self.patterns.items()]
-        rules += [
-            (f"[{DIRECTIONS}]", (*self.directions,)),
-            (f"[{THRESHOLDS}]", (*self.thresholds,)),
-        ]
+        rules += [(f"[{DIRECTIONS}]", (*self.directions,))]
         names = [*map(str, series)] if any(patterns for _, patterns in rules) else []
         for table, patterns in rules:
             for pattern in patterns:
                 if not any(matches(pattern, name) for name in names):
                     yield f"{self.path}: {table}: no series matches {pattern!r}"
-
-
-def _first_match(rules: Mapping[str, T], series: str) -> T | None:
-    return next((rule for pattern, rule in rules.items() if matches(pattern, series)), None)
 
 
 def load_config(commands: Collection[str], path: Path | None = None) -> Config:
@@ -242,6 +227,12 @@ def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) 
     for name, table in content.items():
         if name in RULES:
             continue
+        if name == "threshold":  # of the method `threshold`; empty in files of `barograph init`
+            if table:
+                from barograph.cli.detectors import WITHDRAWN
+
+                raise ConfigError(f"{path}: remove the table [threshold]: {WITHDRAWN[name]}")
+            continue
         if name not in (INPUT, *commands):
             allowed = ", ".join((INPUT, *RULES, *commands))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
@@ -260,18 +251,11 @@ def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) 
         if better not in BETTER:
             allowed = " or ".join(BETTER)
             raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
-    thresholds = _table(path, THRESHOLDS, content.get(THRESHOLDS, {}))
-    for pattern, percent in thresholds.items():
-        if type(percent) not in (int, float) or not 0 < percent < math.inf:
-            raise ConfigError(
-                f"{path}: [{THRESHOLDS}] {pattern!r} is {percent!r:.40}; use percent above 0"
-            )
     return Config(
         path,
         options,
         {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
         directions,
-        thresholds,
         tuple(suppress),
     )
 

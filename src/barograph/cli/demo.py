@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from barograph.cli.retrain import read_params
-from barograph.detection.base import Observations, RawChangePoint, describe
+from barograph.detection.base import RawChangePoint, describe
 from barograph.detection.online import ANSWERS, Answer
 from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.models import TriageModel
@@ -198,7 +198,7 @@ def recorded_changes(many: Sequence[DemoSeries]) -> Iterator[list[ChangePoint]]:
             RawChangePoint(index, statistic, pvalue, probability=probability)
             for _, index, _, statistic, pvalue, probability in rows
         ]
-        yield describe(Observations(series.values, np.arange(series.values.size)), found)
+        yield describe(series.values, np.arange(series.values.size), found)
 
 
 def _leave(_number: int, _frame: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
@@ -30,7 +29,6 @@ DETECTORS = {
     "gesd": "Gesd",
     "pelt": "Pelt",
     "dynp": "Dynp",
-    "threshold": "Threshold",
     "nothing": "Nothing",
 }
 PRESETS: Mapping[str, Mapping[str, Any]] = {"tau_kappa": {"search": "tau_kappa"}}
@@ -59,13 +57,12 @@ CAVEATS = {
         "reports single outliers and short runs, and no change that lasts longer than a tenth of "
         "the series",
     ),
-    "threshold": (
-        "percent",
-        "compares each result with the one before, of a week ago and of the last stable release, "
-        "and reports every difference above 10 %, noise included: set it with --detector-option "
-        "percent=X",
-    ),
     "nothing": ("", "is the baseline that reports no change"),
+}
+# Methods of earlier versions, and what to do instead.
+WITHDRAWN = {
+    "threshold": "a fixed percentage is no longer a method; use another one, with --min-change for "
+    "the smallest change in percent"
 }
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -145,11 +142,24 @@ class DetectorChoice:
         return notes
 
 
+class DetectorName(click.Choice[str]):
+    """The name of a detection method."""
+
+    def __init__(self) -> None:
+        super().__init__(list(DETECTORS))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or fail with the names that are allowed."""
+        if value in WITHDRAWN:
+            self.fail(f"there is no {value!r}: {WITHDRAWN[value]}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def detector_option(text: str) -> Callable[[F], F]:
     """Add --detector to a command."""
     return click.option(
         "--detector",
-        type=click.Choice(list(DETECTORS)),
+        type=DetectorName(),
         default=DEFAULT_DETECTOR,
         show_default=True,
         help=text,
@@ -263,11 +273,6 @@ def _converted(text: str, expected: Any) -> Any:
         if text.lower() not in (*TRUE, *FALSE):
             raise ValueError
         return text.lower() in TRUE
-    if issubclass(expected, Enum):
-        names = {member.name.lower(): member for member in expected}
-        if text.lower() not in names:
-            raise ValueError
-        return names[text.lower()]
     if expected in (int, float):
         return expected(text)
     if text not in DETECTORS or text == DEFAULT_DETECTOR:  # the detector of candidates
@@ -281,7 +286,5 @@ def _described(expected: Any) -> str:
         return " or ".join(get_args(expected))
     if NoneType in get_args(expected):
         return f"{_described(get_args(expected)[0])} or none"
-    if issubclass(expected, Enum):
-        return " or ".join(member.name.lower() for member in expected)
     names = {bool: "true or false", int: "a whole number", float: "a number"}
     return names.get(expected) or " or ".join(n for n in DETECTORS if n != DEFAULT_DETECTOR)

@@ -13,13 +13,12 @@ from click.core import ParameterSource
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
-from barograph.cli.detectors import DETECTORS, USE, DetectorChoice
+from barograph.cli.detectors import USE, DetectorChoice, DetectorName
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, settle
-from barograph.cli.search import searched
 from barograph.sizes import size_at
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ OF_JUDGE = (
 @judging_options
 @click.option(
     "--detector",
-    type=click.Choice(list(DETECTORS)),
+    type=DetectorName(),
     help="Judge by this detection method instead of the online model. Each series is judged alone "
     "and there are no suspects, so options about suspects, alarms and the online model are "
     "refused.",
@@ -206,7 +205,9 @@ def detected(history: History, selection: Selection, detector: Detector) -> Iter
         selection: Which results of each series that is not empty are judged.
         detector: Finds the change points.
     """
-    points = searched(history, detector)
+    from barograph.detection import detect_many
+
+    points = detect_many(detector, history.values, history.offsets)
     filled = [number for number, entry in enumerate(history) if len(entry)]
     for number, count in zip(filled, selection.counts, strict=True):
         if not count:

@@ -30,10 +30,6 @@ TEMPLATE = """\
 # "*/throughput" = "higher"
 # "*" = "lower"
 
-[threshold]
-# The percentage of `--detector threshold` for single tests. The first match counts.
-# "*/startup" = 25
-
 [gate]
 # Minimum change that counts, in percent of the level before.
 # min-change = 0.5

@@ -34,7 +34,7 @@ DATABASES = ("mongodump", "mongodb", "zenodo")  # kinds that are no files
 AUTO = "auto"
 FIELDS = (
     "order", "time", "commit", "branch", "value", "unit", "direction", "run",
-    "release", "project", "variant", "task", "test", "measurement", "args", "ignore",
+    "project", "variant", "task", "test", "measurement", "args", "ignore",
 )  # fmt: skip
 MEBIBYTE = 1 << 20
 PLURAL = re.compile(r"s\b")

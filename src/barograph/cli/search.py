@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -19,10 +19,8 @@ from barograph.plotting.changes import Findings, ReportedChange
 from barograph.series import UNKNOWN_TIME, ChangePoint, Series
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries, Threshold
-    from barograph.detection.base import Detector
+    from barograph.detection import Discoveries
     from barograph.history import History
-    from barograph.series import Ints
 
 AGO = re.compile(r"(\d{1,4})([dwy])")
 LABEL = "detecting"  # of the progress
@@ -103,10 +101,13 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     import numpy as np
 
     search.choice.interpret_small(history.values.size)
+    from barograph.detection import detect_many  # after the choice, as it loads the kernels
+
     detector = search.choice.make()
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)
-    runs, discoveries = searched(history, detector, search.choice.parameters, LABEL), None
+    runs = detect_many(detector, history.values, history.offsets, label=LABEL)
+    discoveries = None
     if search.false_discoveries is not None:
         size = len(history.values)
         discoveries = _controlled(runs, search.choice.name, size, search.false_discoveries)
@@ -129,47 +130,6 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
     return Findings(every, changes, detector.shortest, kinds, discoveries)
-
-
-def searched(
-    history: History, detector: Detector, kept: Container[str] = (), label: str = ""
-) -> list[list[ChangePoint]]:
-    """Return the change points of every series.
-
-    Args:
-        history: The series.
-        detector: Finds them. `Threshold` takes the direction and the times of each series, the
-            results of releases, and the percentage that the configuration sets.
-        kept: The parameters that the user has set: these are kept.
-        label: What progress on stderr is called; without it there is none.
-    """
-    from barograph.detection import Threshold, detect_many
-
-    if not isinstance(detector, Threshold):
-        return detect_many(detector, history.values, history.offsets, label=label)
-    return [_compared(series, detector, kept, history.releases) for series in history]
-
-
-def _compared(
-    series: Series, detector: Threshold, kept: Container[str], releases: Ints
-) -> list[ChangePoint]:
-    """Return where a series exceeds thresholds, as `Threshold` compares."""
-    import numpy as np
-
-    if "direction" not in kept:
-        detector = detector.set_params(direction=series.direction)
-    percent = current_config().threshold_of(str(series.id))
-    if percent is not None and "percent" not in kept:
-        detector = detector.set_params(percent=float(percent))
-    times = None
-    if series.times is not None:
-        times = np.where(series.times == UNKNOWN_TIME, np.nan, series.times / 1000)
-    # The last release before each point: its own result is not what it is compared with.
-    places = np.flatnonzero(np.isin(series.orders, releases))
-    last = np.searchsorted(places, np.arange(len(series))) - 1
-    stable = np.full(len(series), np.nan)
-    stable[last >= 0] = series.values[places[last[last >= 0]]]
-    return detector.detect(series.values, times=times, release=stable)
 
 
 def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[ReportedChange]]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from barograph.detection.online import OnlineDetector
     from barograph.detection.setds import Setds
     from barograph.detection.stepfit import ClusterSettings, StepCluster, StepFit, cluster_steps
-    from barograph.detection.threshold import Threshold
     from barograph.detection.triaged import DetectorUnion, Triaged
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "Setds",
     "StepCluster",
     "StepFit",
-    "Threshold",
     "Triaged",
     "cluster_steps",
     "control_discoveries",
@@ -55,7 +53,6 @@ _MODULES = {
     "ClusterSettings": "stepfit",
     "StepCluster": "stepfit",
     "StepFit": "stepfit",
-    "Threshold": "threshold",
     "Triaged": "triaged",
     "cluster_steps": "stepfit",
     "control_discoveries": "false_discovery",

@@ -4,7 +4,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC
 from functools import cache
 from itertools import pairwise
 from numbers import Integral, Real
@@ -17,7 +16,7 @@ from barograph.compiled import kernel
 from barograph.detection.numerics import mean_and_squares
 from barograph.errors import ConfigError, DataError
 from barograph.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
-from barograph.sizes import Size, size_of
+from barograph.sizes import size_of
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -32,10 +31,7 @@ NUMBERS: dict[Any, tuple[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawChangePoint:
-    """A change point without its regions; the index counts the kept points.
-
-    `size` is given by a method that compares other results than those on both sides.
-    """
+    """A change point without its regions; the index counts the kept points."""
 
     index: int
     statistic: float
@@ -43,25 +39,6 @@ class RawChangePoint:
     order: int | None = None
     probability: float | None = None
     q: float | None = None
-    size: Size | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Observations:
-    """A series that a detector can read: every value is finite.
-
-    Attributes:
-        values: The finite values, one for each kept point.
-        positions: The index of each kept point in the series as given.
-        times: Seconds, or None.
-        release: The value of the last stable release at each point, NaN where there is none, or
-            None.
-    """
-
-    values: Floats
-    positions: Ints
-    times: Floats | None = None
-    release: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -89,43 +66,29 @@ class Detector(ABC):
         """Fewest points the method needs; a shorter series has no change points."""
 
     @abstractmethod
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of at least `shortest` finite values, by ascending index."""
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
         parts = [values[a:b] for a, b in pairwise(offsets.tolist())]
-        return [
-            self.find(Observations(part, np.arange(part.size)))
-            if part.size >= self.shortest
-            else []
-            for part in parts
-        ]
+        return [self.find(part) if part.size >= self.shortest else [] for part in parts]
 
-    def detect(
-        self,
-        values: npt.ArrayLike,
-        *,
-        times: npt.ArrayLike | None = None,
-        release: npt.ArrayLike | None = None,
-    ) -> list[ChangePoint]:
+    def detect(self, values: npt.ArrayLike) -> list[ChangePoint]:
         """Find the change points of a series.
 
         Args:
             values: One number per point; see `missing` for NaN and infinity.
-            times: Time of each point, in seconds or as datetime64. Few detectors use it.
-            release: Value of the last stable release: one number, or one per point (NaN where
-                there is none). Few detectors use it.
 
         Returns:
             The change points by index (0-based in `values` as given, the first point of the new
             level), with the regions up to the neighbouring change points. An empty list if the
             series is shorter than the method needs.
         """
-        series = observe(values, missing=self.missing, times=times, release=release)
-        if series.values.size < self.shortest:
+        kept, positions = observe(values, missing=self.missing)
+        if kept.size < self.shortest:
             return []
-        return describe(series, self.find(series))
+        return describe(kept, positions, self.find(kept))
 
     def fit_predict(self, values: npt.ArrayLike) -> Ints:
         """Return only the indices of the change points.
@@ -193,24 +156,32 @@ class Nothing(Detector):
         """Zero: any series is long enough."""
         return 0
 
-    def find(self, series: Observations) -> list[RawChangePoint]:  # noqa: ARG002
+    def find(self, values: Floats) -> list[RawChangePoint]:  # noqa: ARG002
         """Return no change points."""
         return []
 
 
-def describe(series: Observations, points: Sequence[RawChangePoint]) -> list[ChangePoint]:
-    """Return change points with their indices in the series as given and their regions."""
+def describe(
+    values: Floats, positions: Ints, points: Sequence[RawChangePoint]
+) -> list[ChangePoint]:
+    """Return change points with their indices in the series as given and their regions.
+
+    Args:
+        values: The kept values of the series.
+        positions: The index of each in the series as given.
+        points: The change points, by ascending index in `values`.
+    """
     if not points:
         return []
-    edges = [0, *(point.index for point in points), series.values.size]
-    around = regions(series.values, edges[1:-1])
+    edges = [0, *(point.index for point in points), values.size]
+    around = regions(values, edges[1:-1])
     described = []
     for k, point in enumerate(points):
         start, split, end = edges[k : k + 3]
-        size = point.size or size_of(series.values[start:split], series.values[split:end])
+        size = size_of(values[start:split], values[split:end])
         described.append(
             ChangePoint(
-                index=int(series.positions[split]),
+                index=int(positions[split]),
                 statistic=point.statistic,
                 pvalue=point.pvalue,
                 before=replace(around[k], level=size.before),
@@ -250,33 +221,25 @@ def _describe(values: Floats, ordered: Floats, edges: Ints) -> Floats:
     return rows
 
 
-def observe(
-    values: npt.ArrayLike,
-    *,
-    missing: Missing = "error",
-    times: npt.ArrayLike | None = None,
-    release: npt.ArrayLike | None = None,
-) -> Observations:
-    """Check a series, and treat NaN and infinity as `missing` says.
+def observe(values: npt.ArrayLike, *, missing: Missing = "error") -> tuple[Floats, Ints]:
+    """Return the values that are kept, all finite, and their indices in the series as given.
 
     With "fill", the points before the first finite value are left out: there is nothing to repeat.
 
+    Args:
+        values: One number per point.
+        missing: How NaN and infinity are treated.
+
     Raises:
-        DataError: The values are not a list of numbers, a value is not finite and `missing` is
-            "error", or `times` or `release` do not match the values.
+        DataError: The values are not a list of numbers, or a value is not finite and `missing` is
+            "error".
     """
     numbers = as_floats(values)
     finite = np.isfinite(numbers)
-    positions = np.arange(numbers.size)
-    if not finite.all():
-        positions, sources = _kept(numbers, finite, missing)
-        numbers = numbers[sources]
-    return Observations(
-        values=numbers,
-        positions=positions,
-        times=None if times is None else _seconds(times, finite.size)[positions],
-        release=None if release is None else _releases(release, finite.size)[positions],
-    )
+    if finite.all():
+        return numbers, np.arange(numbers.size)
+    positions, sources = _kept(numbers, finite, missing)
+    return numbers[sources], positions
 
 
 def _kept(numbers: Floats, finite: Flags, missing: Missing) -> tuple[Ints, Ints]:
@@ -338,32 +301,3 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
     """Raise a `ConfigError` if a parameter breaks its rule."""
     if not condition:
         raise ConfigError(f"{name} is {value!r}: it must be {rule}")
-
-
-def _seconds(times: npt.ArrayLike, size: int) -> Floats:
-    try:
-        numbers = np.asarray(times)
-        if numbers.dtype.kind == "O":
-            numbers = np.array([_without_zone(moment) for moment in numbers.tolist()])
-        if numbers.dtype.kind in "MO":
-            numbers = numbers.astype("datetime64[us]").astype(np.int64) / 1e6
-    except ValueError as error:
-        raise DataError(f"times must be seconds or datetimes: {error}") from error
-    if numbers.shape != (size,):
-        raise DataError(f"times has the shape {numbers.shape}: there are {size} values")
-    return as_floats(numbers, "times")
-
-
-def _without_zone(moment: Any) -> Any:
-    """Return a datetime in UTC without a zone, as NumPy needs it."""
-    zone = getattr(moment, "tzinfo", None)
-    return moment if zone is None else moment.astimezone(UTC).replace(tzinfo=None)
-
-
-def _releases(release: npt.ArrayLike, size: int) -> Floats:
-    numbers = as_floats(np.atleast_1d(np.asarray(release)), "release")
-    if numbers.size != size and np.ndim(release):
-        raise DataError(
-            f"release has {numbers.size} entries; give one number, or one for each of {size}"
-        )
-    return np.broadcast_to(numbers, (size,))

@@ -7,13 +7,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import (
-    Detector,
-    Observations,
-    describe,
-    observe,
-    require,
-)
+from barograph.detection.base import Detector, describe, observe, require
 from barograph.errors import DataError
 from barograph.parallel import Progress, map_threads
 from barograph.series import ChangePoint, Floats, Ints, as_floats
@@ -36,7 +30,7 @@ def detect_many(
     code: all of Hunter, and the kernels of the other detectors.
 
     Args:
-        detector: Any detector; one that uses times or a release gets none.
+        detector: Any detector.
         values: The values of all series, one after the other.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         workers: Number of threads. Defaults to the number of usable cores.
@@ -72,13 +66,13 @@ def _detect(
     detector: Detector, values: Floats, edges: Ints, first: int, last: int
 ) -> list[list[ChangePoint]]:
     series = [_observed(detector, values[edges[i] : edges[i + 1]], i) for i in range(first, last)]
-    offsets = np.cumsum([0, *(part.values.size for part in series)], dtype=np.int64)
-    joined = np.concatenate([part.values for part in series])
+    offsets = np.cumsum([0, *(kept.size for kept, _ in series)], dtype=np.int64)
+    joined = np.concatenate([kept for kept, _ in series])
     points_by_series = detector.find_many(joined, offsets)
-    return [describe(part, points) for part, points in zip(series, points_by_series, strict=True)]
+    return [describe(*part, points) for part, points in zip(series, points_by_series, strict=True)]
 
 
-def _observed(detector: Detector, values: Floats, number: int) -> Observations:
+def _observed(detector: Detector, values: Floats, number: int) -> tuple[Floats, Ints]:
     try:
         return observe(values, missing=detector.missing)
     except DataError as error:

@@ -10,14 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import (
-    Detector,
-    Observations,
-    RawChangePoint,
-    as_float,
-    observe,
-    require,
-)
+from barograph.detection.base import Detector, RawChangePoint, as_float, observe, require
 from barograph.detection.numerics import power_of_two, two_sided
 from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints
@@ -73,11 +66,11 @@ class Gesd(Detector):
         """Fewest points with which one can differ from the rest."""
         return FEWEST
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each run of outliers."""
-        tested = rosner(series.values, self._most(series.values.size))
+        tested = rosner(values, self._most(values.size))
         count = tested.outliers(self.alpha)
-        rank = np.full(series.values.size, -1)
+        rank = np.full(values.size, -1)
         rank[tested.indices[:count]] = np.arange(count)
         sides = np.where(rank >= 0, np.sign(tested.deviations)[rank], 0.0)
         begins = np.flatnonzero((sides[1:] != 0.0) & (sides[1:] != sides[:-1])) + 1
@@ -103,7 +96,7 @@ class Gesd(Detector):
             DataError: The value is not a finite number, or the region holds a value that
                 `missing` refuses.
         """
-        known = observe(region, missing=self.missing).values
+        known, _ = observe(region, missing=self.missing)
         if known.size < FEWEST - 1:
             raise NotEnoughDataError(
                 f"the region has {known.size} points: a judgement needs {FEWEST - 1}"

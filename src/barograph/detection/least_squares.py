@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
 from barograph.extras import needed
 from barograph.repeats import MAD_TO_SD
@@ -40,14 +40,14 @@ class _LeastSquares(Detector):
     def _edges(self, search: Any, size: int) -> list[int]:
         """Return where the levels end."""
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Locate the changes between the levels.
 
         The search is `KernelCPD` with the linear kernel: the same optimum as ruptures' `Pelt` and
         `Dynp` with the cost "l2" and no jumps, found by compiled code. The statistic is the
         increase of the squared error, in units of the noise, without the change point.
         """
-        scaled = series.values / power_of_two(series.values)
+        scaled = values / power_of_two(values)
         noise = noise_level(scaled)
         if noise == 0.0:
             return []

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, describe
+from barograph.detection.base import Detector, RawChangePoint, describe
 from barograph.series import ChangePoint, Floats, Ints
 
 RECENT = 500
@@ -59,7 +59,7 @@ def detect_recent(
     after the change points are those of the whole series.
 
     Args:
-        detector: Any detector; one that uses times or a release gets none.
+        detector: Any detector.
         values: The finite values of all series, one after the other.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         recent: Number of the newest points that are always searched together.
@@ -94,7 +94,7 @@ def detect_recent(
                 going_on.append(k)
         active = going_on
     return [
-        describe(Observations(values[a:b], np.arange(b - a)), points)
+        describe(values[a:b], np.arange(b - a), points)
         for (a, b), points in zip(pairwise(edges), points_by_series, strict=True)
     ]
 

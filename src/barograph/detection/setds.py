@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
 from barograph.features.setds import HOLD, MINIMUM, PATIENCE, SIGMAS, phases
+from barograph.series import Floats
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,10 @@ class Setds(Detector):
         """A baseline, and a run outside its limits."""
         return self.minimum + self.hold
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each new phase."""
-        unit = power_of_two(series.values)
-        scaled = series.values / unit
+        unit = power_of_two(values)
+        scaled = values / unit
         starts, severities = phases(scaled, self.sigmas, self.minimum, self.hold, self.patience)
         return [
             RawChangePoint(int(start), float(severity) * unit)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.candidates import Candidates
-from barograph.detection.base import Detector, Observations, RawChangePoint, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
@@ -68,9 +68,9 @@ class DetectorUnion(Detector):
         """Fewest points that every detector can divide."""
         return max(detector.shortest for detector in self.detectors)
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the candidates of a series."""
-        return _merged((detector.find(series) for detector in self.detectors), self.apart)
+        return _merged((detector.find(values) for detector in self.detectors), self.apart)
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the candidates of many series: values[offsets[i]:offsets[i + 1]] is one."""
@@ -124,10 +124,10 @@ class Triaged(Detector):
         """Fewest points that the detector of candidates needs."""
         return self.candidates.shortest
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the reported change points of a series."""
-        offsets = np.array([0, series.values.size])
-        return self._triage(series.values, offsets, [self.candidates.find(series)])[0]
+        offsets = np.array([0, values.size])
+        return self._triage(values, offsets, [self.candidates.find(values)])[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the reported change points of many series, which are scored together."""

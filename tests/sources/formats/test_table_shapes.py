@@ -76,6 +76,16 @@ def test_mapped_columns(tmp_path: Path) -> None:
         read(tmp_path / "t.csv", "a,b,c\n1,2,3\n", value_columns=("d",))
 
 
+@pytest.mark.parametrize("name", ["release", "stable_release", "is_release"])
+@pytest.mark.parametrize("cells", [("8.0", ""), ("0", "1")])
+def test_a_column_of_releases_is_ignored(tmp_path: Path, name: str, cells: tuple[str, str]) -> None:
+    for table in (f"test,{name},value\n", f"test,{name},latency\n"):
+        rows = [f"a,{cell},{k}\n" for k, cell in enumerate(cells)]
+        loaded = read(tmp_path / "t.csv", table + "".join(rows))
+        assert [*values(loaded).values()] == [[0, 1]]
+        assert f"columns ignored: {name}" in str(loaded.notes)
+
+
 def test_unknown_columns_are_named_once(tmp_path: Path) -> None:
     loaded = read(tmp_path / "t.csv", "test,value,note,host_load\na,1,x,3\na,2,y,4\n")
     assert loaded.notes[0].endswith(

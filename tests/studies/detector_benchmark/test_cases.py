@@ -1,9 +1,9 @@
 import numpy as np
 from detector_comparison import opinions
 
-from barograph.detection import Threshold
 from barograph.studies.detector_benchmark.cases import Case, Detection, default_detectors
 from barograph.studies.detector_benchmark.report import COLOURS
+from barograph.studies.detector_benchmark.threshold import Threshold
 
 DAY = 24 * 3600.0
 

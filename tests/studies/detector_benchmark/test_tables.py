@@ -10,9 +10,9 @@ import pytest
 from detector_comparison import annotator_agreement
 
 from barograph.detection import EDivisive, Nothing, Pelt
-from barograph.detection.base import Detector, Observations, RawChangePoint
+from barograph.detection.base import Detector, RawChangePoint
 from barograph.errors import NotEnoughDataError
-from barograph.series import Verdict
+from barograph.series import Floats, Verdict
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
 from barograph.studies.detector_benchmark.injection import Segment
 from barograph.studies.detector_benchmark.measures import (
@@ -40,9 +40,8 @@ class At(Detector):
     def shortest(self) -> int:
         return 0
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
-        size = series.positions.size
-        return [RawChangePoint(point, 1.0) for point in self.points if point < size]
+    def find(self, values: Floats) -> list[RawChangePoint]:
+        return [RawChangePoint(point, 1.0) for point in self.points if point < values.size]
 
 
 def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Case:

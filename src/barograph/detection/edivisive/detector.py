@@ -6,9 +6,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
+from barograph.series import Floats
 
 SearchMethod = Literal["split", "tau_kappa"]
 
@@ -71,11 +72,11 @@ class EDivisive(Detector):
         """Fewest points that make two parts."""
         return 2 * self.min_size
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of a series, or of its recent points."""
-        start = max(series.values.size - self.recent, 0) if self.recent else 0
-        scale = power_of_two(series.values[start:])
-        stretch = series.values[start:] / scale
+        start = max(values.size - self.recent, 0) if self.recent else 0
+        scale = power_of_two(values[start:])
+        stretch = values[start:] / scale
         points = np.empty(stretch.size, dtype=np.int64)
         statistics = np.empty((stretch.size, 2))
         order = np.argsort(stretch, kind="stable")

@@ -39,7 +39,7 @@ def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
         alpha: Power of the distances, above 0 and below 2 (at 2, only means are compared).
     """
     require(0 < alpha < 2, "alpha", alpha, "above 0 and below 2")
-    series = observe(values).values
+    series, _ = observe(values)
     size = series.size
     statistic, work, ranks = (
         np.zeros(size),

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import weak_points, workspace
 from barograph.detection.tau_kappa import factor_table
@@ -72,10 +72,10 @@ class Hunter(Detector):
         """Three points: two have no variance."""
         return SHORTEST
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of a series."""
-        edges = np.array((0, series.values.size))
-        return self._find(series.values, edges, series.values.size)[0]
+        edges = np.array((0, values.size))
+        return self._find(values, edges, values.size)[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""

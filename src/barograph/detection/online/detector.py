@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import (
-    Observations,
     RawChangePoint,
     as_float,
     describe,
@@ -152,9 +151,9 @@ class OnlineDetector:
         """
         base, values = self._base, self._values
         places = {index: real for index, real in self._memory.change_points.items() if index > base}
-        kept = Observations(values, np.arange(base, base + values.size))
         return describe(
-            kept,
+            values,
+            np.arange(base, base + values.size),
             [
                 RawChangePoint(index - base, float(logit(real)), probability=real)
                 for index, real in places.items()

@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
 from barograph.series import Floats
@@ -52,9 +52,9 @@ class StepFit(Detector):
         """Two points on each side: any two or three points look like a step."""
         return 4
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the steps above the threshold, the clearest of equals."""
-        scaled = series.values / power_of_two(series.values)
+        scaled = values / power_of_two(values)
         best: dict[int, RawChangePoint] = {}
         for start in _starts(scaled.size, self.window):
             point = self._fit_window(scaled[start : start + self.window], start)

@@ -136,7 +136,6 @@ class ResultBatch(NamedTuple):
         runs: The names of the runs, empty without one.
         branches: The branches, empty where unknown.
         units: The units, empty where unknown.
-        releases: The names of the stable releases that the commits are, empty for other commits.
     """
 
     series: Sequence[SeriesId]
@@ -150,7 +149,6 @@ class ResultBatch(NamedTuple):
     runs: Texts | None = None
     branches: Texts | None = None
     units: Texts | None = None
-    releases: Texts | None = None
 
     def take(self, places: Ints) -> ResultBatch:
         """Return the results at some positions."""

@@ -13,7 +13,7 @@ from barograph.texts import Texts
 
 Mask = npt.NDArray[np.bool_]
 NUMBERS = ("owners", "orders", "times", "sources", "rows")
-TEXTS = ("commits", "runs", "branches", "units", "releases")
+TEXTS = ("commits", "runs", "branches", "units")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,6 @@ class Collected:
     runs: Texts
     branches: Texts
     units: Texts
-    releases: Texts
     sources: Ints
     rows: Ints
 

@@ -18,17 +18,14 @@ from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
 from barograph.sources.formats.cells import NO_ORDER_GIVEN
 from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.collected import Collected, Mask, ReadFile
+from barograph.sources.formats.collected import Collected, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.report import LoadReport, Skip
-from barograph.texts import Texts
 from barograph.units import direction_of_name
 from barograph.wording import plural
-
-NO_RELEASE = frozenset(("", "0", "false", "no"))  # cells of commits that are no release
 
 SHOWN_ROWS = 5
 TABULAR = ("tables", "folder")
@@ -211,9 +208,6 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
             f"results of commits with several runs, replaced by their {aggregate}"
         ] += count
     history = History.from_combined(results.ids, results.directions, combined)
-    released = orders[_of_releases(results.releases)]
-    if released.size:  # unique imports numpy.ma
-        history = replace(history, releases=np.unique(released))
     codes, names = results.unit_codes(), results.units.names
     if codes.any():
         history = replace(history, units=[names[code] for code in codes.tolist()])
@@ -232,12 +226,6 @@ def directed(
             direction = int(direction_of_name(series.measurement))
         directions[number] = direction
     return replace(history, directions=directions)
-
-
-def _of_releases(releases: Texts) -> Mask:
-    """Return for each result whether its commit is a stable release."""
-    is_release = [name.strip().lower() not in NO_RELEASE for name in releases.names]
-    return np.array(is_release, dtype=np.bool_)[releases.codes]
 
 
 def _counts_of_branch(history: History, orders: Ints, judged: np.ndarray) -> Ints:

@@ -45,7 +45,6 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "higher_is_better", "higherisbetter", "bigger_is_better",
     ),
     "run": ("run", "run_id", "repeat", "repetition", "trial", "attempt", "replicate"),
-    "release": ("release", "stable_release", "is_release"),
     "project": ("project", "repository", "repo"),
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),
@@ -63,7 +62,7 @@ ARGUMENTS = re.compile(r"(?:args|params|parameters|param)(?:\.|:\s*)(.+)", re.IG
 NOT_TRACKED = frozenset((
     "stddev", "std", "std_dev", "stdev", "sd", "variance", "error", "stderr", "iterations",
     "rounds", "count", "samples", "n", "id", "index", "seed", "runs", "spread",
-    "iqr", "score_error_(99.9%)",
+    "iqr", "score_error_(99.9%)", "release", "stable_release", "is_release",
     "", "unnamed:_0",  # the row numbers of pandas
 ))  # fmt: skip
 # Other columns that hold no results: indexes of pandas, and keys of nested metadata.

@@ -193,7 +193,7 @@ class TableReader:
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
         identity = roles.identity
-        names = (*identity, "direction", "commit", "run", "branch", "unit", "release")
+        names = (*identity, "direction", "commit", "run", "branch", "unit")
         columns = {name: identity.get(name) or roles.fields.get(name) for name in names}
         self._columns = {name: column for name, column in columns.items() if column is not None}
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
@@ -253,7 +253,6 @@ class TableReader:
             runs=texts.get("run"),
             branches=texts.get("branch"),
             units=texts.get("unit"),
-            releases=texts.get("release"),
         )
         yield from self._batches(chunk, shared, kinds, faults)
 

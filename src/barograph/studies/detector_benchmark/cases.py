@@ -1,7 +1,7 @@
 """What the comparison runs on: series with known changes, and the detectors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from barograph.detection import (
@@ -13,11 +13,11 @@ from barograph.detection import (
     Pelt,
     Setds,
     StepFit,
-    Threshold,
     Triaged,
 )
 from barograph.detection.base import Detector
 from barograph.series import Floats
+from barograph.studies.detector_benchmark.threshold import Threshold
 
 ONE_PERSON = "one person"
 Points = tuple[int, ...]
@@ -59,7 +59,7 @@ class Case:
         scenario: The row of the tables that it counts in.
         values: What a detector sees.
         truth: The change points.
-        times: Seconds of each point, for detectors that use them.
+        times: Seconds of each point, for `Threshold`.
         people: What each person marked.
     """
 
@@ -77,5 +77,6 @@ class Case:
 
     def detected_by(self, detector: Detector, shown: int | None = None) -> Points:
         """Return the indices that a detector reports for all points, or for the first `shown`."""
-        times = None if self.times is None else self.times[:shown]
-        return tuple(point.index for point in detector.detect(self.values[:shown], times=times))
+        if isinstance(detector, Threshold) and self.times is not None:
+            detector = replace(detector, times=self.times[:shown])
+        return tuple(point.index for point in detector.detect(self.values[:shown]))

@@ -1,14 +1,12 @@
 """The comparison with a fixed percentage that Daly et al. (2020, 1.1) replaced."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.series import Direction, Floats, Ints
-from barograph.sizes import Size
 
-_NONE = RawChangePoint(index=-1, statistic=0.0)
 WEEK = 7 * 24 * 3600.0
 
 
@@ -20,13 +18,16 @@ class Threshold(Detector):
     differ from the reference in one direction by more than `percent`. A comparison without data
     is skipped: the week if there are no `times` or no run is one to two weeks old, the release if
     it is missing or NaN, and each of the three if the reference is 0. The statistic is the signed
-    percentage, the largest where several comparisons report; `before.level` is the reference that
-    it is of, and `after.level` is the run.
+    percentage, the largest where several comparisons report.
+
+    Times and releases belong to one series: make a detector for each series that has them.
 
     Args:
         percent: Smallest difference to report; the paper names 10 as an example.
         direction: Which way is better. Only changes for the worse are reported, as in the paper;
             with an unknown direction, all changes are.
+        times: Seconds of each point.
+        release: The value of the last stable release at each point, NaN where there is none.
 
     Example:
         >>> Threshold(percent=10.0).fit_predict([100.0] * 5 + [120.0] * 5)
@@ -35,6 +36,8 @@ class Threshold(Detector):
 
     percent: float = 10.0
     direction: Direction = Direction.UNKNOWN
+    times: Floats | None = field(default=None, compare=False, repr=False, kw_only=True)
+    release: Floats | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,17 +49,18 @@ class Threshold(Detector):
         """Fewest points that hold a run and a previous one."""
         return 2
 
-    def find(self, series: Observations) -> list[RawChangePoint]:
+    def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each alarm."""
-        alarms: dict[int, RawChangePoint] = {}
-        for reference in references(series):
-            percent = _percent(series.values, reference)
-            for index in _first_points(self._sides(percent)).tolist():
-                compared = Size(float(reference[index]), float(series.values[index]))
-                alarm = RawChangePoint(index, float(percent[index]), size=compared)
-                if abs(alarm.statistic) > abs(alarms.get(index, _NONE).statistic):
-                    alarms[index] = alarm
-        return [alarms[index] for index in sorted(alarms)]
+        references = [np.append(np.nan, values[:-1])]
+        references += [] if self.times is None else [week_ago(values, self.times)]
+        references += [] if self.release is None else [self.release]
+        largest: dict[int, float] = {}
+        for reference in references:
+            percent = _percent(values, reference)
+            for index in _first_points(self._sides(percent)):
+                if abs(percent[index]) > abs(largest.get(int(index), 0.0)):
+                    largest[int(index)] = float(percent[index])
+        return [RawChangePoint(index, largest[index]) for index in sorted(largest)]
 
     def _sides(self, percent: Floats) -> Ints:
         """Return +1 or -1 for alarms, by their direction, and 0 for other points."""
@@ -65,15 +69,7 @@ class Threshold(Detector):
         return sides
 
 
-def references(series: Observations) -> tuple[Floats, Floats, Floats]:
-    """Return the three references of each point; NaN where there is none."""
-    nothing = np.full(series.values.size, np.nan)
-    previous = np.concatenate([[np.nan], series.values[:-1]])
-    week = nothing if series.times is None else _week_ago(series.values, series.times)
-    return previous, week, nothing if series.release is None else series.release
-
-
-def _week_ago(values: Floats, times: Floats) -> Floats:
+def week_ago(values: Floats, times: Floats) -> Floats:
     """Return the last run that, like all before it, is at least a week older than each point.
 
     A run of more than two weeks earlier does not count. Runs may finish out of order, so the
