@@ -9,73 +9,50 @@
 are imported on first use.
 """
 
+__version__ = "0.1.0"
+
 # An import here would delay the handling of Ctrl-C by the command line.
 TYPE_CHECKING = False  # type checkers know the name
 if TYPE_CHECKING:
-    from barograph.api import detect, read
-    from barograph.detection import (
-        DetectorUnion,
-        Dynp,
-        EDivisive,
-        Gesd,
-        Hunter,
-        Nothing,
-        OnlineDetector,
-        Pelt,
-        Setds,
-        StepFit,
-        Triaged,
-    )
-    from barograph.history import History
-    from barograph.models import TriageModel
-    from barograph.plotting import plot
-    from barograph.series import ChangePoint, Series
+    from barograph.api import detect as detect
+    from barograph.api import read as read
+    from barograph.detection.online import OnlineDetector as OnlineDetector
+    from barograph.detection.registry import *  # noqa: F403 - every detector
+    from barograph.history import History as History
+    from barograph.models import TriageModel as TriageModel
+    from barograph.plotting import plot as plot
+    from barograph.series import ChangePoint as ChangePoint
+    from barograph.series import Series as Series
 else:  # with it, they would accept any name
+    _MODULES = {
+        "ChangePoint": "series",
+        "History": "history",
+        "OnlineDetector": "detection.online",
+        "Series": "series",
+        "TriageModel": "models",
+        "detect": "api",
+        "plot": "plotting",
+        "read": "api",
+    }
+
+    def _modules() -> dict[str, str]:
+        """Return the module of each public name."""
+        from barograph.detection.registry import DETECTORS
+
+        return {**_MODULES, **dict.fromkeys(DETECTORS, "detection")}
 
     def __getattr__(name: str) -> object:
         """Import a public name on first use, so that `import barograph` takes no time."""
-        if name not in __all__:
+        modules = _modules()
+        if name == "__all__":
+            return [*modules]
+        if name not in modules:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        module = import_module(f"{__name__}.{_MODULES.get(name, 'detection')}")
-        value: object = getattr(module, name)
+        value: object = getattr(import_module(f"{__name__}.{modules[name]}"), name)
         globals()[name] = value
         return value
 
-
-__version__ = "0.1.0"
-__all__ = [
-    "ChangePoint",
-    "DetectorUnion",
-    "Dynp",
-    "EDivisive",
-    "Gesd",
-    "History",
-    "Hunter",
-    "Nothing",
-    "OnlineDetector",
-    "Pelt",
-    "Series",
-    "Setds",
-    "StepFit",
-    "TriageModel",
-    "Triaged",
-    "detect",
-    "plot",
-    "read",
-]
-
-_MODULES = {
-    "ChangePoint": "series",
-    "History": "history",
-    "Series": "series",
-    "TriageModel": "models",
-    "detect": "api",
-    "plot": "plotting",
-    "read": "api",
-}
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    def __dir__() -> list[str]:
+        return [*_modules(), "__version__"]

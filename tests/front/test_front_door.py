@@ -2,10 +2,10 @@
 
 import ast
 import importlib
-import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,11 @@ import pytest
 
 import barograph as bg
 from barograph import detection
+from barograph.detection import registry
 from barograph.detection.base import Detector
 
-DETECTORS = {
-    name: kind
-    for name in detection.__all__
-    if inspect.isclass(kind := getattr(detection, name)) and issubclass(kind, Detector)
-}
+DETECTORS = {name: getattr(bg, name) for name in registry.DETECTORS}
+NAMES = sorted({*dir(bg)} - {"__version__"})
 PROMISED = {"detect", "plot", "read", "OnlineDetector", "TriageModel", "History"}
 
 
@@ -38,9 +36,14 @@ def test_import_loads_no_library() -> None:
     assert ours == "[]"
 
 
+def test_star_imports_the_public_names() -> None:
+    assert run("from barograph import *; print(Hunter.__name__, read.__name__)") == "Hunter read"
+
+
 def test_the_promised_names_and_all_detectors_are_offered() -> None:
     assert {"Triaged", "Hunter", "EDivisive"} <= set(DETECTORS)
-    assert set(bg.__all__) >= PROMISED | set(DETECTORS)
+    assert set(NAMES) >= PROMISED | set(DETECTORS)
+    assert all(issubclass(kind, Detector) for kind in DETECTORS.values())
 
 
 @pytest.mark.parametrize("name", DETECTORS)
@@ -64,33 +67,37 @@ def test_every_detector_leaves_out_what_is_masked_or_missing(name: str) -> None:
     assert detector.detect(masked) == detector.detect(objects) == detector.detect(known)
 
 
-@pytest.mark.parametrize("name", bg.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_found_listed_and_documented_with_an_example(name: str) -> None:
     member = getattr(bg, name)
     assert member.__name__ == name
     assert "Example:" in member.__doc__
 
 
-def test_only_public_names_are_listed() -> None:
-    assert dir(bg) == sorted([*bg.__all__, "__version__"])
+def for_type_checkers(module: ModuleType) -> dict[str, str]:
+    """Return the names that a module declares to type checkers, with their modules."""
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def test_type_checkers_see_the_same_names() -> None:
-    [block] = [
-        node for node in ast.parse(Path(bg.__file__).read_text()).body if isinstance(node, ast.If)
-    ]
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    listed = {alias.name: node.module for node in imports for alias in node.names}
-    assert sorted(listed) == bg.__all__
-    for name, module in listed.items():
-        assert module is not None
-        assert getattr(importlib.import_module(module), name) is getattr(bg, name)
+    assert for_type_checkers(registry).keys() == DETECTORS.keys()
+    for module, names in ((bg, NAMES), (detection, detection.__dict__["__all__"])):
+        declared = for_type_checkers(module)
+        assert declared.pop("*") == registry.__name__
+        declared |= for_type_checkers(registry)
+        assert declared.keys() == set(names)
+        for name, source in declared.items():
+            assert getattr(importlib.import_module(source), name) is getattr(module, name)
 
 
-def test_type_checkers_know_no_other_names() -> None:
-    tree = ast.parse(Path(bg.__file__).read_text())
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert functions == ["__dir__"]  # a `__getattr__` here would give a type to every name
+@pytest.mark.parametrize("module", [bg, detection])
+def test_type_checkers_know_no_other_names(module: ModuleType) -> None:
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    # A `__getattr__` outside the block would give a type to every name.
+    assert not [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

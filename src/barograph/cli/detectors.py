@@ -12,6 +12,7 @@ import click
 
 from barograph.cli.options import F, NumberRange, grouped, model_option, pair_of, refuse_given
 from barograph.compiled import interpret_small
+from barograph.detection import registry
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
@@ -19,18 +20,7 @@ if TYPE_CHECKING:
     from barograph.series import Ints
 
 # The methods by the names that people type, with their classes.
-DETECTORS = {
-    "triaged": "Triaged",
-    "hunter": "Hunter",
-    "edivisive": "EDivisive",
-    "tau_kappa": "EDivisive",
-    "setds": "Setds",
-    "stepfit": "StepFit",
-    "gesd": "Gesd",
-    "pelt": "Pelt",
-    "dynp": "Dynp",
-    "nothing": "Nothing",
-}
+DETECTORS = {name.lower(): name for name in registry.DETECTORS} | {"tau_kappa": "EDivisive"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {"tau_kappa": {"search": "tau_kappa"}}
 DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates

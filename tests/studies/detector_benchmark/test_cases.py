@@ -1,6 +1,7 @@
 import numpy as np
 from detector_comparison import opinions
 
+from barograph.detection.registry import DETECTORS
 from barograph.studies.detector_benchmark.cases import Case, Detection, default_detectors
 from barograph.studies.detector_benchmark.report import COLOURS
 from barograph.studies.detector_benchmark.threshold import Threshold
@@ -33,7 +34,4 @@ def test_each_detector_has_a_colour() -> None:
 
 def test_default_detectors_include_every_detector() -> None:
     names = {type(detector).__name__ for detector in default_detectors().values()}
-    assert names == {
-        "Triaged", "EDivisive", "Hunter", "Setds", "StepFit", "Threshold",
-        "Gesd", "Pelt", "Dynp", "Nothing",
-    }  # fmt: skip
+    assert names == {*DETECTORS, "Threshold"}

@@ -4,18 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from barograph.detection import (
-    Dynp,
-    EDivisive,
-    Gesd,
-    Hunter,
-    Nothing,
-    Pelt,
-    Setds,
-    StepFit,
-    Triaged,
-)
+from barograph import detection
+from barograph.detection import Hunter
 from barograph.detection.base import Detector
+from barograph.detection.registry import DETECTORS
 from barograph.series import Floats
 from barograph.studies.detector_benchmark.threshold import Threshold
 
@@ -24,19 +16,11 @@ Points = tuple[int, ...]
 
 
 def default_detectors() -> Mapping[str, Detector]:
-    """Return every detector with its default parameters, by the name of its row."""
+    """Return every detector with its default parameters, and variants, by the name of its row."""
     return {
-        "Triaged": Triaged(),
-        "EDivisive": EDivisive(),
-        "Hunter": Hunter(),
+        **{name: getattr(detection, name)() for name in DETECTORS},
         "Hunter, parity": Hunter(parity=True),
-        "Setds": Setds(),
-        "StepFit": StepFit(),
         "Threshold": Threshold(),
-        "Gesd": Gesd(),
-        "Pelt": Pelt(),
-        "Dynp": Dynp(),
-        "Nothing": Nothing(),
     }
 
 
