@@ -7,8 +7,7 @@ import pytest
 
 from barograph.sources.formats.base import Judgement, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.outline import outline
-from barograph.sources.formats.registry import JSON_ONLY, recognise
+from barograph.sources.formats.registry import MODULES, kind_of, recognise
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import (
     SAMPLES,
@@ -40,13 +39,14 @@ def test_sample_holds_results(path: Path) -> None:
     assert len(collector.finish())
 
 
-def test_formats_of_json_alone_match_no_other_sample() -> None:
-    others = [as_sample(path) for path in sample_paths() if not outline(as_sample(path))]
-    assert any(sample.folder for sample in others)
-    assert len(others) > 10
-    for module in JSON_ONLY:
-        form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT
-        assert not any(map(form.matches, others)), module
+@pytest.mark.parametrize("module", MODULES)
+def test_a_format_matches_no_input_of_another_kind(module: str) -> None:
+    form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT
+    samples = [as_sample(path) for path in sample_paths()]
+    assert {kind_of(sample) for sample in samples} == {"folder", "json", "text"}
+    assert not any(
+        form.matches(sample) for sample in samples if kind_of(sample) not in MODULES[module]
+    )
 
 
 def test_every_format_of_runs_has_a_sample() -> None:

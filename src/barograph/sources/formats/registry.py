@@ -14,40 +14,37 @@ from barograph.sources.formats.base import Format, Sample
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.unknown import described
 
-# Modules of this package that hold a `FORMAT`, in the order of recognition.
-MODULES = (
-    "folder",
-    "asv",
-    "github_action",
-    "otava",
-    "graphite",
-    "perfherder_log",
-    "perfherder",
-    "nyrkio",
-    "skia",
-    "tcpd",
-    "codespeed",
-    "metric_records",
-    "pytest_benchmark",
-    "google_benchmark",
-    "hyperfine",
-    "jmh",
-    "benchmarkdotnet",
-    "k6",
-    "vitest",
-    "catch2",
-    "criterion",
-    "cargo_bench",
-    "go_bench",
-    "locust",
-    "custom_benchmark",
-    "bencher",
-    "tables",
-)
-# Those that are JSON only and never a folder; for other files they need not be imported.
-JSON_ONLY = {
-    *("graphite", "nyrkio", "codespeed", "metric_records", "pytest_benchmark", "google_benchmark"),
-    *("hyperfine", "jmh", "k6", "vitest", "custom_benchmark", "bencher"),
+ANY = "folder json text"
+# Modules of this package that hold a `FORMAT`, in the order of recognition, and what their inputs
+# can be: a module need not be imported for other inputs.
+MODULES = {
+    "folder": "folder",
+    "asv": "folder json",
+    "github_action": ANY,
+    "otava": ANY,
+    "graphite": "json",
+    "perfherder_log": ANY,
+    "perfherder": "folder json",
+    "nyrkio": "json",
+    "skia": "folder json",
+    "tcpd": "folder json",
+    "codespeed": "json",
+    "metric_records": "json",
+    "pytest_benchmark": "json",
+    "google_benchmark": "json",
+    "hyperfine": "json",
+    "jmh": "json",
+    "benchmarkdotnet": ANY,
+    "k6": "json",
+    "vitest": "json",
+    "catch2": ANY,
+    "criterion": ANY,
+    "cargo_bench": ANY,
+    "go_bench": ANY,
+    "locust": ANY,
+    "custom_benchmark": "json",
+    "bencher": "json",
+    "tables": ANY,
 }
 
 
@@ -80,8 +77,16 @@ def named(name: str) -> Format:
 
 def recognised(sample: Sample) -> Format | None:
     """Return the first format that a file matches, or None."""
-    modules = [name for name in MODULES if name not in JSON_ONLY or outline(sample)]
+    kind = kind_of(sample)
+    modules = [name for name, kinds in MODULES.items() if kind in kinds]
     return next((format_ for format_ in map(_format, modules) if format_.matches(sample)), None)
+
+
+def kind_of(sample: Sample) -> str:
+    """Return what an input is: `folder`, `json` or `text`."""
+    if sample.folder:
+        return "folder"
+    return "json" if outline(sample) else "text"
 
 
 def recognise(sample: Sample, name: str) -> Format:

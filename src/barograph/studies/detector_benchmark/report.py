@@ -13,7 +13,8 @@ from barograph.studies.detector_benchmark.tables import ALL
 
 COLOURS = (
     "#20508f", "#b0451f", "#d98c3f", "#3f8f5b", "#7a4fa3",
-    "#8f7a20", "#c2577e", "#3f8fa3", "#5f6b76", "#6b4423", "#a0a0a0",
+    "#8f7a20", "#c2577e", "#3f8fa3", "#5f6b76", "#6b4423",
+    "#a0a0a0", "#2b2b2b", "#9bc53d", "#e0a8d0", "#1fbf9c",
 )  # fmt: skip
 
 
