@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.detection import DetectorUnion, EDivisive, Hunter, Triaged
+from barograph.detection import EDivisive, Hunter, Triaged
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.detection.triaged import all_candidates
 from barograph.errors import ConfigError
@@ -239,28 +239,25 @@ def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() 
         def find(self, values: Floats) -> list[RawChangePoint]:
             return [RawChangePoint(i, 0.0) for i in self.places if i < values.size]
 
-    both = DetectorUnion((At(places=(10, 30)), At(places=(5, 16, 24, 27, 35))), apart=5)
-    assert [point.index for point in both.detect(np.ones(40))] == [10, 16, 24, 30]
-    many = both.find_many(np.ones(43), np.array([0, 40, 43]))
-    assert [[point.index for point in points] for points in many] == [[10, 16, 24, 30], []]
-    assert [point.index for point in replace(both, apart=10**12).detect(np.ones(40))] == [10, 30]
+    both = Triaged((At(places=(10, 30)), At(places=(5, 16, 24, 27, 35))))
+    assert found(both, [40]) == [[10, 16, 24, 30]]
+    assert found(both, [40, 3]) == [[10, 16, 24, 30], []]
+    assert found(replace(both, apart=10**12), [40]) == [[10, 30]]
 
 
-@pytest.mark.parametrize("wrong", [("hunter",), Hunter(), "hunter", None])
+def found(detector: Triaged, sizes: list[int]) -> list[list[int]]:
+    """Return the candidates in series of some lengths."""
+    offsets = np.cumsum([0, *sizes])
+    searched = detector.search(np.ones(sum(sizes)), offsets)
+    return [[point.index for point in points] for points in searched]
+
+
+@pytest.mark.parametrize("wrong", [("hunter",), [Hunter()], "hunter", None, ()])
 def test_what_is_no_detector_is_refused(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match="it must be at least one detector, in a tuple"):
-        DetectorUnion(wrong)
-    with pytest.raises(ConfigError, match="candidates is 'hunter': it must be a detector"):
-        Triaged(candidates="hunter")  # type: ignore[arg-type]
-
-
-def test_combined_detectors_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"detectors is \(\): it must be at least one"):
-        DetectorUnion(())
+    with pytest.raises(ConfigError, match="it must be a detector, or a tuple of detectors"):
+        Triaged(candidates=wrong)
     with pytest.raises(ConfigError, match="apart is -1: it must be at least 0"):
-        DetectorUnion((Hunter(),), apart=-1)
-    listed: Any = [Hunter()]
-    assert hash(DetectorUnion(listed)) == hash(DetectorUnion((Hunter(),)))
+        Triaged(apart=-1)
 
 
 def test_wrong_parameters_are_refused() -> None:

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from barograph.detection.stepfit import ClusterSettings as ClusterSettings
     from barograph.detection.stepfit import StepCluster as StepCluster
     from barograph.detection.stepfit import cluster_steps as cluster_steps
-    from barograph.detection.triaged import DetectorUnion as DetectorUnion
 else:  # with it, they would accept any name
     from barograph.detection.registry import DETECTORS
 
     _MODULES = {
         **DETECTORS,
         "ClusterSettings": "stepfit",
-        "DetectorUnion": "triaged",
         "Discoveries": "false_discovery",
         "OnlineDetector": "online",
         "OutlierTest": "gesd",

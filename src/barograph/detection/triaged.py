@@ -8,7 +8,7 @@ of them are reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -36,54 +36,6 @@ DETECTORS = (EDivisive(), Hunter(pvalue=1e-4))
 
 
 @dataclass(frozen=True)
-class DetectorUnion(Detector):
-    """Propose the candidates of several detectors.
-
-    Args:
-        detectors: One or more; of candidates near each other, that of the earlier one is kept.
-            By default `EDivisive`, then `Hunter` with a p-value of 1e-4.
-        apart: Candidates of two detectors at most this many points apart are one candidate.
-
-    Example:
-        >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
-        >>> [point.index for point in DetectorUnion().detect(values)]
-        [30]
-    """
-
-    detectors: tuple[Detector, ...] = DETECTORS
-    apart: int = SAME_CHANGE
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        super().__post_init__()
-        several: object = self.detectors
-        is_usable = isinstance(several, tuple | list) and bool(several)
-        is_usable = is_usable and all(isinstance(each, Detector) for each in self.detectors)
-        require(is_usable, "detectors", several, "at least one detector, in a tuple")
-        require(self.apart >= 0, "apart", self.apart, "at least 0")
-        object.__setattr__(self, "detectors", tuple(self.detectors))
-
-    @property
-    def shortest(self) -> int:
-        """Fewest points that every detector can divide."""
-        return max(detector.shortest for detector in self.detectors)
-
-    def find(self, values: Floats) -> list[RawChangePoint]:
-        """Return the candidates of a series."""
-        return _merged((detector.find(values) for detector in self.detectors), self.apart)
-
-    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
-        """Return the candidates of many series: values[offsets[i]:offsets[i + 1]] is one."""
-        proposed = [detector.find_many(values, offsets) for detector in self.detectors]
-        return [
-            _merged(sources, self.apart) if size >= self.shortest else []
-            for sources, size in zip(
-                zip(*proposed, strict=True), np.diff(offsets).tolist(), strict=True
-            )
-        ]
-
-
-@dataclass(frozen=True)
 class Triaged(Detector):
     """Report the candidates of other detectors that a model calls real.
 
@@ -92,10 +44,12 @@ class Triaged(Detector):
     detector that proposed it, None at the ends of pulses.
 
     Args:
-        candidates: Proposes the candidates.
+        candidates: Proposes the candidates: a detector, or a tuple of detectors. Of candidates near
+            each other, that of the earlier detector is kept.
         model: Scores them; a model for the use `label_free`. None for the built-in model.
         min_probability: Report candidates of at least this probability, 0 to 1. None for the
             reporting rule of the model.
+        apart: Candidates of two detectors at most this many points apart are one candidate.
 
     Example:
         >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
@@ -103,15 +57,19 @@ class Triaged(Detector):
         [30]
     """
 
-    candidates: Detector = DetectorUnion()
+    candidates: Detector | tuple[Detector, ...] = DETECTORS
     model: TriageModel | None = None
     min_probability: float | None = None
+    apart: int = field(default=SAME_CHANGE, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        is_detector = isinstance(self.candidates, Detector)
-        require(is_detector, "candidates", self.candidates, "a detector")
+        several: object = self._detectors
+        is_usable = isinstance(several, tuple) and bool(several)
+        is_usable = is_usable and all(isinstance(each, Detector) for each in self._detectors)
+        require(is_usable, "candidates", self.candidates, "a detector, or a tuple of detectors")
+        require(self.apart >= 0, "apart", self.apart, "at least 0")
         least = self.min_probability
         require(least is None or 0 <= least <= 1, "min_probability", least, "from 0 to 1")
         is_model = self.model is None or isinstance(self.model, TriageModel)
@@ -121,31 +79,42 @@ class Triaged(Detector):
 
     @property
     def shortest(self) -> int:
-        """Fewest points that the detector of candidates needs."""
-        return self.candidates.shortest
+        """Fewest points that every detector of candidates needs."""
+        return max(detector.shortest for detector in self._detectors)
+
+    @property
+    def _detectors(self) -> tuple[Detector, ...]:
+        return (self.candidates,) if isinstance(self.candidates, Detector) else self.candidates
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the reported change points of a series."""
-        offsets = np.array([0, values.size])
-        return self._triage(values, offsets, [self.candidates.find(values)])[0]
+        return self.find_many(values, np.array([0, values.size]))[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the reported change points of many series, which are scored together."""
-        return self._triage(values, offsets, self.candidates.find_many(values, offsets))
-
-    def _triage(
-        self, values: Floats, offsets: Ints, searched: Sequence[Sequence[RawChangePoint]]
-    ) -> list[list[RawChangePoint]]:
-        """Score the candidates of many series, and return those to report."""
         model = self.model or _default_model()
         stored = rule = ReportingRule.of(model)
         if self.min_probability is not None:
             rule = ReportingRule(self.min_probability)
+        searched = self.search(values, offsets)
         proposed = self.propose(_within_range(values, offsets), offsets, searched)
         if not any(proposed.points):
             return [[] for _ in proposed.points]
         probability = proposed.scorer(model).probability(stored.min_probability)
         return proposed.reported(rule, probability)
+
+    def search(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        """Return the change points that the detectors of candidates find in many series.
+
+        Args:
+            values: The values of all series, one after the other.
+            offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        """
+        found = zip(*(each.find_many(values, offsets) for each in self._detectors), strict=True)
+        return [
+            _merged(sources, self.apart) if size >= self.shortest else []
+            for sources, size in zip(found, np.diff(offsets).tolist(), strict=True)
+        ]
 
     def propose(
         self, values: Floats, offsets: Ints, searched: Sequence[Sequence[RawChangePoint]]
@@ -158,7 +127,7 @@ class Triaged(Detector):
         Args:
             values: The values of all series, one after the other.
             offsets: Series k owns the values offsets[k] to offsets[k + 1].
-            searched: The change points that `candidates` finds in each series.
+            searched: The change points that `search` finds in each series.
         """
         points: list[list[RawChangePoint]] = []
         known: dict[int, Sequence[Excursion]] = {}
@@ -167,7 +136,7 @@ class Triaged(Detector):
             if part.size >= self.shortest:
                 known[k] = runs = excursions(part)
                 if runs and _hide_changes(runs, part, filled := fill(part, runs)):
-                    again = self.candidates.find_many(filled, np.array([0, part.size]))
+                    again = self.search(filled, np.array([0, part.size]))
                     candidates = with_pulses(_merged((candidates, again[0]), 1), runs, part.size)
             points.append(candidates)
         return Proposed(values, offsets, points, known)

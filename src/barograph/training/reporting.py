@@ -85,7 +85,7 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
         NotEnoughDataError: No series has a candidate.
     """
     detector = Triaged(model=model)
-    points = detector.candidates.find_many(marked.values, marked.offsets)
+    points = detector.search(marked.values, marked.offsets)
     proposed = detector.propose(marked.values, marked.offsets, points)
     if not any(proposed.points):
         raise NotEnoughDataError("a reporting rule cannot be chosen without candidates")

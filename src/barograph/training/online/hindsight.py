@@ -12,14 +12,14 @@ import numpy as np
 from barograph.detection.batch import detect_many
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter import Hunter
-from barograph.detection.triaged import DetectorUnion, Triaged
+from barograph.detection.triaged import Triaged
 from barograph.marks import MARGIN
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import Truth
 
-CANDIDATES = DetectorUnion((EDivisive(), Hunter()), apart=1)
 LIKELY = 0.5  # a candidate of at least this probability is a change
 DOUBTFUL = 0.15  # below this one it is noise; what lies between is left out
+TEACHER = Triaged((EDivisive(), Hunter()), apart=1, min_probability=DOUBTFUL)
 
 
 def truth_in_hindsight(
@@ -74,9 +74,8 @@ def look_back(values: Floats, offsets: Ints) -> tuple[Ints, Ints]:
         values: All points.
         offsets: Where each series begins, and the end of the last.
     """
-    teacher = Triaged(CANDIDATES, min_probability=DOUBTFUL)
     places, likely = [], []
-    for first, changes in zip(offsets, detect_many(teacher, values, offsets), strict=False):
+    for first, changes in zip(offsets, detect_many(TEACHER, values, offsets), strict=False):
         places += [int(first) + change.index for change in changes]
         likely += [(change.probability or 0.0) >= LIKELY for change in changes]
     points, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
