@@ -172,10 +172,9 @@ def test_library_and_later_choices_leave_kernels_compiled(
     ("name", "parameters", "interprets"),
     [
         ("triaged", {}, True),
-        ("triaged", {"candidates": "tau_kappa"}, False),
+        ("triaged", {"candidates": "hunter"}, False),
         ("edivisive", {}, True),
         ("edivisive", {"permutations": "9999"}, False),
-        ("tau_kappa", {}, False),
         ("hunter", {"window": "30"}, True),
         ("stepfit", {"threshold": "20"}, True),
     ],

@@ -53,11 +53,11 @@ def test_summaries_of_subcommands_are_not_cut(name: str) -> None:
         (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
         (
             ("detect", "x.csv", "--detector", "pelt", "--false-discoveries", "0.1"),
-            "pelt has no p-value to control; allowed are hunter, edivisive, tau_kappa, gesd",
+            "pelt has no p-value to control; allowed are hunter, edivisive, gesd",
         ),
         (
             ("detect", "x.csv", "--false-discoveries", "0.1"),
-            "triaged has no p-value to control; allowed are hunter, edivisive, tau_kappa, gesd",
+            "triaged has no p-value to control; allowed are hunter, edivisive, gesd",
         ),
         (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
         (("dance",), "there is no command 'dance'"),

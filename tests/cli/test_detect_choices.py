@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from barograph.cli import inputs
-from barograph.cli.detectors import DETECTORS, DetectorChoice
+from barograph.cli.detectors import DETECTORS, WITHDRAWN, DetectorChoice
 from barograph.detection import EDivisive, Hunter, StepFit, Triaged
 from barograph.sources.formats import roles
 from tests.cli.test_commands import code
@@ -45,7 +45,7 @@ def test_columns_can_be_mapped_to_every_field_of_a_table() -> None:
 def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
     options = {"window": "30", "pvalue": "0.01", "parity": "yes"}
     assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
-    assert DetectorChoice("tau_kappa", {"recent": "none"}).make() == EDivisive(search="tau_kappa")
+    assert DetectorChoice("edivisive", {"recent": "none"}).make() == EDivisive()
     assert DetectorChoice("edivisive", {"recent": "90"}).make() == EDivisive(recent=90)
     assert DetectorChoice("stepfit", {"fit": "sum"}).make() == StepFit(fit="sum")
     triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
@@ -79,8 +79,9 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
 def test_a_method_of_earlier_versions_names_the_way_over(
     table: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code(command, str(table), "--detector", "threshold") == 1
-    assert "a fixed percentage is no longer a method; use another" in capsys.readouterr().err
+    for name, message in WITHDRAWN.items():
+        assert code(command, str(table), "--detector", name) == 1
+        assert f"there is no {name!r}: {message}" in capsys.readouterr().err
 
 
 def test_gate_judges_the_newest_commit_by_outliers(tmp_path: Path) -> None:

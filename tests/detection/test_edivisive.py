@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from barograph.detection import EDivisive, energy_statistic
 from barograph.detection.edivisive.divide import _shuffle_by_arrays, shuffle
-from barograph.detection.tau_kappa import _distances_by_arrays, distances_back
+from barograph.detection.edivisive.energy import _distances_by_arrays, distances_back
 from barograph.series import ChangePoint, Floats
-from tests.detection.edivisive_reference import pair_statistic, split_statistic
+from tests.detection.edivisive_reference import split_statistic
 
 RANDOM = np.random.default_rng(23)
 
@@ -93,18 +93,6 @@ def test_steps_are_found_with_order_statistic_and_regions() -> None:
     assert (first.before.count, first.after.count, second.after.count) == (30, 30, 30)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1.5])
-@pytest.mark.parametrize("least", [2, 5])
-@pytest.mark.parametrize("seed", range(4))
-def test_tau_kappa_starts_with_the_best_pair(seed: int, least: int, alpha: float) -> None:
-    values = steps(0, 8, 0, length=12, seed=seed)
-    points = EDivisive(search="tau_kappa", min_size=least, alpha=alpha).detect(values)
-    (earliest,) = [point for point in points if point.order == 0]
-    tau, q = pair_statistic(values, least, alpha)
-    assert earliest.index == tau
-    assert earliest.statistic == pytest.approx(q, rel=1e-9)
-
-
 def test_the_same_seed_gives_the_same_change_points() -> None:
     values = steps(0, 0.8, 0, 0.9, length=40)
     points_by_seed = [EDivisive(seed=seed).detect(values) for seed in (1, 1, 2)]
@@ -113,9 +101,8 @@ def test_the_same_seed_gives_the_same_change_points() -> None:
     assert pvalues[0] != pvalues[2]
 
 
-@pytest.mark.parametrize("search", ["split", "tau_kappa"])
-def test_noise_alone_is_divided_about_as_often_as_the_pvalue_says(search: str) -> None:
-    detector = EDivisive(search=search)  # type: ignore[arg-type]
+def test_noise_alone_is_divided_about_as_often_as_the_pvalue_says() -> None:
+    detector = EDivisive()
     random = np.random.default_rng(99)
     alarms = sum(bool(detector.detect(random.normal(0, 1, 40))) for _ in range(400))
     # The p-value of exchangeable points is exact: at most 4.95 % of 400, three deviations aside.
@@ -126,10 +113,8 @@ def test_no_part_is_smaller_than_the_fewest_points() -> None:
     values = steps(0, 30, length=12)
     values[9] += 500
     for least in (1, 3, 6):
-        for search in ("split", "tau_kappa"):
-            detector = EDivisive(min_size=least, search=search)
-            edges = [0, *indices(detector.detect(values)), values.size]
-            assert np.diff(edges).min() >= least
+        edges = [0, *indices(EDivisive(min_size=least).detect(values)), values.size]
+        assert np.diff(edges).min() >= least
 
 
 def test_a_weaker_middle_finds_a_change_near_the_edge() -> None:
@@ -148,22 +133,14 @@ def test_only_recent_points_are_looked_at_on_demand() -> None:
     assert indices(EDivisive(recent=30).detect(values)) == [60]
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, -7.3, 1e300, 1e-300])
-def test_a_constant_has_no_change_points_by_tau_kappa(level: float) -> None:
-    assert EDivisive(search="tau_kappa").detect(np.full(50, level)) == []
-
-
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(
     values=st.lists(st.integers(-30, 30), min_size=6, max_size=60),
     shift=st.integers(-500, 500),
     power=st.integers(-900, 900),
-    search=st.sampled_from(["split", "tau_kappa"]),
 )
-def test_shift_scale_and_sign_do_not_matter(
-    values: list[int], shift: int, power: int, search: str
-) -> None:
-    detector = EDivisive(search=search)  # type: ignore[arg-type]
+def test_shift_scale_and_sign_do_not_matter(values: list[int], shift: int, power: int) -> None:
+    detector = EDivisive()
     series = np.array(values, dtype=np.float64)
     expected = indices(detector.detect(series))
     assert indices(detector.detect(series + shift)) == expected

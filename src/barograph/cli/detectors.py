@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from barograph.series import Ints
 
 # The methods by the names that people type, with their classes.
-DETECTORS = {name.lower(): name for name in registry.DETECTORS} | {"tau_kappa": "EDivisive"}
-PRESETS: Mapping[str, Mapping[str, Any]] = {"tau_kappa": {"search": "tau_kappa"}}
+DETECTORS = {name.lower(): name for name in registry.DETECTORS}
 DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates
-WITH_PVALUE = ("hunter", "edivisive", "tau_kappa", "gesd")
+WITH_PVALUE = ("hunter", "edivisive", "gesd")
 QUADRATIC = ("triaged", "edivisive")  # in time, interpreted, with their defaults
-SLOW = (*QUADRATIC, "tau_kappa")
 SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
 OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
 # What people should know before they trust a method, unless they set the parameter themselves.
@@ -52,7 +50,8 @@ CAVEATS = {
 # Methods of earlier versions, and what to do instead.
 WITHDRAWN = {
     "threshold": "a fixed percentage is no longer a method; use another one, with --min-change for "
-    "the smallest change in percent"
+    "the smallest change in percent",
+    "tau_kappa": "use hunter, which searches for the best pair (tau, kappa)",
 }
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -81,7 +80,7 @@ class DetectorChoice:
         """
         if self.name == DEFAULT_DETECTOR and self.model is not None and self.model.exists():
             return
-        if self.name not in SLOW or (self.name in QUADRATIC and not self.parameters):
+        if self.name not in QUADRATIC or not self.parameters:
             interpret_small(points)
 
     def make(self) -> Detector:
@@ -95,7 +94,6 @@ class DetectorChoice:
 
         kind = getattr(detection, DETECTORS[self.name])
         chosen = {key: parsed(self.name, kind, key, v) for key, v in self.parameters.items()}
-        chosen = {**PRESETS.get(self.name, {}), **chosen}
         if self.name == DEFAULT_DETECTOR:
             chosen |= {"model": self.triage_model(), "min_probability": self.min_probability}
         elif self.min_probability is not None:
@@ -195,7 +193,7 @@ detector_options = grouped(
         "--pvalue",
         type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="P",
-        help="Maximum p-value of a change, for hunter, edivisive and tau_kappa.",
+        help="Maximum p-value of a change, for hunter and edivisive.",
     ),
     click.option(
         "--window",

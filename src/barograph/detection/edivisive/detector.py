@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 
-from barograph.detection.base import Detector, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
 from barograph.series import Floats
-
-SearchMethod = Literal["split", "tau_kappa"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +23,10 @@ class EDivisive(Detector):
         pvalue: Largest p-value of a division that is kept.
         permutations: Number of permutations inside all parts in each round.
         seed: Seed of the permutations.
-        search: "split" passes once over all divisions of a part, with means over n^2 pairs, as
-            MongoDB's library does. "tau_kappa" is the search of Matteson and James, as in R's
-            ecp: the second part may end before the whole does, with means over the pairs i < k.
         alpha: Power of the distances, above 0 and below 2.
         min_size: Fewest points of a part; Daly et al. 2020, 6, use 3.
         middle: Power of the coefficient mn / (m + n), 0 to 1. Below 1, the bias towards the
-            middle (Daly et al. 2020, 6) is weaker; only for search="split".
+            middle (Daly et al. 2020, 6) is weaker.
         recent: Number of the newest points to divide, all if None.
 
     Example:
@@ -43,7 +37,6 @@ class EDivisive(Detector):
     pvalue: float = 0.05
     permutations: int = 100
     seed: int = 0
-    search: SearchMethod = "split"
     alpha: float = field(default=1.0, kw_only=True)
     min_size: int = field(default=3, kw_only=True)
     middle: float = field(default=1.0, kw_only=True)
@@ -51,7 +44,6 @@ class EDivisive(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        allowed("search", self.search, get_args(SearchMethod))
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         fewest = math.ceil(1 / self.pvalue - 1e-9) - 1
         rule = f"at least {fewest}, or no p-value can be as low as {self.pvalue}"
@@ -64,8 +56,6 @@ class EDivisive(Detector):
         require(
             self.recent is None or self.recent >= least, "recent", self.recent, f"{least} or more"
         )
-        if self.search == "tau_kappa":
-            require(self.middle == 1, "middle", self.middle, 'left at 1 with search="tau_kappa"')
 
     @property
     def shortest(self) -> int:
@@ -95,7 +85,6 @@ class EDivisive(Detector):
     def _rules(self) -> Rules:
         tolerated = math.floor(self.pvalue * (self.permutations + 1) + 1e-9) - 1
         return Rules(
-            pairs=self.search == "tau_kappa",
             alpha=float(self.alpha),
             middle=float(self.middle),
             least=self.min_size,

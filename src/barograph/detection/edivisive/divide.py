@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from barograph.compiled import kernel, kernel_or
 from barograph.detection.edivisive.energy import divergence, prepare, reach
-from barograph.detection.tau_kappa import Lanes, best_pair, factor_table, lanes
 from barograph.series import Floats, Ints
 
 State = npt.NDArray[np.uint64]
@@ -68,7 +67,6 @@ TIE = 1e-12
 class Rules(NamedTuple):
     """The parameters of E-Divisive as the kernel needs them."""
 
-    pairs: bool
     alpha: float
     middle: float
     least: int
@@ -88,16 +86,13 @@ class DivisionSpace(NamedTuple):
 
     numbers: Floats
     whole: Ints
-    lanes: Lanes
 
 
 def workspace(size: int) -> DivisionSpace:
     """Allocate the working space for a series of this many points."""
     numbers = np.empty((6, size + 1))
     numbers[INVERSE] = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
-    return DivisionSpace(
-        numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, factor_table())
-    )
+    return DivisionSpace(numbers, np.empty((2, size + 1), dtype=np.int64))
 
 
 @kernel
@@ -192,7 +187,7 @@ def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
 
     The statistic is at most 2 XY / (n + m), and XY at most the sum over all pairs of the part.
     """
-    if rules.pairs or rules.middle != 1.0:
+    if rules.middle != 1.0:
         return True
     return bool(2.0 * pairs / size >= energy * (1.0 - 2.0 * TIE))
 
@@ -209,12 +204,9 @@ def _best(start: int, end: int, rules: Rules, workspace: DivisionSpace) -> tuple
         workspace.whole[COUNTS],
     )
     reach(centred, ranks, rules.alpha, tree, counts, earlier)
-    if rules.pairs:
-        tau, q = best_pair(centred, rules.least, rules.alpha, earlier, workspace.lanes)
-    else:
-        totals, inverse = workspace.numbers[TOTALS, start:end], workspace.numbers[INVERSE]
-        pairs = workspace.numbers[PAIRS, start]
-        tau, q = _best_split(earlier, totals, pairs, inverse, rules.least, rules.middle)
+    totals, inverse = workspace.numbers[TOTALS, start:end], workspace.numbers[INVERSE]
+    pairs = workspace.numbers[PAIRS, start]
+    tau, q = _best_split(earlier, totals, pairs, inverse, rules.least, rules.middle)
     return start + tau, q
 
 

@@ -14,14 +14,13 @@ differences.
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import fused_kernel, is_interpreted, kernel
+from barograph.compiled import fused_kernel, is_interpreted, kernel, kernel_or
 from barograph.detection.base import observe, require
 from barograph.detection.numerics import power_of_two
-from barograph.detection.tau_kappa import distances_back
 from barograph.series import Floats, Ints
 
-# Up to these lengths, the differences themselves beat the tree: for four points side by side (for
-# all points at once where kernels are interpreted), or several differences of one point at a time.
+# Up to these lengths, the differences themselves beat the tree: for all points side by side, or
+# several differences of one point at a time.
 TINY, SHORT = (400 if is_interpreted() else 64), 400
 # Above this magnitude sums of distances, to any power below 2, might overflow.
 LARGE = 1e150
@@ -156,6 +155,29 @@ def reach(
             earlier[t] = distance_sum(centred, t, centred[t])
     else:
         _by_tree(centred, ranks, tree, counts, earlier)
+
+
+def _distances_by_arrays(values: Floats, sums: Floats) -> None:
+    """Do the same as `distances_back`: a running sum adds in order."""
+    distances = np.tril(np.abs(values[:, np.newaxis] - values))
+    sums[: values.size] = np.cumsum(distances, axis=1)[:, -1]
+
+
+@kernel_or(_distances_by_arrays)
+def distances_back(values: Floats, sums: Floats) -> None:
+    """Fill sums[t] with the distances from t back to the start, added in the order of points."""
+    sums[: values.size] = 0.0
+    for i in range(values.size):
+        pivot = values[i]
+        for t in range(i + 1, values.size):
+            sums[t] += abs(values[t] - pivot)
+
+
+@kernel
+def add_distances(values: Floats, pivot: float, sums: Floats) -> None:
+    """Add |x - pivot| to the sum of each value."""
+    for t in range(values.size):
+        sums[t] += abs(values[t] - pivot)
 
 
 @fused_kernel

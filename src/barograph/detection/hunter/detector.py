@@ -11,7 +11,6 @@ from barograph.compiled import kernel
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import weak_points, workspace
-from barograph.detection.tau_kappa import factor_table
 from barograph.errors import ConfigError
 from barograph.series import Floats, Ints
 
@@ -90,7 +89,6 @@ class Hunter(Detector):
             offsets,
             self.limits,
             min(self.window, longest),
-            factor_table(),
             counts,
             points,
             energies,
@@ -124,7 +122,6 @@ def hunt(
     offsets: Ints,
     limits: HunterLimits,
     longest: int,
-    table: Floats,
     counts: Ints,
     points: Ints,
     energies: Floats,
@@ -132,7 +129,7 @@ def hunt(
 ) -> int:
     """Find and merge the points of each series; return the number of all points."""
     total = 0
-    space = workspace(longest, table)
+    space = workspace(longest)
     window, first, final, magnitude, parity, by_ranks = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]

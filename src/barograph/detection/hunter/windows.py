@@ -12,9 +12,10 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.edivisive.divide import strongest
+from barograph.detection.edivisive.energy import add_distances, distances_back
+from barograph.detection.hunter.tau_kappa import best_pair
 from barograph.detection.mann_whitney import mann_whitney
 from barograph.detection.numerics import mean_and_squares, significant
-from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, distances_back, lanes
 from barograph.series import Floats, Ints
 
 
@@ -28,16 +29,16 @@ class WindowSpace(NamedTuple):
     earlier: Floats
     columns: Floats
     scratch: Floats
-    lanes: Lanes
+    sums: Floats
 
 
 @kernel
-def workspace(size: int, table: Floats) -> WindowSpace:
+def workspace(size: int) -> WindowSpace:
     """Allocate the working space for windows of up to `size` points."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
     energies, reached, earlier = np.empty(size), np.empty(size), np.empty(size)
-    columns, scratch = np.empty(size), np.empty(size)
-    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, lanes(size, table))
+    columns, scratch, sums = np.empty(size), np.empty(size), np.empty((3, size))
+    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, sums)
 
 
 @kernel
@@ -153,5 +154,5 @@ def _propose(window: Floats, start: int, end: int, workspace: WindowSpace) -> tu
         add_distances(part, window[i], columns)
     for t in range(part.size):
         columns[t] = earlier[t] - columns[t]
-    tau, energy = best_pair(part, 1, 1.0, columns, workspace.lanes)
+    tau, energy = best_pair(part, columns, workspace.sums)
     return start + tau, energy
