@@ -1,14 +1,11 @@
 """Hunter as the papers write it, slow and plain: what the compiled one is tested against."""
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from scipy import stats
 
 from barograph.series import Floats
-
-Test = Callable[[Floats, Floats], float]
 
 
 def energy(left: Floats, right: Floats) -> float:
@@ -49,7 +46,7 @@ def change(left: Floats, right: Floats) -> float:
     return float(max(abs(b / a - 1), abs(a / b - 1)))
 
 
-def divide(window: Floats, limit: float, test: Test) -> list[int]:
+def divide(window: Floats, limit: float) -> list[int]:
     points: list[int] = []
     while True:
         edges = [0, *points, window.size]
@@ -58,24 +55,22 @@ def divide(window: Floats, limit: float, test: Test) -> list[int]:
             return points
         a, tau, _ = max(proposals, key=lambda proposal: proposal[2])
         b = min(edge for edge in edges if edge > a)
-        if not test(window[a : a + tau], window[a + tau : b]) <= limit:
+        if not pvalue(window[a : a + tau], window[a + tau : b]) <= limit:
             return points
         points = sorted([*points, a + tau])
 
 
-def hunter(
-    values: Floats, window: int, limit: float, magnitude: float, test: Test = pvalue
-) -> list[int]:
+def hunter(values: Floats, window: int, limit: float, magnitude: float) -> list[int]:
     first = 10 * limit if limit < 0.05 else 2 * limit
     points: list[int] = []
     start = 0
     while start < values.size:
-        new = [start + k for k in divide(values[start : start + window], first, test)]
+        new = [start + k for k in divide(values[start : start + window], first)]
         points += new
         start = max([start + window // 2, *new])
     while points:
         parts = np.split(values, points)
-        pvalues = [test(a, b) for a, b in pairwise(parts)]
+        pvalues = [pvalue(a, b) for a, b in pairwise(parts)]
         changes = [change(a, b) for a, b in pairwise(parts)]
         if max(pvalues) >= limit:
             del points[int(np.argmax(pvalues))]

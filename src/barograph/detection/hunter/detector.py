@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,23 +10,21 @@ from barograph.compiled import kernel
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import weak_points, workspace
-from barograph.errors import ConfigError
 from barograph.series import Floats, Ints
 
 SHORTEST = 3
-SignificanceTest = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
-# Window, first and final p-value, magnitude, and whether parity and ranks are wanted.
-HunterLimits = tuple[int, float, float, float, bool, bool]
+# Window, first and final p-value, magnitude, and whether parity is wanted.
+HunterLimits = tuple[int, float, float, float, bool]
 
 
 @dataclass(frozen=True)
 class Hunter(Detector):
-    """E-Divisive in windows, a test of two samples, and merging of weak points from the bottom up.
+    """E-Divisive in windows, t-tests, and merging of weak points from the bottom up.
 
     It is deterministic. `statistic` is the energy Q of a point in its window, `pvalue` that of the
-    test between the two final regions.
+    t-test between the two final regions.
 
     Args:
         window: Points of a window; each overlaps half of the previous one.
@@ -39,9 +36,6 @@ class Hunter(Detector):
             compared with NumPy's rounding.
         weak: Find weak change points at a generous p-value first, and merge them. Without it, the
             windows are divided at `pvalue` itself (Fleming et al. 2023, Table 1).
-        test: Student's t-test, or the Mann-Whitney U test, which does not assume a distribution
-            and needs more points: with 4 of them on one side, at least 13 on the other for a
-            p-value below 0.001.
 
     Example:
         >>> Hunter(pvalue=0.05).detect([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0])[0].index
@@ -53,7 +47,6 @@ class Hunter(Detector):
     min_magnitude: float = 0.0
     parity: bool = False
     weak: bool = True
-    test: SignificanceTest = "student"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,9 +55,6 @@ class Hunter(Detector):
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
         allowed("parity", self.parity, (True, False))
         allowed("weak", self.weak, (True, False))
-        allowed("test", self.test, list(get_args(SignificanceTest)))
-        if self.parity and self.test != "student":
-            raise ConfigError(f"test is {self.test!r}: parity with Apache Otava needs 'student'")
 
     @property
     def shortest(self) -> int:
@@ -105,8 +95,7 @@ class Hunter(Detector):
         first, final = generous(self.pvalue), self.pvalue
         if not self.weak:
             first, final = self.pvalue, math.inf
-        magnitude, by_ranks = float(self.min_magnitude), self.test == "mann_whitney"
-        return self.window, first, final, magnitude, self.parity, by_ranks
+        return self.window, first, final, float(self.min_magnitude), self.parity
 
 
 def generous(pvalue: float) -> float:
@@ -130,7 +119,7 @@ def hunt(
     """Find and merge the points of each series; return the number of all points."""
     total = 0
     space = workspace(longest)
-    window, first, final, magnitude, parity, by_ranks = limits
+    window, first, final, magnitude, parity = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:
@@ -139,7 +128,7 @@ def hunt(
         if scale != 1.0:
             series = series / scale
         end = total + weak_points(
-            series, window, first, not parity, by_ranks, space, points[total:], energies[total:]
+            series, window, first, not parity, space, points[total:], energies[total:]
         )
         counts[i] = merge(
             series,
@@ -149,7 +138,6 @@ def hunt(
             final,
             magnitude,
             parity,
-            by_ranks,
         )
         for k in range(total, total + counts[i]):
             energies[k] *= scale

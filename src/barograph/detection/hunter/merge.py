@@ -8,7 +8,6 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.hunter.windows import t_test
-from barograph.detection.mann_whitney import mann_whitney
 from barograph.detection.numerics import two_sided
 from barograph.series import Floats, Ints
 
@@ -22,7 +21,6 @@ def merge(
     pvalue: float,
     magnitude: float,
     parity: bool,
-    by_ranks: bool,
 ) -> int:
     """Remove weak points and their energies, write the p-values, return the number of points.
 
@@ -38,10 +36,7 @@ def merge(
             start = points[k - 1] if k else 0
             end = points[k + 1] if k + 1 < count else values.size
             t, freedom, changes[k] = t_test(values, start, points[k], end, not parity, scratch)
-            if by_ranks:
-                pvalues[k] = mann_whitney(values, start, points[k], end)
-            else:
-                pvalues[k] = two_sided(t, freedom)
+            pvalues[k] = two_sided(t, freedom)
         weakest = _weakest(count, pvalues, changes, pvalue, magnitude)
         if weakest < 0:
             return count

@@ -1,4 +1,4 @@
-"""Hunter's first step: E-Divisive in overlapping windows, with a test of two samples.
+"""Hunter's first step: E-Divisive in overlapping windows, with a t-test.
 
 Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant.
 The next window starts half a window later, or at the last change point found if that is later, so
@@ -14,7 +14,6 @@ from barograph.compiled import kernel
 from barograph.detection.edivisive.divide import strongest
 from barograph.detection.edivisive.energy import add_distances, distances_back
 from barograph.detection.hunter.tau_kappa import best_pair
-from barograph.detection.mann_whitney import mann_whitney
 from barograph.detection.numerics import mean_and_squares, significant
 from barograph.series import Floats, Ints
 
@@ -74,7 +73,6 @@ def weak_points(
     window: int,
     pvalue: float,
     exact: bool,
-    by_ranks: bool,
     workspace: WindowSpace,
     points: Ints,
     statistics: Floats,
@@ -85,7 +83,7 @@ def weak_points(
     while start < size:
         end = min(start + window, size)
         part, more = values[start:end], points[count:]
-        new = _divide(part, pvalue, exact, by_ranks, workspace, more, statistics[count:])
+        new = _divide(part, pvalue, exact, workspace, more, statistics[count:])
         last = 0
         for k in range(count, count + new):
             last = start + points[k]
@@ -100,7 +98,6 @@ def _divide(
     window: Floats,
     pvalue: float,
     exact: bool,
-    by_ranks: bool,
     workspace: WindowSpace,
     points: Ints,
     statistics: Floats,
@@ -121,12 +118,8 @@ def _divide(
         fresh = taus[part]
         if energies[part] < 0:
             break
-        if by_ranks:
-            passes = mann_whitney(window, part, fresh, ends[part]) <= pvalue
-        else:
-            t, freedom, _ = t_test(window, part, fresh, ends[part], exact, workspace.scratch)
-            passes = significant(t, freedom, pvalue)
-        if not passes:
+        t, freedom, _ = t_test(window, part, fresh, ends[part], exact, workspace.scratch)
+        if not significant(t, freedom, pvalue):
             break
         workspace.reached[fresh] = energies[part]
         ends[part], ends[fresh] = fresh, ends[part]
