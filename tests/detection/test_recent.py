@@ -5,7 +5,7 @@ import pytest
 
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector, RawChangePoint
-from barograph.detection.recent import SearchMemory, cut_of, detect_recent
+from barograph.detection.recent import cut_of, detect_recent
 from barograph.series import Floats, Ints, Region
 from barograph.sizes import size_of
 
@@ -26,10 +26,8 @@ def steps(*lengths: int) -> Floats:
     return levels + np.random.default_rng(3).normal(size=levels.size)
 
 
-def detected(values: Floats, recent: int, memory: SearchMemory | None = None) -> list[int]:
-    [expected] = detect_recent(
-        Counting(), values, np.array([0, values.size]), recent=recent, memory=memory
-    )
+def detected(values: Floats, recent: int) -> list[int]:
+    [expected] = detect_recent(Counting(), values, np.array([0, values.size]), recent=recent)
     return [point.index for point in expected]
 
 
@@ -61,23 +59,6 @@ def test_regions_are_those_of_the_whole_series() -> None:
     before, after, _ = size_of(values[:100], values[100:])
     assert change.before == Region.of(values[:100], before)
     assert change.after == Region.of(values[100:], after)
-
-
-def test_only_the_last_stretch_is_searched_again_after_new_results() -> None:
-    Counting.sizes.clear()
-    memory, values = SearchMemory(), steps(25, 40, 35, 30, 50)
-    before = detected(values[:-1], 30, memory)
-    Counting.sizes.clear()
-    assert detected(values, 30, memory) == before
-    assert Counting.sizes == [50]
-
-
-def test_change_points_depend_on_the_values_alone() -> None:
-    values = steps(25, 40, 35, 30, 50)
-    memory = SearchMemory()
-    for size in range(100, values.size):
-        detected(values[:size], 30, memory)
-    assert detected(values, 30, memory) == detected(values, 30)
 
 
 def test_next_stretch_has_points_before_its_first_change_point() -> None:

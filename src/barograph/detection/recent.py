@@ -8,7 +8,6 @@ So results in any order of arrival lead to the same change points, and the time 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,28 +18,6 @@ from barograph.detection.base import Detector, RawChangePoint, describe
 from barograph.series import ChangePoint, Floats, Ints
 
 RECENT = 500
-REMEMBERED = 50_000  # stretches; beyond this the memory is emptied
-
-
-class SearchMemory:
-    """The change points of stretches that one detector searched before, by their values.
-
-    A stretch is complete when the series goes on after it. Only the last stretch of a series
-    changes with a new result, so all others are searched once.
-    """
-
-    def __init__(self) -> None:
-        self._points: dict[bytes, list[RawChangePoint]] = {}
-
-    def get(self, values: Floats) -> list[RawChangePoint] | None:
-        """Return the change points of a stretch, None if it was not searched."""
-        return self._points.get(_key(values))
-
-    def put(self, values: Floats, points: list[RawChangePoint]) -> None:
-        """Remember the change points of a stretch."""
-        if len(self._points) >= REMEMBERED:
-            self._points.clear()
-        self._points[_key(values)] = points
 
 
 def detect_recent(
@@ -49,7 +26,6 @@ def detect_recent(
     offsets: Ints,
     *,
     recent: int = RECENT,
-    memory: SearchMemory | None = None,
 ) -> list[list[ChangePoint]]:
     """Find the change points of many series; of long ones, stretch by stretch.
 
@@ -63,7 +39,6 @@ def detect_recent(
         values: The finite values of all series, one after the other.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         recent: Number of the newest points that are always searched together.
-        memory: What the same detector found in earlier calls.
 
     Returns:
         The change points of each series.
@@ -82,8 +57,10 @@ def detect_recent(
     while active:
         ends = [min(starts[k] + 2 * recent, edges[k + 1]) for k in active]
         parts = [values[starts[k] : end] for k, end in zip(active, ends, strict=True)]
+        sizes = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
         going_on = []
-        for k, points in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
+        searched = detector.find_many(np.concatenate(parts), sizes)
+        for k, points in zip(active, searched, strict=True):
             start, is_last = starts[k] - edges[k], edges[k + 1] - starts[k] < 2 * recent
             cut = 2 * recent if is_last else cut_of([point.index for point in points], recent)
             points_by_series[k] += [
@@ -118,26 +95,3 @@ def cut_of(indices: Sequence[int], recent: int) -> int:
         return max(known)
     following = min((index for index in indices if index > recent), default=2 * recent)
     return max(recent // 2, min(recent, following - recent // 4), 1)
-
-
-def _search(
-    detector: Detector, parts: Sequence[Floats], complete: int, memory: SearchMemory | None
-) -> list[list[RawChangePoint]]:
-    """Return the change points of each stretch, from the memory where it has them."""
-    known: list[list[RawChangePoint] | None] = [
-        memory.get(part) if memory is not None and part.size == complete else None for part in parts
-    ]
-    unknown = [part for part, points in zip(parts, known, strict=True) if points is None]
-    offsets = np.cumsum([0, *(part.size for part in unknown)], dtype=np.int64)
-    searched = iter(detector.find_many(np.concatenate(unknown), offsets) if unknown else [])
-    results = []
-    for part, remembered in zip(parts, known, strict=True):
-        points = next(searched) if remembered is None else remembered
-        if remembered is None and memory is not None and part.size == complete:
-            memory.put(part, points)
-        results.append(points)
-    return results
-
-
-def _key(values: Floats) -> bytes:
-    return hashlib.blake2b(values.tobytes(), digest_size=16).digest()

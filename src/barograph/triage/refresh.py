@@ -11,7 +11,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from barograph.candidates import Candidates
 from barograph.detection import Triaged
 from barograph.detection.base import Detector
-from barograph.detection.recent import RECENT, SearchMemory, detect_recent
+from barograph.detection.recent import RECENT, detect_recent
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.models import TriageModel
@@ -90,7 +90,6 @@ class CandidateRefresher:
         model: A model for the use `label_free`; without one, candidates get no probability.
         workers: Number of processes that search; with 1, this process searches in threads.
         recent: Number of the newest points of a series that are always searched together.
-        memory: What this detector found in earlier searches with this model.
     """
 
     detector: Detector
@@ -98,7 +97,6 @@ class CandidateRefresher:
     model: TriageModel | None = None
     workers: int = 1
     recent: int = RECENT
-    memory: SearchMemory = field(default_factory=SearchMemory, compare=False)
 
     def refresh(self, store: Store, limit: int | None = None) -> RefreshResult:
         """Recompute the candidates of series whose points changed, of at most `limit` series."""
@@ -153,7 +151,6 @@ class CandidateRefresher:
             *(detector, list(points.values())),
             recent=self.recent,
             workers=self.workers,
-            memory=self.memory,
         )
         plans = [
             identify(number, series, known[number], of_series)
@@ -224,7 +221,6 @@ def find_changes(
     *,
     recent: int = RECENT,
     workers: int = 1,
-    memory: SearchMemory | None = None,
 ) -> list[list[ChangePoint]]:
     """Find the change points of each series.
 
@@ -236,7 +232,6 @@ def find_changes(
         series: The series.
         recent: Number of the newest points that are always searched together.
         workers: Number of processes; with 1 the series are searched by threads of this process.
-        memory: What the same detector found before; only threads use it.
 
     Returns:
         The change points of each series, the same for every number of workers.
@@ -249,18 +244,18 @@ def find_changes(
     else:
         parts = row_ranges(len(values), None, smallest=SMALLEST)
         results = iter(
-            map_threads(lambda part: _find_in_part(detector, values[part], recent, memory), parts)
+            map_threads(lambda part: _find_in_part(detector, values[part], recent), parts)
         )
     return [changes for part in results for changes in part]
 
 
 def _find_in_part(
-    detector: Detector, values: Sequence[Floats], recent: int, memory: SearchMemory | None = None
+    detector: Detector, values: Sequence[Floats], recent: int
 ) -> list[list[ChangePoint]]:
     """Find the change points of some series."""
     offsets = np.cumsum([0, *(part.size for part in values)], dtype=np.int64)
     joined = np.concatenate([np.empty(0), *values])
-    return detect_recent(detector, joined, offsets, recent=recent, memory=memory)
+    return detect_recent(detector, joined, offsets, recent=recent)
 
 
 def label_free_model(path: Path | None) -> TriageModel | None:
