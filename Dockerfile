@@ -12,7 +12,7 @@ RUN pip install --no-cache-dir '.[service,postgres]'
 
 USER barograph
 ENV BAROGRAPH_STORE=/data/barograph.db NUMBA_CACHE_DIR=/home/barograph/kernels
-# Compile now, so that the service is ready within seconds of its start.
+# Compile now, so that the service is ready within seconds of its first start.
 RUN barograph warmup
 VOLUME /data
 WORKDIR /data

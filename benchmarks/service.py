@@ -26,8 +26,6 @@ import numpy as np
 import store as stores
 from side_by_side import arguments, at_once, fsync, pace, seconds, show
 
-from barograph.detection.online.cold_start import LARGEST
-
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 PATH = "/api/v1/points"
 CLIENTS, RATE = 8, 100
@@ -129,13 +127,6 @@ class Load:
         return HTTPConnection("127.0.0.1", self.port)
 
 
-def wait_until_compiled(load: Load) -> None:
-    """Send a few results of a commit until a service without compiled kernels takes them."""
-    body = b"[%s]" % b",".join(load.commit()[: LARGEST + 1])
-    while ask(load.connect(), "POST", PATH, body)[0] == 503:
-        time.sleep(1.0)
-
-
 def open_loop(load: Load, length: float) -> list[float]:
     """Return the milliseconds from the due time of each request to its answer, sorted."""
     rows = load.commit()
@@ -227,7 +218,6 @@ def measured(load: Load, length: float, flush: float) -> dict[str, float]:
         length: Seconds of the open loop.
         flush: Milliseconds of one fsync.
     """
-    wait_until_compiled(load)
     figures = {}
     for what in ("one commit of every series, cold, s", "one commit of every series, s"):
         figures[what] = seconds(partial(_send, load, load.commit()))

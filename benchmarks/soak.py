@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import service
 import store as stores
-from service import Load, ask, post, result, wait_until_compiled
+from service import Load, ask, post, result
 from side_by_side import Row, arguments, show
 
 CLIENTS, RATE = 8, 100  # clients, and their requests a second together
@@ -143,7 +143,6 @@ def main() -> None:
         stores.Bench(url, stores.Silent(), SERIES, HISTORY).store.close()
         with service.serving(folder, url) as (port, process, _):
             load = Load(port, SERIES)
-            wait_until_compiled(load)
             samples = loaded(load, process.pid, 60 * options.minutes)
     if options.plot is not None:
         samples.draw(options.plot)

@@ -4,6 +4,7 @@ Several workers of pytest-xdist share the files so that all of them end at about
 """
 
 import gc
+import math
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from barograph.compiled import choose
 from tests.postgres import running
 
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
+choose(math.inf)  # kernels are compiled, or results would differ after 12 digits
 NUMBERS = count()
 TESTS = Path(__file__).parent
 # Each file runs on one worker, so the longest start first: no worker waits for one of them at the

@@ -1,159 +1,187 @@
-"""The decorators of kernels, and the cache of compiled kernels."""
+"""The decorators of kernels, the choice between compiler and interpreter, and the folder."""
 
-import importlib.util
+import ast
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from numba.core import config as numba_config
 
-DECORATED = "from barograph.compiled import kernel\n\n@kernel\n"
-SOURCE = """
-from typing import NamedTuple
-from barograph.compiled import kernel
+from barograph import compiled
+from barograph.compiled import choose, code_folder, kernel, kernel_or, make_code_folder
 
-class {name}(NamedTuple):
-    size: int
+INSIDE = (
+    "from barograph.compiled import kernel, choose\n"
+    "@kernel\ndef add(x):\n    return x + 1\n"
+    "@kernel\ndef run(x):\n    return add(x) * 2\n"
+)
+
 
 @kernel
-def doubled(shape: {name}) -> int:
-    return 2 * shape.size
+def halved(x: float) -> float:
+    """A kernel."""
+    return x / 2.0
 
-RESULT = doubled({name}(21))
-HITS = sum(doubled.stats.cache_hits.values())
-"""
-
-
-SORTED = """
-import re
-import numpy as np
-from barograph.compiled import kernel
 
 @kernel
-def first(values):
-    return np.sort(values)[0]
-
-first(np.zeros(3))
-[code] = first.inspect_llvm().values()
-print(*set(re.findall(r"run_quicksort\\d?B\\d*v(\\d+)", code)))
-"""
+def quartered(x: float) -> float:
+    """A kernel that calls another one."""
+    return halved(x) / 2.0
 
 
-def load(path: Path, class_name: str) -> ModuleType:
-    """Import a module whose kernel takes a NamedTuple of this name; its stamp never changes."""
-    path.write_text(SOURCE.format(name=class_name))
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-    spec = importlib.util.spec_from_file_location("upgraded", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "upgraded", module)
-        patch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-    return module
+def one(x: float) -> float:
+    """What is called where kernels are interpreted."""
+    return x - x + 1.0
 
 
-def test_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
-    first, second = (load(tmp_path / "upgraded.py", "Shape") for _ in range(2))
-    assert (first.RESULT, first.HITS) == (42, 0)
-    assert (second.RESULT, second.HITS) == (42, 1)
+@kernel_or(one)
+def two(x: float) -> float:
+    """What is compiled."""
+    return x - x + 2.0
 
 
-def test_kernel_is_compiled_where_no_folder_is_writable(
+@pytest.fixture
+def undecided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Make this process one that has not called a kernel, and has none on disk."""
+    for name, value in (("is_chosen", False), ("interprets", False), ("points", 0.0)):
+        monkeypatch.setattr(compiled._Process, name, value)
+    monkeypatch.setattr(compiled, "code_folder", lambda: tmp_path)
+
+
+def is_interpreted() -> bool:
+    return two(0.0) == 1.0
+
+
+@pytest.mark.usefixtures("undecided")
+def test_kernels_are_compiled_without_a_choice() -> None:
+    assert (quartered(4.0), two(0.0)) == (1.0, 2.0)
+    choose(1)
+    assert not is_interpreted()
+
+
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize(("points", "expected"), [(compiled.SMALL, True), (1000, False)])
+def test_large_input_is_compiled(points: int, *, expected: bool) -> None:
+    choose(points)
+    assert is_interpreted() is expected
+    assert quartered(4.0) == 1.0
+
+
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize("points", [[1, 1000, 1], [compiled.SMALL] * 5])
+def test_process_changes_once_and_for_good(points: list[int]) -> None:
+    states = []
+    for number in points:
+        choose(number)
+        states.append(is_interpreted())
+    assert states == sorted(states, reverse=True)
+    assert (states[0], states[-1]) == (True, False)
+
+
+@pytest.mark.usefixtures("undecided")
+def test_small_input_is_compiled_if_every_kernel_is_on_disk(tmp_path: Path) -> None:
+    (tmp_path / compiled.COMPLETE).touch()
+    choose(1)
+    assert not is_interpreted()
+
+
+def test_kernel_is_pickled_by_its_name() -> None:
+    copy: object = pickle.loads(pickle.dumps(halved))  # noqa: S301 - from this process
+    assert copy is halved
+
+
+def test_kernel_that_calls_another_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        f"{INSIDE}print(run(1), sum(run.compiled().stats.cache_hits.values()))\n"
+    )
+    cache = tmp_path / "cache"
+    outputs = [printed("import kernels", tmp_path, NUMBA_CACHE_DIR=str(cache)) for _ in range(2)]
+    assert outputs == ["4 0", "4 1"]
+    [folder] = cache.iterdir()
+    assert compiled.FOLDER.fullmatch(folder.name)
+
+
+def test_kernel_is_compiled_where_no_folder_is_writable(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(f"{INSIDE}print(run(1), run.compiled().stats.cache_path)")
+    (tmp_path / "file").touch()  # no folder can be made below it
+    done = printed("import kernels", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "file"))
+    assert done == "4 None"
+
+
+def test_caches_of_other_functions_stay_where_they_were(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        f"{INSIDE}run(1)\nimport numba\nprint(repr(numba.config.CACHE_DIR))\n"
+    )
+    for named in ("", str(tmp_path / "cache")):
+        assert printed("import kernels", tmp_path, NUMBA_CACHE_DIR=named) == repr(named)
+
+
+def test_folder_is_named_after_the_files_and_those_of_other_versions_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numba_config, "CACHE_DIR", "")
-    (tmp_path / "__pycache__").touch()  # no folder can be made in place of a file
-    for name in ("HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "__pycache__"))
-    assert load(tmp_path / "upgraded.py", "Shape").RESULT == 42
+    package = tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(compiled, "PACKAGE", package)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    folders = []
+    for name, content in (("a.py", "1"), ("a.py", "1"), ("a.py", "2"), ("b.py", "2")):
+        for path in package.iterdir():
+            path.unlink()
+        (package / name).write_text(content)
+        code_folder.cache_clear()
+        make_code_folder.cache_clear()
+        folders.append(make_code_folder())
+        (tmp_path / "cache" / "other").mkdir(exist_ok=True)
+    code_folder.cache_clear()
+    make_code_folder.cache_clear()
+    assert folders[0] == folders[1]
+    assert len(set(folders)) == 3
+    assert {*(tmp_path / "cache").iterdir()} == {folders[3], tmp_path / "cache" / "other"}
 
 
-def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) -> None:
-    path = tmp_path / "upgraded.py"
-    modules = [load(path, name) for name in ("Shape", "Sizes", "Sizes")]
-    assert [module.RESULT for module in modules] == [42, 42, 42]
-    assert [module.HITS for module in modules] == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("imported", "used"),
-    [
-        (f"{DECORATED}def change(x):\n    return x + {{number}}\n", "change(x)"),
-        ("change = {number} + 1\n", "change * x"),  # this module has no kernel
-    ],
-)
-def test_kernel_is_compiled_again_if_a_kernel_or_number_that_it_uses_has_changed(
-    tmp_path: Path, imported: str, used: str
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_folder_is_beside_the_package_or_in_the_users_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_writable: bool
 ) -> None:
-    (tmp_path / "outer.py").write_text(
-        f"from inner import change\n{DECORATED}def run(x):\n    return {used}\n\n"
-        "print(run(1), sum(run.stats.cache_hits.values()))"
+    monkeypatch.setattr(compiled, "PACKAGE", tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: is_writable)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    code_folder.cache_clear()
+    expected = tmp_path / "__pycache__" if is_writable else tmp_path / "user" / "barograph"
+    assert code_folder().parent == expected
+    code_folder.cache_clear()
+
+
+def test_process_reports_once_that_it_compiles(tmp_path: Path) -> None:
+    script = (
+        "import sys\nsys.stderr = sys.stdout\nimport numba\nimport numpy as np\n"
+        "from barograph.features.contrast.robust import median\nmedian(np.ones(3, np.float32))\n"
+        "numba.njit(lambda x: x)(1)\nprint('first')\n"
+        "median(np.ones(3)), median(np.ones(3, np.int64))\n"
     )
-    outputs = []
-    for number in (1, 1, 2):
-        (tmp_path / "inner.py").write_text(imported.format(number=number))
-        outputs.append(printed("import outer", tmp_path, PYTHONDONTWRITEBYTECODE="1"))
-    assert outputs == ["2 0", "2 1", "3 0"]
+    [note, *others] = printed(script, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "c")).splitlines()
+    assert (note, others) == ("compiling numeric code, once for this installation...", ["first"])
+    assert printed(script, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "c")) == "first"
 
 
-def test_command_reports_once_that_it_compiles_for_long(tmp_path: Path) -> None:
-    (tmp_path / "kernels.py").write_text(
-        "import sys\nfrom barograph import compiled, jit\n"
-        "jit.PATIENCE = 0.0\nsys.stderr = sys.stdout\n"
-        "if sys.argv[1:] == ['command']:\n    compiled.begin_command()\n"
-        "@compiled.kernel\ndef add(x):\n    return x + 1\n"
-        "@compiled.kernel\ndef run(x):\n    return add(x)\n"
-        "run(1), run(1.0)\n"
+def test_process_reports_nothing_about_functions_of_others(tmp_path: Path) -> None:
+    script = (
+        "import sys\nsys.stderr = sys.stdout\nimport numba\nimport barograph.jit\n"
+        "print(numba.njit(lambda x: x)(1))\n"
     )
-    note = "compiling numeric code, once for all later commands"
-    for cache, expected in (("cold", note), ("cold", "")):
-        command = "import sys; sys.argv[1:] = ['command']; import kernels"
-        assert printed(command, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / cache)).strip() == expected
-    assert printed("import kernels", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "library")) == ""
+    assert printed(script, tmp_path) == "1"
 
 
-def test_work_stops_before_it_compiles(tmp_path: Path) -> None:
-    (tmp_path / "kernels.py").write_text(
-        "from barograph.compiled import has_compiled, kernel, runs_compiled\n"
-        "@kernel\ndef add(x):\n    return x + 1\n"
-        "print(runs_compiled(lambda: add(1)), has_compiled())\n"
-        "print(add(1), has_compiled(), runs_compiled(lambda: add(1)))\n"
-        "print(runs_compiled(lambda: add(1.0)))\n"  # for other arguments it is not compiled yet
-    )
-    outputs = [printed("import kernels", tmp_path).split() for _ in range(2)]
-    assert outputs[0] == ["False", "False", "2", "True", "True", "False"]
-    assert outputs[1] == ["True", "False", "2", "False", "True", "False"]
-    interpreted = printed("import kernels", tmp_path, NUMBA_DISABLE_JIT="1").split()
-    assert interpreted == ["True", "False", "2", "False", "True", "True"]
-
-
-def test_code_that_different_processes_compile_has_different_names(tmp_path: Path) -> None:
-    (tmp_path / "sorting.py").write_text(SORTED)
-    numbers = []
-    for cache in ("first", "second"):
-        printed_numbers = printed("import sorting", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / cache))
-        numbers.append(set(printed_numbers.split()))
-        assert numbers[-1]
-    assert numbers[0].isdisjoint(numbers[1])
-
-
-def test_forked_processes_number_functions_differently(tmp_path: Path) -> None:
-    script = """
-import os
-from numba.core.bytecode import FunctionIdentity
-import barograph.jit
-for _ in range(2):
-    if os.fork() == 0:
-        print(next(FunctionIdentity._unique_ids), flush=True)
-        os._exit(0)
-    os.wait()
-"""
-    assert len(set(printed(script, tmp_path).split())) == 2
+def test_no_kernel_sorts_places() -> None:
+    """Numba names the code of `np.sort` and `np.argsort` alike; on disk they would be mixed up."""
+    for path in compiled.PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                decorators = " ".join(map(ast.unparse, node.decorator_list))
+                assert "kernel" not in decorators or "argsort" not in ast.unparse(node), path
 
 
 def printed(script: str, folder: Path, **environment: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barograph import compiled
-from barograph.cli import main, warmup
+from barograph.cli import main
 from barograph.cli.detectors import DetectorChoice
 from barograph.cli.score import _work
 
@@ -108,10 +108,7 @@ def test_memory_is_not_searched_for_garbage_when_a_command_ends() -> None:
         "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"
         "sys.argv[1:] = ['formats']\nfrom barograph.cli import main\nmain()\n"
     )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "True"
+    assert printed(code) == "True"
 
 
 def interpreted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -121,8 +118,13 @@ def interpreted(arguments: list[str], folder: Path) -> subprocess.CompletedProce
         "try:\n    main()\nfinally:\n"
         "    print('numba' in sys.modules, 'llvmlite' in sys.modules, file=sys.stderr)\n"
     )
+    return run_python(code, folder)
+
+
+def run_python(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process whose compiled code is in a folder."""
     return subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -143,55 +145,58 @@ def flat(content: object, path: str = "") -> dict[str, object]:
     }
 
 
-@pytest.fixture
-def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make this process one that runs a command and has not defined a kernel."""
-    for name, value in (("is_command", True), ("is_made", False), ("interprets", False)):
-        monkeypatch.setattr(compiled._Choice, name, value)
-
-
-@pytest.mark.usefixtures("undecided")
-@pytest.mark.parametrize(("points", "expected"), [(compiled.SMALL, True), (1000, False)])
-def test_large_input_is_compiled(points: int, *, expected: bool) -> None:
-    compiled.interpret_small(points)
-    assert compiled.is_interpreted() is expected
-
-
-@pytest.mark.usefixtures("undecided")
-@pytest.mark.parametrize("name", ["is_made", "is_command"])
-def test_library_and_later_choices_leave_kernels_compiled(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiled._Choice, name, name == "is_made")
-    compiled.interpret_small(1)
-    assert not compiled.is_interpreted()
-
-
-@pytest.mark.usefixtures("undecided")
 @pytest.mark.parametrize(
-    ("name", "parameters", "interprets"),
+    ("name", "parameters", "is_slow"),
     [
-        ("triaged", {}, True),
+        ("triaged", {}, False),
         ("triaged", {"candidates": "hunter"}, False),
-        ("edivisive", {}, True),
-        ("edivisive", {"permutations": "9999"}, False),
-        ("hunter", {"window": "30"}, True),
-        ("stepfit", {"threshold": "20"}, True),
+        ("edivisive", {}, False),
+        ("edivisive", {"permutations": "9999"}, True),
+        ("edivisive", {"alpha": "1.5"}, True),
+        ("hunter", {"window": "30"}, False),
+        ("stepfit", {"threshold": "20"}, False),
     ],
 )
 def test_methods_that_are_slow_without_a_compiler_are_compiled(
-    name: str, parameters: dict[str, str], *, interprets: bool, tmp_path: Path
+    name: str, parameters: dict[str, str], *, is_slow: bool
 ) -> None:
-    DetectorChoice(name, parameters, tmp_path / "none.baro").interpret_small(1)
-    assert compiled.is_interpreted() is interprets
+    assert (DetectorChoice(name, parameters).make().work(120) > compiled.SMALL) is is_slow
 
 
-@pytest.mark.usefixtures("undecided")
-def test_search_with_a_model_of_the_user_is_compiled(tmp_path: Path) -> None:
-    model = tmp_path / "model.baro"
-    model.touch()
-    DetectorChoice(model=model).interpret_small(1)
-    assert not compiled.is_interpreted()
+def test_first_detection_in_python_waits_for_no_compiler(tmp_path: Path) -> None:
+    code = (
+        "import sys, barograph as bg\n"
+        "values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20\n"
+        "detector = bg.OnlineDetector()\n"
+        "print(bg.detect(values)[0].index, len(detector.update_many(values)))\n"
+        "print('numba' in sys.modules)\n"
+    )
+    done = run_python(code, tmp_path)
+    assert (done.stdout.split(), done.stderr) == (["60", "120", "False"], "")
+
+
+def test_process_compiles_once_it_gets_many_points(tmp_path: Path) -> None:
+    code = (
+        "import pickle, sys, numpy as np, barograph as bg\n"
+        "from time import perf_counter\n"
+        "values = np.random.default_rng(0).normal(100.0, 1.0, 50_000)\n"
+        "values[25_000:] += 5.0\n"
+        "print(*([p.index for p in bg.detect(values[:120])] if sys.argv[1:] else []))\n"
+        "print('numba' in sys.modules)\n"
+        "times = [perf_counter() for _ in range(3) if (found := bg.detect(values))]\n"
+        "print(pickle.dumps(found).hex())\n"
+        "print(times[2] - times[1])\n"
+    )
+    first = run_python(code, tmp_path, "small first")
+    second = run_python(code, tmp_path)
+    third = run_python(code, tmp_path, "small first")
+    outputs = [done.stdout.splitlines() for done in (first, second, third)]
+    assert [lines[1] for lines in outputs] == ["False"] * 3
+    assert outputs[0][2] == outputs[1][2] == outputs[2][2]
+    assert first.stderr == "compiling numeric code, once for this installation...\n"
+    assert (second.stderr, third.stderr) == ("", "")
+    times = [float(lines[3]) for lines in outputs]
+    assert min(times[0], times[2]) <= 1.2 * times[1]
 
 
 def test_gate_with_a_detector_needs_no_compiler(tmp_path: Path) -> None:
@@ -208,23 +213,15 @@ def test_series_of_an_existing_store_are_work(tmp_path: Path) -> None:
     assert _work(60, 60, "postgresql://host/name") == _work(60, 60, str(store))
 
 
-def test_warmup_prints_where_the_compiled_code_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    with pytest.raises(SystemExit) as ended:
-        main(["warmup"])
-    assert not ended.value.code
-    assert capsys.readouterr().out.endswith(f" s: {tmp_path}\n")
-
-
-@pytest.mark.usefixtures("undecided")
-def test_warmup_compiles_although_its_series_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warmup, "_run", lambda _arguments: compiled.interpret_small(1))
-    monkeypatch.setattr(warmup, "_try_models", lambda: None)
-    with pytest.raises(SystemExit):
-        main(["warmup"])
-    assert not compiled.is_interpreted()
+def test_commands_compile_nothing_after_warmup(tmp_path: Path) -> None:
+    code = "from barograph.cli import main\nmain(['warmup'])"
+    done = run_python(code, tmp_path)
+    assert (done.returncode, done.stdout.endswith(f" s: {tmp_path / 'cache'}\n")) == (0, True)
+    (tmp_path / "results.csv").write_text(CSV)
+    for command in ("detect", "gate", "classify"):
+        after = interpreted([command, str(tmp_path / "results.csv")], tmp_path)
+        assert after.stderr.splitlines()[-1] == "True True"  # loaded, and nothing was compiled
+        assert "compiling" not in after.stderr
 
 
 def test_warmup_refuses_to_run_where_nothing_is_compiled() -> None:

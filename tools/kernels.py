@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from barograph.cli import warmup
-from barograph.cli.detectors import DETECTORS, make_detector
 from barograph.features import FEATURE_SETS, SubSeries, feature_matrix, series_context
 from barograph.series import Floats
 
@@ -22,15 +21,8 @@ def main() -> None:
     for length in LENGTHS:
         values = random.normal(100.0, 1.0, length)
         values[length // 2 :] += 10.0
-        detect(values)
         compare(values)
     warmup.command.main([], standalone_mode=False)
-
-
-def detect(values: Floats) -> None:
-    """Let every detector look for changes."""
-    for name in DETECTORS:
-        make_detector(name).detect(values)
 
 
 def compare(values: Floats) -> None:

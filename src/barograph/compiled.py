@@ -1,17 +1,21 @@
-"""Decorators that compile numeric kernels with Numba, or leave them to the interpreter.
+"""Numeric kernels, which are compiled by Numba or interpreted: one choice for the whole process.
 
-Compiling takes seconds, and loading what is compiled takes as long as judging a few hundred points
-interpreted. So a command that read little data leaves the same functions to the interpreter. The
-choice holds for the whole process and is made before the first kernel is defined.
+Numba needs half a minute to compile what a command uses, and then keeps it on disk. Until it is
+there, a few hundred points are interpreted, which takes a second. A process that interprets changes
+over once, and for good, when it gets more to do.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shutil
 import warnings
 from collections.abc import Callable
+from functools import cache, partial, update_wrapper
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,36 +23,78 @@ R = TypeVar("R")
 # Long sums may be reordered and use fused multiply-add. Full fast-math is never used, because it
 # gives up the meaning of NaN and infinity.
 FUSED = frozenset({"reassoc", "contract", "nsz"})
-# Points that are judged interpreted in about the time that it takes to import Numba and to load
-# compiled kernels.
-SMALL = 800
+SMALL = 800  # points of one call that are interpreted in less than two seconds
+ALTOGETHER = 4 * SMALL  # points of many calls, interpreted in about the time that compiling takes
 PACKAGE = Path(__file__).resolve().parent
+FOLDER = re.compile(r"barograph-[0-9a-f]{16}")  # for compiled code
+COMPLETE = "complete"  # a file in the folder, once every kernel that commands use is compiled
 # Whether the user has switched the compiler off, as Numba documents it.
 FORCED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-class _Choice:
+class _Process:
     """What this process does with kernels.
 
     Attributes:
-        interprets: Whether kernels are left to the interpreter.
-        is_made: Whether a kernel was defined, so that it is too late to choose.
-        is_command: Whether the process runs one command and ends.
+        interprets: Whether kernels are interpreted.
+        is_chosen: Whether that was chosen, or a kernel was called without a choice.
+        points: Number of points that were interpreted so far.
     """
 
     interprets = FORCED
-    is_made = False
-    is_command = False
+    is_chosen = FORCED
+    points = 0.0
+
+
+class Kernel(Generic[P, R]):
+    """A numeric function, which is compiled or interpreted when it is called.
+
+    Args:
+        function: The function that Numba compiles.
+        interpreted: What is called instead if kernels are interpreted.
+        options: Further options of `numba.njit`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        interpreted: Callable[P, R] | None = None,
+        **options: Any,
+    ) -> None:
+        update_wrapper(self, function)
+        self.function, self.options = function, options
+        self._interpreted = interpreted or function
+        self._compiled: Callable[P, R] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the compiled or the interpreted function."""
+        if _Process.interprets:
+            return self._interpreted(*args, **kwargs)
+        return (self._compiled or self.compiled())(*args, **kwargs)
+
+    def __reduce__(self) -> str:
+        """Pickle a reference, as for a function."""
+        return self.function.__qualname__
+
+    def compiled(self) -> Callable[P, R]:
+        """Return the function of Numba, which compiles it on its first call."""
+        from barograph import jit
+
+        _Process.is_chosen = True
+        if self._compiled is None:
+            jit.let_kernels_call(Kernel)
+            self._compiled = jit.compile_function(self.function, self.options, make_code_folder())
+        return self._compiled
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile with strict IEEE semantics: sums from left to right, no fused multiply-add."""
-    return _compiled(function)
+    return Kernel(function)
 
 
 def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile with reordered and fused sums, several times faster on long reductions."""
-    return _compiled(function, fastmath=set(FUSED))
+    return Kernel(function, fastmath=set(FUSED))
 
 
 def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -57,84 +103,70 @@ def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, 
     Args:
         arrays: Does the same, to the bit, in few calls of NumPy.
     """
-
-    def choose(function: Callable[P, R]) -> Callable[P, R]:
-        compiled = kernel(function)
-        return arrays if is_interpreted() else compiled
-
-    return choose
+    return partial(Kernel, interpreted=arrays)
 
 
-def is_interpreted() -> bool:
-    """Whether kernels run interpreted in this process."""
-    return _Choice.interprets
+def choose(points: float) -> None:
+    """Choose whether kernels are interpreted, before they are called with a number of points.
 
-
-def begin_command() -> None:
-    """Say that this process runs one command, which may leave kernels to the interpreter."""
-    _Choice.is_command = True
-
-
-def compile_always() -> None:
-    """Have kernels compiled however little there is to judge."""
-    _Choice.is_command = False
-
-
-def interpret_small(points: float) -> None:
-    """Leave kernels to the interpreter if there is little to judge, and no kernel is defined yet.
+    The first call in a process that finds few points and no compiled kernels chooses the
+    interpreter. A later call with many points chooses the compiler, and so does the sum of many
+    calls; nothing undoes that. Without any call, kernels are compiled.
 
     Args:
         points: Number of points, or of as much work.
     """
-    if _Choice.is_command and not _Choice.is_made and points <= SMALL:
-        _Choice.interprets = True
+    if FORCED or (_Process.is_chosen and not _Process.interprets):
+        return
+    _Process.points += points
+    is_little = points <= SMALL and _Process.points <= ALTOGETHER
+    _Process.interprets = is_little and (_Process.is_chosen or not is_complete())
+    if _Process.interprets and not _Process.is_chosen:
+        # Compiled code gives NaN or infinity without a word.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"barograph\.")
+    _Process.is_chosen = True
 
 
-def runs_compiled(work: Callable[[], object]) -> bool:
-    """Do work if every kernel that it needs is compiled or interpreted; return whether it was done.
+def is_complete() -> bool:
+    """Return whether every kernel that commands use is compiled and on disk."""
+    return (code_folder() / COMPLETE).exists()
 
-    Args:
-        work: Calls kernels in this thread, and can be stopped before any of them.
+
+@cache
+def code_folder() -> Path:
+    """Return the folder for the code compiled from this version of the package.
+
+    It is below `NUMBA_CACHE_DIR`, or beside the package, or in the user's folder for caches.
     """
-    if is_interpreted():
-        work()
-        return True
-    from barograph import jit
-
-    try:
-        with jit.compiling_refused():
-            work()
-    except jit.NotCompiled:
-        return False
-    return True
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
+    return _parent() / f"barograph-{digest.hexdigest()}"
 
 
-def has_compiled() -> bool:
-    """Whether this process compiled a kernel: memory that only its end frees."""
-    if is_interpreted():
-        return False
-    from barograph import jit
+@cache
+def make_code_folder() -> Path | None:
+    """Make the folder for compiled code, and remove those of other versions.
 
-    return jit.KernelCache.has_compiled
+    Returns:
+        The folder, None if it cannot be written to.
+    """
+    folder = code_folder()
+    if not folder.exists():
+        try:
+            folder.mkdir(parents=True)
+        except OSError:
+            return None
+        for other in folder.parent.iterdir():
+            if FOLDER.fullmatch(other.name) and other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder if os.access(folder, os.W_OK) else None
 
 
-def cache_folder() -> Path:
-    """Return the folder below which Numba writes compiled code; it names it for each module."""
+def _parent() -> Path:
     if named := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(named)
     beside = PACKAGE / "__pycache__"
     if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
         return beside
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
-
-
-def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    if not _Choice.is_made:
-        _Choice.is_made = True
-        if _Choice.interprets:  # compiled code gives NaN or infinity without a word
-            warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"barograph\.")
-    if _Choice.interprets:
-        return function
-    from barograph.jit import compile_kernel
-
-    return compile_kernel(function, options, reports=_Choice.is_command)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "barograph"

@@ -7,7 +7,6 @@ BarographError
 ├── ConfigError          a parameter or an option has a value that is not allowed
 ├── SourceError          a data source cannot be reached, or the connection breaks
 ├── StoreError           the store cannot be opened, read or written: full, damaged, or locked
-├── NotReadyError        what is asked for can be done in some seconds, but not now
 └── ArtifactError        a model file is damaged, altered, or made for another use
 
 DataError and ConfigError are ValueErrors, so callers of numeric functions can catch those.
@@ -40,10 +39,6 @@ class SourceError(BarographError):
 
 class StoreError(BarographError):
     """The store cannot be opened, read or written; data that was not acknowledged is not kept."""
-
-
-class NotReadyError(BarographError):
-    """What is asked for can be done in some seconds, but not now; nothing of it was done."""
 
 
 class ArtifactError(BarographError):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -121,19 +122,19 @@ def test_demo_refuses_a_store_and_models(
 STARTED = """
 import sys
 from barograph.cli import main
-from barograph.compiled import _Choice, begin_command
+from barograph.compiled import _Process
 
-begin_command()
 try:
     main(["serve", "--demo", "--store", sys.argv[1]])  # ends before it listens
 except SystemExit:
-    print(_Choice.is_made, _Choice.interprets)
+    print(_Process.is_chosen, _Process.interprets)
 """
 
 
 def test_demo_waits_for_no_compiler(tmp_path: Path) -> None:
     answer = subprocess.run(  # noqa: S603 - the interpreter of the tests
         [sys.executable, "-c", STARTED, str(tmp_path / "given")],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

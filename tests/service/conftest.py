@@ -8,8 +8,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from barograph.cli import warmup
-from barograph.compiled import runs_compiled
 from barograph.detection import Hunter
 from barograph.detection.online import SecondLookConfig, make_judge
 from barograph.models import OnlineModels
@@ -34,9 +32,8 @@ def judge_trials(models: OnlineModels) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_kernels() -> None:
-    """Compile what a service computes with: a cold one refuses large requests for some seconds."""
-    if not runs_compiled(lambda: judge_trials(OnlineModels.default())):
-        warmup.command.main([], standalone_mode=False)
+    """Compile what a service computes with: a cold one is not ready for some seconds."""
+    judge_trials(OnlineModels.default())
     judge_trials(OnlineModels(small_model()))
 
 

@@ -70,31 +70,28 @@ def test_log_is_written_back_although_the_refresh_fails(
 def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    priorities, codes = list[int](), list[int]()
+    priorities, ends = list[int](), list[bool]()
 
     def priority(*_: object) -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     class Loop:
-        def __init__(self, store: Store, _config: object, *, until_compiled: bool) -> None:
-            self.store, self.until_compiled = store, until_compiled
+        def __init__(self, store: Store, _config: object) -> None:
+            self.store = store
 
         def run(self, _stop: object) -> None:
             priorities.extend((priority(), self.store.write(priority)))
 
-        def is_over(self) -> bool:
-            return self.until_compiled
-
     monkeypatch.setattr(background, "RefreshLoop", Loop)
     monkeypatch.setattr(background, "_wait_for_close", lambda *_: None)
-    monkeypatch.setattr(background, "_exit", codes.append)
+    monkeypatch.setattr(background, "_exit", lambda: ends.append(True))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = background.WorkerConfig(str(tmp_path / "s.db"), Hunter(), "hunter", None)
     # In a thread, because a priority cannot be raised again.
-    work = threading.Thread(target=background._work, args=(None, config, logging.ERROR, True))
+    work = threading.Thread(target=background._work, args=(None, config, logging.ERROR))
     work.start()
     work.join()
-    assert codes == [background.COMPILED]
+    assert ends == [True]
     usual = priority()
     assert priorities == [min(usual + background.NICE, 19), usual]
 
@@ -124,47 +121,6 @@ def test_clusters_are_due_by_the_clock_however_long_rounds_take(
     with Store(url) as store:
         background.RefreshLoop(store, WorkerConfig(url, Hunter(), "hunter", None)).run(Stop())
     assert rounds == [False, True, False, True, False]  # the pause begins after a round
-
-
-def test_first_process_ends_after_the_batch_for_which_it_compiled(
-    start: Start, store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background, "has_compiled", lambda: True)
-    monkeypatch.setattr(background, "BATCH", 1)
-    client = start()
-    store = store_of(client)
-    for test in ("a", "b"):
-        client.post(POINTS, json=steps(test))
-    config = WorkerConfig(store_url, Hunter(), "Hunter", None, pause=0.0)
-    first = background.RefreshLoop(store, config, until_compiled=True)
-    first.run_once(clusters=False)
-    with store.read() as connection:
-        assert stale.count(connection) == 1
-    first.run(threading.Event())
-    assert first.is_over()
-    later = background.RefreshLoop(store, config)
-    later.run_once(clusters=False)
-    assert is_refreshed(store)
-    assert not later.is_over()
-
-
-def test_process_that_compiled_is_followed_at_once_by_one_that_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    worker = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
-    codes, calls = iter([background.COMPILED, 1]), list[bool]()
-
-    def start_process(until_compiled: bool) -> Any:
-        calls.append(until_compiled)
-        code = next(codes, None)
-        return None if code is None else SimpleNamespace(join=lambda: None, exitcode=code)
-
-    monkeypatch.setattr(worker, "_start_process", start_process)
-    monkeypatch.setattr(background, "RESTART_DELAYS", (0.0, 0.0))
-    worker.start()
-    wait_for(lambda: len(calls) == 3)
-    worker.stop()
-    assert calls == [True, False, False]
 
 
 def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:
@@ -239,9 +195,6 @@ class Interrupted:
 
     def __init__(self, *_: object, **__: object) -> None: ...
 
-    def is_over(self) -> bool:
-        return False
-
     def run(self, stop: Any) -> None:
         with stop._cond:
             signal.raise_signal(signal.SIGTERM)
@@ -256,9 +209,7 @@ def interrupted(*arguments: Any) -> None:
 
 def test_signal_at_any_moment_stops_the_process(tmp_path: Path) -> None:
     config = WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None)
-    process, pipe = background.start_child(
-        interrupted, config, logging.ERROR, True, name="interrupted"
-    )
+    process, pipe = background.start_child(interrupted, config, logging.ERROR, name="interrupted")
     process.join(PATIENCE / 2)
     try:
         assert process.exitcode == 0

@@ -1,7 +1,5 @@
 """New model files are used without a restart; refused files change nothing."""
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -10,15 +8,13 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import Judge, OnlineJudge, PendingSeries, cold_start
-from barograph.detection.online.batch import BatchDecisions
-from barograph.errors import ArtifactError, NotReadyError
+from barograph.errors import ArtifactError
 from barograph.models import OnlineModels
 from barograph.service import model_watch
 from barograph.service.app import create_app
 from barograph.service.model_watch import ModelWatch
 from barograph.store import Store
-from tests.service.conftest import HERE, Start, app_of
+from tests.service.conftest import HERE, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
 from tests.shared import PATIENCE, wait_for
@@ -186,47 +182,3 @@ def test_failure_of_the_first_model_is_reported_to_whoever_started_the_app(
             assert failed.wait(PATIENCE)
             assert client.get("/ready").status_code == 503
     assert isinstance(watch.failure, ArtifactError)
-
-
-def test_large_request_is_refused_while_kernels_are_compiled(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = start()
-    compiled = Event()
-    store: Store = app_of(client).state.context.store
-    assert store.judge is not None
-    warm: Judge = store.judge
-
-    class Cold:
-        """A judge whose kernels are compiled when `compiled` is set."""
-
-        version, threshold, history = warm.version, warm.threshold, warm.history
-
-        def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
-            if len(pending) > 1 and not compiled.is_set():
-                raise NotReadyError("the model is being compiled")
-            return warm.judge(pending)
-
-    monkeypatch.setattr(store, "judge", Cold())
-    rows = [{**result(1), "test": f"test{number}"} for number in range(3)]
-    refused = client.post(POINTS, json=rows)
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-    assert "is being compiled" in refused.json()["error"]["message"]
-    assert client.post(POINTS, json=rows[0]).json()["written"] == 1
-    compiled.set()
-    assert client.post(POINTS, json=rows).json()["written"] == 2
-
-
-def test_judge_of_compiled_kernels_is_used_at_once(artifact: Path) -> None:
-    assert isinstance(model_watch.load_model(artifact).judge, OnlineJudge)
-
-
-@pytest.mark.parametrize("command", [(sys.executable, "-c", ""), ("/missing",)])
-def test_service_compiles_by_itself_where_no_other_process_can_judge(
-    monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
-) -> None:
-    monkeypatch.setattr(cold_start, "COMMAND", command)
-    monkeypatch.setattr(model_watch, "runs_compiled", lambda _: False)
-    loaded = model_watch.load_model(None)
-    decided = loaded.judge.judge([PendingSeries(np.full(400, 100.0), 0, 0)])
-    assert decided.probability.size == 400

@@ -18,7 +18,6 @@ from typing import NoReturn
 import click
 
 from barograph import __version__
-from barograph.compiled import begin_command
 from barograph.errors import BarographError, ConfigError, NotEnoughDataError
 from barograph.extras import missing
 
@@ -128,7 +127,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             at its start, so that it may choose how kernels run.
     """
     if arguments is None:
-        begin_command()
         gc.set_threshold(GARBAGE)
         # The process ends, so its memory need not be searched for garbage.
         atexit.register(gc.freeze)

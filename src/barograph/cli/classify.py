@@ -12,7 +12,7 @@ import click
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
-from barograph.compiled import interpret_small
+from barograph.compiled import choose
 from barograph.errors import NotEnoughDataError
 from barograph.series import FINAL, Verdict
 from barograph.wording import place_text, plural, probability_text
@@ -59,8 +59,8 @@ def command(
     """
     in_parts = inputs.is_tables or scheduler is not None or out is not None
     history = None if in_parts else inputs.read()
-    if history is not None and not model.exists():
-        interpret_small(history.values.size)
+    if history is not None:
+        choose(history.values.size)
     from barograph.models import TriageModel
     from barograph.models.reasons import ReasonText, paragraph
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import click
 
 from barograph.cli.options import F, NumberRange, grouped, model_option, pair_of, refuse_given
-from barograph.compiled import interpret_small
 from barograph.detection import registry
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ DETECTORS = {name.lower(): name for name in registry.DETECTORS}
 DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates
 WITH_PVALUE = ("hunter", "edivisive", "gesd")
-QUADRATIC = ("triaged", "edivisive")  # in time, interpreted, with their defaults
 SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
 OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
 # What people should know before they trust a method, unless they set the parameter themselves.
@@ -71,17 +69,6 @@ class DetectorChoice:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     model: Path | None = None
     min_probability: float | None = None
-
-    def interpret_small(self, points: int) -> None:
-        """Leave kernels to the interpreter if it searches few points as fast as they are loaded.
-
-        Args:
-            points: Number of points.
-        """
-        if self.name == DEFAULT_DETECTOR and self.model is not None and self.model.exists():
-            return
-        if self.name not in QUADRATIC or not self.parameters:
-            interpret_small(points)
 
     def make(self) -> Detector:
         """Return the detector.

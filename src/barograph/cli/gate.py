@@ -19,6 +19,7 @@ from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, settle
+from barograph.compiled import choose
 from barograph.sizes import size_at
 
 if TYPE_CHECKING:
@@ -110,8 +111,6 @@ def gated(
     from barograph.cli.selection import Selection
 
     history = files.history
-    choice = None if detector is None else DetectorChoice(detector, {}, RELEASED / f"{USE}.baro")
-    (choice or judging).interpret_small(history.values.size)
     series = [entry for entry in history if len(entry)]
     of_branch = [
         count for count, entry in zip(files.of_branch.tolist(), history, strict=True) if len(entry)
@@ -119,12 +118,15 @@ def gated(
     selection = Selection.of(
         series, judging.newest, judging.since, of_branch if files.branch else None
     )
-    if choice is not None:
-        answers = detected(history, selection, choice.make())
+    if detector is not None:
+        method = DetectorChoice(detector, {}, RELEASED / f"{USE}.baro").make()
+        choose(method.work(history.values.size))
+        answers = detected(history, selection, method)
         job = judging.detected_job(answers, selection)
         return judging.suppressed(job, series)
     from barograph.detection.online import make_judge
 
+    choose(history.values.size)
     judge, disabled = make_judge(judging.models(), judging.second_look())
     if disabled:
         click.echo(disabled, err=True)

@@ -20,7 +20,6 @@ from barograph.cli.options import (
     online_models,
     second_look_options,
 )
-from barograph.compiled import interpret_small
 from barograph.series import MIN_CHANGE
 
 if TYPE_CHECKING:
@@ -127,15 +126,6 @@ class Judging:
     suppressions: Path | None
     model: Path
     second_look: SecondLookFactory
-
-    def interpret_small(self, points: float) -> None:
-        """Leave kernels to the interpreter if the built-in model judges few points.
-
-        Args:
-            points: Number of points, or of as much work.
-        """
-        if not self.model.exists():
-            interpret_small(points)
 
     def models(self) -> OnlineModels:
         """Load the online models."""

@@ -11,6 +11,7 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import format_option, open_store, store_option
 from barograph.cli.rendering import FORMATS, render
+from barograph.compiled import choose
 from barograph.wording import plural
 
 # Compared with a point that `gate` judges: a new result is judged with all windows, and a series of
@@ -43,7 +44,7 @@ def command(
     answer.
     """
     history = inputs.base_history()
-    judging.interpret_small(_work(len(history), history.values.size, url))
+    choose(_work(len(history), history.values.size, url))
     from barograph.cli.selection import Selection
     from barograph.cli.stored import stored_series
     from barograph.detection.online import make_judge

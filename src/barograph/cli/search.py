@@ -14,6 +14,7 @@ from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.cli.options import NumberRange, grouped
 from barograph.cli.selection import order_of
+from barograph.compiled import choose
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
 from barograph.series import UNKNOWN_TIME, ChangePoint, Series
@@ -100,10 +101,10 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     """
     import numpy as np
 
-    search.choice.interpret_small(history.values.size)
-    from barograph.detection import detect_many  # after the choice, as it loads the kernels
+    from barograph.detection import detect_many
 
     detector = search.choice.make()
+    choose(detector.work(history.values.size))
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)
     runs = detect_many(detector, history.values, history.offsets, label=LABEL)

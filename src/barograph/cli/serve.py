@@ -32,7 +32,7 @@ from barograph.cli.options import (
     store_option,
 )
 from barograph.cli.retrain import read_params
-from barograph.compiled import interpret_small
+from barograph.compiled import choose
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _prepare_process(log_level: str, *, demo: bool) -> None:
     if demo:
         # Short histories need no compiled kernels, and compiling would keep charts and reasons
         # waiting for half a minute after an installation.
-        interpret_small(0)
+        choose(0)
 
 
 def _listen(

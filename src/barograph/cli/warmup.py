@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
 import tempfile
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import click
 
-from barograph.compiled import cache_folder, compile_always, is_interpreted
+from barograph.cli.detectors import DETECTORS, make_detector
+from barograph.compiled import COMPLETE, FORCED, choose, code_folder, make_code_folder
 from barograph.errors import ConfigError
 
 SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of the kernels
@@ -20,14 +22,18 @@ SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of
 def command() -> None:
     """Compile the numeric code in advance, and print the folder that holds it.
 
-    Without it, the first command with more than a few hundred results compiles for 7 to 45
-    seconds, depending on the machine, and so does the first start of the service. The environment
-    variable NUMBA_CACHE_DIR names the folder for compiled code, for instance to put it into an
-    image or into the cache of a CI job; it has to be writable when commands run.
+    Without it, commands interpret the code for up to a few hundred results. With more, the first
+    command compiles for 7 to 45 seconds, depending on the machine, and so does the first start of
+    the service. The environment variable NUMBA_CACHE_DIR names the folder for compiled code, for
+    instance to put it into an image or into the cache of a CI job; it has to be writable when
+    commands run.
     """
-    if is_interpreted():
+    if FORCED:
         raise ConfigError("NUMBA_DISABLE_JIT is set, so nothing can be compiled")
-    compile_always()
+    made = make_code_folder()
+    if made is None:
+        raise ConfigError(f"{code_folder()} cannot be written to; set NUMBA_CACHE_DIR")
+    choose(math.inf)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="barograph-") as name:
         folder = Path(name)
@@ -37,8 +43,11 @@ def command() -> None:
         _run(["gate", str(results)])
         _run(["score", str(results), "--store", str(folder / "store.db")])
         _run(["report", str(results), "--out", str(folder / "report.html")])
+        _run(["classify", str(results)])
+    _try_detectors()
     _try_models()
-    click.echo(f"compiled in {time.perf_counter() - begun:.1f} s: {cache_folder()}")
+    (made / COMPLETE).touch()
+    click.echo(f"compiled in {time.perf_counter() - begun:.1f} s: {made.parent}")
 
 
 def _results() -> str:
@@ -63,6 +72,19 @@ def _run(arguments: list[str]) -> None:
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         group.main(arguments, prog_name="barograph", standalone_mode=False)
+
+
+def _try_detectors() -> None:
+    """Let every detector look for changes."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    for size in SERIES:
+        values = random.normal(100.0, 1.0, size)
+        values[size // 2 :] += 10.0
+        for name in DETECTORS:
+            with suppress(ModuleNotFoundError):  # of an extra
+                make_detector(name).detect(values)
 
 
 def _try_models() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
+from barograph.compiled import choose, kernel
 from barograph.detection.numerics import mean_and_squares
 from barograph.errors import ConfigError, DataError
 from barograph.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
@@ -65,6 +65,10 @@ class Detector(ABC):
     def shortest(self) -> int:
         """Fewest points the method needs; a shorter series has no change points."""
 
+    def work(self, points: int) -> float:
+        """Return the number of points that a fast detector searches in the same time."""
+        return points
+
     @abstractmethod
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of at least `shortest` finite values, by ascending index."""
@@ -88,6 +92,7 @@ class Detector(ABC):
         kept, positions = observe(values, missing=self.missing)
         if kept.size < self.shortest:
             return []
+        choose(self.work(kept.size))
         return describe(kept, positions, self.find(kept))
 
     def fit_predict(self, values: npt.ArrayLike) -> Ints:

@@ -86,6 +86,10 @@ class Triaged(Detector):
     def _detectors(self) -> tuple[Detector, ...]:
         return (self.candidates,) if isinstance(self.candidates, Detector) else self.candidates
 
+    def work(self, points: int) -> float:
+        """Return the number of points that a fast detector searches in the same time."""
+        return max(detector.work(points) for detector in self._detectors)
+
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the reported change points of a series."""
         return self.find_many(values, np.array([0, values.size]))[0]

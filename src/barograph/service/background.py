@@ -2,8 +2,6 @@
 
 The refresh runs in a separate process, so requests wait only for its short writes. The process
 opens the store itself, is restarted when it dies, and ends with the service, however that ends.
-If the first process has to compile kernels, another takes over, for only the end of a process frees
-the memory that compiling took.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from barograph.compiled import has_compiled
 from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
 from barograph.errors import StoreError
@@ -36,7 +33,6 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 NICE = 10
 GRACE = 5.0  # seconds that a running round may take after a stop
 RESTART_DELAYS = (1.0, 60.0)  # seconds: the first, and the longest
-COMPILED = 75  # exit code of a process that compiled kernels
 BATCH = 50  # series of one transaction, which stays too short to delay requests
 
 
@@ -69,13 +65,11 @@ class RefreshLoop:
     Args:
         store: Store with the points.
         config: What to refresh, and how often.
-        until_compiled: Whether to end after the first batch for which kernels were compiled.
     """
 
-    def __init__(self, store: Store, config: WorkerConfig, *, until_compiled: bool = False) -> None:
+    def __init__(self, store: Store, config: WorkerConfig) -> None:
         self._store = store
         self._config = config
-        self._until_compiled = until_compiled
         self._projects: set[str] = set()  # whose clusters are out of date
         self._model = CandidateModel(config.path)
         self._refresher: CandidateRefresher | None = None
@@ -95,22 +89,16 @@ class RefreshLoop:
             refreshed = self.refresher().refresh(self._store, BATCH)
             self._projects |= refreshed.projects
             count = refreshed.series
-            if self.is_over():
-                return
         if clusters:
             for project in sorted(self._projects):
                 if not stop.is_set():
                     recluster(self._store, project, self._config.cluster_settings)
                     self._projects.discard(project)
 
-    def is_over(self) -> bool:
-        """Whether another process is to go on."""
-        return self._until_compiled and has_compiled()
-
     def run(self, stop: threading.Event) -> None:
-        """Refresh until the stop, or until another process is to go on."""
+        """Refresh until the stop."""
         clustered = time.monotonic()
-        while not self.is_over() and not stop.wait(self._config.pause):
+        while not stop.wait(self._config.pause):
             clusters = time.monotonic() - clustered >= self._config.cluster_pause
             try:
                 self._store.write_back()  # first, for a full disk fails the refresh
@@ -161,28 +149,23 @@ class BackgroundWorker:
 
     def _supervise(self) -> None:
         delay, longest = RESTART_DELAYS
-        until_compiled = True
         while not self._stop.is_set():
-            process = self._start_process(until_compiled)
+            process = self._start_process()
             if process is None:
                 return
             process.join()
-            if process.exitcode == COMPILED:
-                until_compiled = False  # once: perhaps the cache cannot be written
-                continue
             if not self._stop.is_set():
                 LOG.warning("the refresh process exited with code %s", process.exitcode)
             self._stop.wait(delay)
             delay = min(longest, 2 * delay)
 
-    def _start_process(self, until_compiled: bool) -> SpawnProcess | None:
+    def _start_process(self) -> SpawnProcess | None:
         level = LOG.getEffectiveLevel()
         with self._lock:
             if self._stop.is_set():
                 return None
-            arguments = self.config, level, until_compiled
             self._process, self._pipe = start_child(
-                _work, *arguments, name="barograph-refresh", daemon=True
+                _work, self.config, level, name="barograph-refresh", daemon=True
             )
         return self._process
 
@@ -225,8 +208,8 @@ def lower_priority() -> None:
         os.nice(NICE)
 
 
-def _work(pipe: Connection, config: WorkerConfig, level: int, until_compiled: bool) -> None:
-    """Refresh until the pipe is closed, or kernels were compiled."""
+def _work(pipe: Connection, config: WorkerConfig, level: int) -> None:
+    """Refresh until the pipe is closed."""
     set_up_child(level)
     stop = threading.Event()
     # In a thread: this one may hold the lock of the stop when the signal interrupts it.
@@ -236,10 +219,8 @@ def _work(pipe: Connection, config: WorkerConfig, level: int, until_compiled: bo
         # On Linux a thread has a priority of its own, and the writing thread of the store keeps
         # that of the service: on a busy machine it would hold the lock that requests wait for.
         lower_priority()
-        loop = RefreshLoop(store, config, until_compiled=until_compiled)
-        loop.run(stop)
-        code = COMPILED if loop.is_over() else 0
-    _exit(code)  # without tidying up, which takes seconds at this priority on a busy machine
+        RefreshLoop(store, config).run(stop)
+    _exit()  # without tidying up, which takes seconds at this priority on a busy machine
 
 
 def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
@@ -251,6 +232,6 @@ def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
     _exit()  # transactions are atomic: nothing is half done
 
 
-def _exit(code: int = 0) -> None:
+def _exit() -> None:
     sys.stderr.flush()
-    os._exit(code)
+    os._exit(0)

@@ -13,16 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.compiled import runs_compiled
 from barograph.detection.online import (
     Judge,
-    OnlineJudge,
     PendingSeries,
     SecondLookConfig,
     make_judge,
 )
-from barograph.detection.online.cold_start import ColdStartJudge
-from barograph.errors import ArtifactError, BarographError, NotReadyError
+from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
 from barograph.models.flat.trees import LANES
 from barograph.triage.refresh import label_free_model
@@ -45,9 +42,7 @@ class LoadedModel:
 
 
 def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -> LoadedModel:
-    """Load an online model and try it.
-
-    While kernels are not compiled yet, other processes judge and compile.
+    """Load an online model and try it, which compiles the kernels at the first start.
 
     Args:
         path: Model file, or None for the built-in model.
@@ -59,10 +54,8 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
     judge, disabled_reason = make_judge(models, second_look)
     source = str(path) if path is not None else "the built-in model"
-    is_compiled = runs_compiled(lambda: _try(judge, source))
-    in_use = judge if is_compiled else _cold_start(judge, source)
-    second_look_is_on = judge.confirm is not None
-    return LoadedModel(models.newest, in_use, source, second_look_is_on, disabled_reason)
+    _try(judge, source)
+    return LoadedModel(models.newest, judge, source, judge.confirm is not None, disabled_reason)
 
 
 def trials() -> tuple[list[PendingSeries], ...]:
@@ -70,24 +63,6 @@ def trials() -> tuple[list[PendingSeries], ...]:
     rng = np.random.default_rng(0)
     histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
     return histories * LANES, histories[-1:]  # fewer rows than lanes have a kernel of their own
-
-
-def _cold_start(judge: OnlineJudge, source: str) -> Judge:
-    """Return a judge for the time until kernels are compiled, the given one once they are."""
-    cold = None
-    try:
-        cold = ColdStartJudge(
-            judge, trials(), lambda: LOG.info("decisions use compiled kernels now")
-        )
-        _try(cold, source)
-    except (OSError, NotReadyError) as error:
-        LOG.warning("the service waits until kernels are compiled, as no process judges: %s", error)
-        if cold is not None:
-            cold.close()
-        _try(judge, source)
-        return judge
-    LOG.info("kernels are being compiled; until then, decisions are interpreted")
-    return cold
 
 
 def _try(judge: Judge, source: str) -> None:
@@ -193,10 +168,8 @@ class ModelWatch:
             self.check()
 
     def stop(self) -> None:
-        """End `run`, and what compiles kernels."""
+        """End `run`."""
         self._stop.set()
-        if self.current is not None and isinstance(self.current.judge, ColdStartJudge):
-            self.current.judge.close()
 
     def _load(self) -> LoadedModel:
         return load_model(self._path if self._version else None, self._second_look)

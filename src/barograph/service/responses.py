@@ -19,13 +19,12 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from barograph.errors import BarographError, NotFoundError, NotReadyError, StoreError
+from barograph.errors import BarographError, NotFoundError, StoreError
 from barograph.series import SeriesId
 
 LOG = logging.getLogger("barograph.service")
 STORE_LOG = logging.getLogger("barograph.service.store")  # a line a second: see `Sparse`
 RETRY = {"Retry-After": "1"}
-RETRY_LATER = {"Retry-After": "5"}
 MAX_DETAILS = 20
 KINDS = {
     400: "malformed",
@@ -114,8 +113,6 @@ def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
     if isinstance(error, StoreError):
         STORE_LOG.error("%s", error)
         return 503, str(error), RETRY
-    if isinstance(error, NotReadyError):
-        return 503, str(error), RETRY_LATER
     if isinstance(error, BarographError):
         return 404 if isinstance(error, NotFoundError) else 422, str(error), {}
     LOG.error("a request failed", exc_info=error)

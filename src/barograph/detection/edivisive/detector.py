@@ -62,6 +62,10 @@ class EDivisive(Detector):
         """Fewest points that make two parts."""
         return 2 * self.min_size
 
+    def work(self, points: int) -> float:
+        """Return the number of points that a fast detector searches in the same time."""
+        return points * self.permutations / 100 * (1.0 if self.alpha == 1.0 else points)
+
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of a series, or of its recent points."""
         start = max(values.size - self.recent, 0) if self.recent else 0

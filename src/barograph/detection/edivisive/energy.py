@@ -14,14 +14,14 @@ differences.
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import fused_kernel, is_interpreted, kernel, kernel_or
+from barograph.compiled import fused_kernel, kernel, kernel_or
 from barograph.detection.base import observe, require
 from barograph.detection.numerics import power_of_two
 from barograph.series import Floats, Ints
 
 # Up to these lengths, the differences themselves beat the tree: for all points side by side, or
 # several differences of one point at a time.
-TINY, SHORT = (400 if is_interpreted() else 64), 400
+TINY, SHORT = 64, 400
 # Above this magnitude sums of distances, to any power below 2, might overflow.
 LARGE = 1e150
 
@@ -151,8 +151,7 @@ def reach(
     elif size <= TINY:
         distances_back(centred, earlier)
     elif size <= SHORT:
-        for t in range(size):
-            earlier[t] = distance_sum(centred, t, centred[t])
+        _by_differences(centred, earlier)
     else:
         _by_tree(centred, ranks, tree, counts, earlier)
 
@@ -178,6 +177,13 @@ def add_distances(values: Floats, pivot: float, sums: Floats) -> None:
     """Add |x - pivot| to the sum of each value."""
     for t in range(values.size):
         sums[t] += abs(values[t] - pivot)
+
+
+@kernel_or(_distances_by_arrays)
+def _by_differences(values: Floats, sums: Floats) -> None:
+    """Compute c(t) from the differences of one point after another."""
+    for t in range(values.size):
+        sums[t] = distance_sum(values, t, values[t])
 
 
 @fused_kernel

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from barograph.compiled import choose
 from barograph.detection.base import (
     RawChangePoint,
     as_float,
@@ -283,6 +284,7 @@ class OnlineDetector:
             new: The first run of each commit, at least one.
             runs: The results of all runs of a commit, by its position after the kept values.
         """
+        choose(new.size)
         known, count, memory = self._values.size, len(self), self._memory
         start = max(next(reversed(memory.change_points), 0) - self._base, 0)
         values = np.append(self._values, new)

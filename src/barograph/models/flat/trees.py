@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import is_interpreted, kernel
+from barograph.compiled import kernel, kernel_or
 from barograph.errors import ArtifactError
 from barograph.models.artifact import Arrays, typed_array
 from barograph.series import Floats, Ints
@@ -71,8 +71,6 @@ class Trees:
         """Add the values of the leaves to `out` in the order of the trees, as the libraries do."""
         keys = keys_of(singles(matrix))
         walk = walk_rows if keys.shape[0] >= LANES else walk_trees
-        if is_interpreted():
-            walk = walk_arrays
         walk(keys, self.roots, self.nodes, self.values, out)
 
     def parts(self, matrix: Floats) -> Floats:
@@ -182,7 +180,20 @@ def _floats_of(keys: Keys) -> Singles:
     return np.where(keys < 0, keys ^ np.int32(0x7FFFFFFF), keys).view(np.float32)
 
 
-@kernel
+def walk_arrays(
+    keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> None:
+    """Walk all rows through all trees in step with NumPy: what the kernels do, not compiled."""
+    rows = np.arange(keys.shape[0])[:, None]
+    places = np.tile(roots, (rows.size, 1))
+    while (distance := ((node := nodes[places]) & LOW_MASK) >> FEATURE_BITS).any():
+        left = keys[rows, node & FEATURE_MASK] <= node >> (FEATURE_BITS + CHILD_BITS)
+        places += distance - left
+    for leaves in places.T:  # one tree after another: the sum depends on the order
+        out += values[leaves]
+
+
+@kernel_or(walk_arrays)
 def walk_rows(
     keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
 ) -> None:
@@ -219,7 +230,7 @@ def walk_rows(
                         ]
 
 
-@kernel
+@kernel_or(walk_arrays)
 def walk_trees(
     keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
 ) -> None:
@@ -245,19 +256,6 @@ def walk_trees(
         for tree in range(count):
             for column in range(values.shape[1]):
                 out[row, column] += values[places[np.uint64(tree)], column]
-
-
-def walk_arrays(
-    keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
-) -> None:
-    """Walk all rows through all trees in step with NumPy: what the kernels do, not compiled."""
-    rows = np.arange(keys.shape[0])[:, None]
-    places = np.tile(roots, (rows.size, 1))
-    while (distance := ((node := nodes[places]) & LOW_MASK) >> FEATURE_BITS).any():
-        left = keys[rows, node & FEATURE_MASK] <= node >> (FEATURE_BITS + CHILD_BITS)
-        places += distance - left
-    for leaves in places.T:  # one tree after another: the sum depends on the order
-        out += values[leaves]
 
 
 @kernel
