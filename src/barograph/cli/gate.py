@@ -127,7 +127,7 @@ def gated(
     from barograph.detection.online import make_judge
 
     choose(history.values.size)
-    judge, disabled = make_judge(judging.models(), judging.second_look())
+    judge, disabled = make_judge(judging.models(), judging.second_look)
     if disabled:
         click.echo(disabled, err=True)
     every = judged(history, selection, judge, aggregate)

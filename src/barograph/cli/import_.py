@@ -11,7 +11,6 @@ import click
 from barograph.cli import LONGEST
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
-    SecondLookFactory,
     echo_json,
     format_option,
     model_option,
@@ -24,6 +23,7 @@ from barograph.errors import DataError
 from barograph.wording import plural
 
 if TYPE_CHECKING:
+    from barograph.detection.online import SecondLookConfig
     from barograph.git import Commit, Repository
     from barograph.history import History
     from barograph.store.commit_details import CommitDetails
@@ -50,7 +50,7 @@ def command(
     inputs: Inputs,
     url: str,
     model: Path,
-    second_look: SecondLookFactory,
+    second_look: SecondLookConfig | None,
     output: str,
     restore: bool,
 ) -> None:
@@ -76,7 +76,7 @@ def command(
         return
     models = online_models(model)
     history = inputs.base_history()
-    with open_store(url, models, second_look()) as store:
+    with open_store(url, models, second_look) as store:
         filled = import_history(store, history, "import")
         described = _described(history)
         if described:

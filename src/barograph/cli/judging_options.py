@@ -14,7 +14,6 @@ from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnsw
 from barograph.cli.config import current_config
 from barograph.cli.options import (
     NumberRange,
-    SecondLookFactory,
     grouped,
     model_option,
     online_models,
@@ -25,7 +24,7 @@ from barograph.series import MIN_CHANGE
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
     from barograph.cli.selection import Selection
-    from barograph.detection.online import OnlineJudge
+    from barograph.detection.online import OnlineJudge, SecondLookConfig
     from barograph.detection.online.job_budget import JobBudget
     from barograph.models import OnlineModels
     from barograph.series import Series
@@ -125,7 +124,7 @@ class Judging:
     false_red: float
     suppressions: Path | None
     model: Path
-    second_look: SecondLookFactory
+    second_look: SecondLookConfig | None
 
     def models(self) -> OnlineModels:
         """Load the online models."""
@@ -135,7 +134,7 @@ class Judging:
         """Return the budget that the series of a job share; None without a second look."""
         from barograph.detection.online.job_budget import JobBudget
 
-        config = self.second_look()
+        config = self.second_look
         if judge.budget is None or judge.confirm is None or config is None:
             return None
         if self.false_red >= 100.0:

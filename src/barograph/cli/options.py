@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -38,7 +38,6 @@ FORMATS = {
 FORMULA = re.compile(r"[=@\t\r]|[+-](?!/)")  # names of series without a project begin with -/
 STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
-SecondLookFactory: TypeAlias = "Callable[[], SecondLookConfig | None]"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
@@ -169,20 +168,15 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
 
 def _second_look(
     second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
-) -> SecondLookFactory:
-    def make() -> SecondLookConfig | None:
-        if second_look is False:
-            return None
-        from barograph.detection.online import SecondLookConfig
+) -> SecondLookConfig | None:
+    if second_look is False:
+        return None
+    from barograph.detection.online import SecondLookConfig
 
-        needed = second_look is not None
-        return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
-
-    return make
+    needed = second_look is not None
+    return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
 
 
-# A command gets the options of the second look as `second_look`, which returns a configuration or
-# None: a command that judges little data chooses the interpreter before it imports the judge.
 second_look_options = grouped(
     "second_look",
     _second_look,

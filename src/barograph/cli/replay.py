@@ -10,12 +10,14 @@ import click
 
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
-from barograph.cli.options import SecondLookFactory, echo_json, second_look_options
+from barograph.cli.options import echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
 from barograph.wording import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from barograph.detection.online import SecondLookConfig
 
 
 USE = "online"
@@ -28,7 +30,7 @@ PARTS = ".parts"  # finished parts of a running replay
 def command(
     inputs: Inputs,
     model: Path,
-    second_look: SecondLookFactory,
+    second_look: SecondLookConfig | None,
     workers: int,
     scheduler: str | None,
     out: Path | None,
@@ -43,9 +45,8 @@ def command(
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
-    look = second_look()
-    task = ReplayTask(artifact_path(USE, model), look, min_points=1, cache=cache).signed()
-    if look is not None and not task.looks_twice:
+    task = ReplayTask(artifact_path(USE, model), second_look, min_points=1, cache=cache).signed()
+    if second_look is not None and not task.looks_twice:
         click.echo("the models support no second look: newest points are judged alone", err=True)
     with inputs.tables() as folder:
         points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)

@@ -51,7 +51,7 @@ def command(
     from barograph.store.exchange import import_history
 
     models = judging.models()
-    with open_store(url, models, judging.second_look()) as store:
+    with open_store(url, models, judging.second_look) as store:
         filled = import_history(store, history, "score")
         report_rejected(filled)
         if revised := filled.points["revised"]:
@@ -63,7 +63,7 @@ def command(
         series = [entry for entry in history if len(entry)]
         selection = Selection.of(series, judging.newest, judging.since)
         judged = stored_series(store, series, selection)
-    judge, _ = make_judge(models, judging.second_look())
+    judge, _ = make_judge(models, judging.second_look)
     job = judging.job(judged, selection, judge)
     job = judging.suppressed(job, series)
     stored = {"points": filled.points, "reasons": filled.reasons}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.options import (
-    SecondLookFactory,
     echo_json,
     format_option,
     model_option,
@@ -26,6 +25,7 @@ from barograph.wording import plural
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from barograph.detection.online import SecondLookConfig
     from barograph.store import Store
     from barograph.store.reading import StoredSeries
 
@@ -100,14 +100,16 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @store_option
 @model_option("online")
 @second_look_options
-def merge(which: str, into: str, url: str, model: Path, second_look: SecondLookFactory) -> None:
+def merge(
+    which: str, into: str, url: str, model: Path, second_look: SecondLookConfig | None
+) -> None:
     """Merge SERIES into INTO, and delete SERIES.
 
     Its results, candidates and verdicts move to INTO. Where both have a result, the later measured
     value holds. Results that arrive under the former name go to INTO.
     """
     open_existing(url).close()
-    with open_store(url, online_models(model), second_look()) as store:
+    with open_store(url, online_models(model), second_look) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
     click.echo(f"{plural(moved, 'result')} moved to series {target}")

@@ -23,7 +23,6 @@ from barograph.cli.options import (
     DEFAULT_MODE,
     STORE_MODE,
     NumberRange,
-    SecondLookFactory,
     grouped,
     make_folder,
     model_option,
@@ -36,6 +35,7 @@ from barograph.compiled import choose
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
+    from barograph.detection.online import SecondLookConfig
     from barograph.service.background import WorkerConfig
     from barograph.service.model_watch import ModelWatch
     from barograph.service.retraining import RetrainingConfig
@@ -149,7 +149,7 @@ def command(
     url: str,
     store_mode_: str,
     model: Path,
-    second_look: SecondLookFactory,
+    second_look: SecondLookConfig | None,
     label_free: Path,
     detector: str,
     settings_of: Callable[[str], Settings],
@@ -178,7 +178,7 @@ def command(
             folder = stack.enter_context(demo_folder())
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
-        watch = ModelWatch(model, second_look())
+        watch = ModelWatch(model, second_look)
         store = stack.enter_context(_opened(url, store_mode_))
         settings = settings_of(host)
         _check_tokens(store, host, local=settings.local)
