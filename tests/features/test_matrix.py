@@ -1,6 +1,10 @@
 """Feature matrices: equality with single pairs, threads, and errors."""
 
 import re
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +18,8 @@ from barograph.features import (
     distance,
     feature_matrix,
 )
+from barograph.features.families import Family
+from barograph.features.matrix import FAMILIES, families_of
 from barograph.series import Floats, Ints
 
 
@@ -110,3 +116,41 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 def test_bad_value_is_named_by_candidate_side_and_index() -> None:
     with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is nan (values[3])")):
         feature_matrix([1.0, 2.0, 3.0, np.nan], [0, 0], [1, 2], [2, 4])
+
+
+def test_a_family_is_imported_when_a_set_with_it_is_first_used() -> None:
+    code = (
+        "import sys\n"
+        "from barograph.features import FEATURE_SETS, feature_matrix\n"
+        "def families():\n"
+        "    rooms = {name.split('.')[2] for name in sys.modules if name.count('.') > 1\n"
+        "             and name.startswith('barograph.features.')}\n"
+        "    return sorted(rooms - {'checks', 'families', 'matrix', 'subseries'})\n"
+        "print(*FEATURE_SETS, families())\n"
+        "feature_matrix([1.0, 2.0, 5.0], [0], [2], [3], 'online')\n"
+        "print(families(), 'holt' in families())\n"
+        "FEATURE_SETS['leznik']\n"
+        "print('holt' in families())\n"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    first, second, third = done.stdout.splitlines()
+    assert first == f"{' '.join(FAMILIES)} []"
+    assert second == "['contrast', 'regime'] False"
+    assert third == "True"
+
+
+def test_a_family_is_registered_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("barograph.features.peaks")
+
+    def rows(values: Floats, _: Ints, splits: Ints, ends: Ints, __: Floats, out: Floats) -> None:
+        out[:, 0] = [values[a:b].max() for a, b in zip(splits, ends, strict=True)]
+
+    vars(module)["FAMILY"] = Family(("peak",), rows)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(cast("dict[str, Any]", FAMILIES), "peaks", ("peaks.FAMILY",))
+    assert FEATURE_SETS["peaks"] == ("peak",)
+    result = feature_matrix([1.0, 2.0, 5.0, 3.0], [0, 0], [1, 3], [3, 4], "peaks")
+    assert result.tolist() == [[5.0], [3.0]]
+    families_of.cache_clear()

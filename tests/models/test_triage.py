@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
-from barograph.models import artifact
+from barograph.models import artifact, header, triage
 from barograph.models.artifact import versions
 from barograph.models.calibration import Sigmoid
 from barograph.models.catalogue import classifier
@@ -25,7 +25,8 @@ COLUMNS = ("one", "two")
 
 @pytest.fixture(autouse=True)
 def small_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FEATURE_SETS, "small", COLUMNS)
+    for module in (header, triage):
+        monkeypatch.setattr(module, "FEATURE_SETS", {**FEATURE_SETS, "small": COLUMNS})
 
 
 @pytest.fixture

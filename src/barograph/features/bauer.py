@@ -174,5 +174,7 @@ def relative_changes(sides: Floats) -> Floats:
 
 
 FAMILY = Family(NAMES, rows)
-DIFFERENCES = Derived(tuple(f"difference_{name}" for name in EIGHT), NAMES, differences)
-CHANGES = Derived(tuple(f"change_{name}" for name in EIGHT), NAMES, relative_changes)
+_NINE_OF_BOTH = [(*NAMES, *hurst.NAMES).index(name) for name in NAMES_OF_NINE]
+WITH_HURST = Derived(NAMES_OF_NINE, (FAMILY, hurst.FAMILY), lambda both: both[:, _NINE_OF_BOTH])
+DIFFERENCES = Derived(tuple(f"difference_{name}" for name in EIGHT), (FAMILY,), differences)
+CHANGES = Derived(tuple(f"change_{name}" for name in EIGHT), (FAMILY,), relative_changes)

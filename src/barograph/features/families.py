@@ -1,6 +1,7 @@
 """Families of features: the contract between the module of a formula and the batch call.
 
-A family module defines `NAMES`, its columns in order, and a compiled kernel
+`matrix.FAMILIES` names the families of each feature set. A family has the names of its columns in
+order, and a compiled kernel
 
     rows(values, starts, splits, ends, context, out)
 
@@ -8,7 +9,8 @@ that fills row `i` of `out` (one column per name) from Pre = `values[starts[i]:s
 After = `values[splits[i]:ends[i]]`. All arrays are C-contiguous; values, context and out are
 float64, the bounds int64. Both sides hold at least one value, and all values are finite: the public
 functions check their input. `context` has one row per candidate, and no column where no context
-was given; only families that need more than Pre and After read it.
+was given; only families that need more than Pre and After read it, and they have a function that
+computes it.
 
 A kernel allocates its work space once per call, keeps no state between calls and starts no thread:
 the batch call splits the candidates into chunks and runs the kernel on several at once. The
@@ -26,21 +28,41 @@ from barograph.features.checks import side
 from barograph.series import Floats, Ints
 
 FillRows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
+# (values, starts, splits, ends, firsts, lasts) -> one row per candidate
+Context = Callable[..., Floats]
 
 
 class Family(NamedTuple):
-    """Columns that one kernel computes together."""
+    """Columns that one kernel computes together.
+
+    Attributes:
+        names: The columns in order.
+        rows: The kernel.
+        context: Describes the series around each candidate, for families that read it.
+    """
 
     names: tuple[str, ...]
     rows: FillRows
+    context: Context | None = None
 
 
 class Derived(NamedTuple):
-    """Columns that follow element by element from the columns of families."""
+    """Columns that follow row by row from the columns of families.
+
+    Attributes:
+        names: The columns in order.
+        families: The families that they follow from.
+        columns: Turns the columns of these families, side by side, into the derived ones.
+    """
 
     names: tuple[str, ...]
-    sources: tuple[str, ...]
-    columns: Callable[[Floats], Floats]  # (n, sources) -> (n, names)
+    families: tuple[Family, ...]
+    columns: Callable[[Floats], Floats]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that the derived ones follow from."""
+        return tuple(name for family in self.families for name in family.names)
 
 
 def one_row(family: Family, pre: Floats, after: Floats, context: Floats | None = None) -> Floats:

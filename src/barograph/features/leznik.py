@@ -103,4 +103,4 @@ def _entry(table: Mapping[str, float], name: str, what: str) -> float:
     return float(table[name])
 
 
-DELTAS = Derived((*NAMES, "distance"), SOURCES, with_distance)
+DELTAS = Derived((*NAMES, "distance"), (leznik_sides.FAMILY,), with_distance)

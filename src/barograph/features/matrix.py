@@ -1,20 +1,13 @@
 """The feature sets, and their matrix for many candidates on several cores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features import (
-    bauer,
-    checks,
-    contrast,
-    hurst,
-    leznik,
-    leznik_sides,
-    regime,
-    setds,
-)
+from barograph.features import checks
 from barograph.features.families import Derived, Family
 from barograph.features.subseries import SubSeries
 from barograph.parallel import map_threads, row_ranges
@@ -24,30 +17,38 @@ from barograph.series import Floats, Ints, as_floats, require_finite
 # not combined.
 FEATURES_VERSION = "1"
 
-FAMILIES: tuple[Family, ...] = (
-    bauer.FAMILY,
-    hurst.FAMILY,
-    leznik_sides.FAMILY,
-    contrast.FAMILY,
-    regime.FAMILY,
-    setds.FAMILY,
-)
-DERIVED: tuple[Derived, ...] = (bauer.DIFFERENCES, bauer.CHANGES, leznik.DELTAS)
-
-FEATURE_SETS: dict[str, tuple[str, ...]] = {
-    "bauer8": bauer.NAMES,
-    "bauer9": bauer.NAMES_OF_NINE,
-    "leznik": leznik.DELTAS.names,
-    "leznik_sides": leznik_sides.NAMES,
-    "setds": (setds.NAME,),
-    "hybrid": (*leznik.DELTAS.names, setds.NAME),
-    "contrast": contrast.NAMES,
-    "full": (*bauer.NAMES_OF_NINE, *leznik.DELTAS.names, *contrast.NAMES),
-    "difference8": bauer.DIFFERENCES.names,
-    "change8": bauer.CHANGES.names,
-    "online": regime.ONLINE_NAMES,
-    "confirm": regime.NAMES,
+# Each feature set, and the families of its columns: names in modules of this package, which are
+# imported when the set is first used.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "bauer8": ("bauer.FAMILY",),
+    "bauer9": ("bauer.WITH_HURST",),
+    "leznik": ("leznik.DELTAS",),
+    "leznik_sides": ("leznik_sides.FAMILY",),
+    "setds": ("setds.FAMILY",),
+    "hybrid": ("leznik.DELTAS", "setds.FAMILY"),
+    "contrast": ("contrast.FAMILY",),
+    "full": ("bauer.WITH_HURST", "leznik.DELTAS", "contrast.FAMILY"),
+    "difference8": ("bauer.DIFFERENCES",),
+    "change8": ("bauer.CHANGES",),
+    "online": ("regime.ONLINE",),
+    "confirm": ("regime.FAMILY",),
 }
+
+
+class _FeatureSets(Mapping[str, tuple[str, ...]]):
+    """The columns of each feature set by its name."""
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return tuple(column for family in families_of(name) for column in family.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FAMILIES)
+
+    def __len__(self) -> int:
+        return len(FAMILIES)
+
+
+FEATURE_SETS: Mapping[str, tuple[str, ...]] = _FeatureSets()
 
 # Fewer candidates than this are not worth another thread.
 WORTH_A_THREAD = 64
@@ -84,20 +85,12 @@ def feature_matrix(
             the feature set is unknown; the message names the argument, the value and what is
             allowed.
     """
-    columns = columns_of(feature_set)
+    families = families_named(feature_set)
     numbers = as_floats(values)
     table = checks.bounds(starts, splits, ends, numbers.size)
     checks.covered(numbers, table)
     rows = _context(context, table.shape[1])
-    known: dict[str, Floats] = {}
-    for family in _families(columns):
-        result = _compute(family, numbers, table, rows, threads)
-        known.update(zip(family.names, result.T, strict=True))
-    for derived in DERIVED:
-        if not set(derived.names).isdisjoint(columns):
-            sources = np.column_stack([known[name] for name in derived.sources])
-            known.update(zip(derived.names, derived.columns(sources).T, strict=True))
-    return np.column_stack([known[name] for name in columns])
+    return np.column_stack([_columns(family, numbers, table, rows, threads) for family in families])
 
 
 def series_context(
@@ -122,28 +115,30 @@ def series_context(
     Raises:
         ValueError: As of `contrast_context`.
     """
-    columns = columns_of(feature_set)
-    if not set(contrast.CONTEXT_NAMES).isdisjoint(columns):
-        return contrast.contrast_context(values, *sides, firsts, lasts)
-    if setds.NAME in columns:
-        return setds.setds_context(values, sides.splits, firsts, lasts)
+    for family in families_named(feature_set):
+        if isinstance(family, Family) and family.context is not None:
+            return family.context(values, *sides, firsts, lasts)
     return None
 
 
-def columns_of(feature_set: str) -> tuple[str, ...]:
-    """Return the columns of a set by its name."""
-    if feature_set not in FEATURE_SETS:
-        raise ValueError(f"unknown feature set {feature_set!r}; known: {', '.join(FEATURE_SETS)}")
-    return FEATURE_SETS[feature_set]
+def families_named(feature_set: str) -> tuple[Family | Derived, ...]:
+    """Return the families of a set by its name.
+
+    Raises:
+        ValueError: There is no such set.
+    """
+    if feature_set not in FAMILIES:
+        raise ValueError(f"unknown feature set {feature_set!r}; known: {', '.join(FAMILIES)}")
+    return families_of(feature_set)
 
 
-def _families(columns: Sequence[str]) -> Iterable[Family]:
-    """Return the families of the columns, or of the columns that they are derived from."""
-    needed = set(columns)
-    for derived in DERIVED:
-        if not needed.isdisjoint(derived.names):
-            needed.update(derived.sources)
-    return [family for family in FAMILIES if not needed.isdisjoint(family.names)]
+@cache
+def families_of(feature_set: str) -> tuple[Family | Derived, ...]:
+    """Import the families of a set."""
+    paths = [path.rpartition(".") for path in FAMILIES[feature_set]]
+    return tuple(
+        getattr(import_module(f"barograph.features.{module}"), name) for module, _, name in paths
+    )
 
 
 def _context(context: npt.ArrayLike | None, count: int) -> Floats:
@@ -157,6 +152,16 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
         )
     require_finite(rows, "context")
     return rows
+
+
+def _columns(
+    family: Family | Derived, values: Floats, table: Ints, context: Floats, threads: int | None
+) -> Floats:
+    """Return the columns of one family for all candidates."""
+    if isinstance(family, Family):
+        return _compute(family, values, table, context, threads)
+    parts = [_compute(source, values, table, context, threads) for source in family.families]
+    return family.columns(np.column_stack(parts))
 
 
 def _compute(

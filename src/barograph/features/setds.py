@@ -125,4 +125,10 @@ def run_outside(
     return min(hold, values.size), total
 
 
-FAMILY = Family((NAME,), rows)
+FAMILY = Family(
+    (NAME,),
+    rows,
+    lambda values, _starts, splits, _ends, firsts, lasts: setds_context(
+        values, splits, firsts, lasts
+    ),
+)

@@ -26,7 +26,6 @@ from barograph.features import (
 )
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
-from barograph.features.matrix import columns_of
 from barograph.features.subseries import WIDEST, Policy, subseries
 from barograph.history import History
 from barograph.models.triage import TriageModel
@@ -152,12 +151,12 @@ def build(
     lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
     features: dict[str, Floats] = {}
     for name in feature_sets:
-        if features.keys() >= set(columns_of(name)):  # part of a larger set
+        if features.keys() >= set(FEATURE_SETS[name]):  # part of a larger set
             continue
         edges = pair._replace(starts=firsts) if name in WHOLE_PAST else pair
         context = series_context(name, history.values, edges, firsts, lasts)
         matrix = feature_matrix(history.values, *edges, name, context=context)
-        features |= dict(zip(columns_of(name), matrix.T, strict=True))
+        features |= dict(zip(FEATURE_SETS[name], matrix.T, strict=True))
     return _stamped(pd.concat([rows, pd.DataFrame(features)], axis=1))
 
 

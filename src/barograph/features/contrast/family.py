@@ -60,4 +60,4 @@ def sides_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
         sides_into(pair[:split], pair[split:], out[i])
 
 
-FAMILY = Family(NAMES, rows)
+FAMILY = Family(NAMES, rows, surroundings.contrast_context)

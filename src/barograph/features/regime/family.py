@@ -3,9 +3,9 @@
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.features.families import Family
+from barograph.features.families import Derived, Family
 from barograph.features.regime import past, tracker
-from barograph.features.regime.step import NAMES, describe
+from barograph.features.regime.step import NAMES, ONLINE_NAMES, describe
 from barograph.series import Floats, Ints
 
 
@@ -52,3 +52,4 @@ def regime_length(values: Floats) -> int:
 
 
 FAMILY = Family(NAMES, rows)
+ONLINE = Derived(ONLINE_NAMES, (FAMILY,), lambda rows: rows[:, : len(ONLINE_NAMES)])
