@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import replay_many
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.models.flat import flatten
+from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.training.online.alarm_rates import Alarms, Raised
 from barograph.training.online.rows import CALM
@@ -48,7 +48,7 @@ class Algorithm1:
         forest = RandomForestClassifier(TREES, min_samples_leaf=2, random_state=seed, n_jobs=2)
         forest.fit(X, change[chosen].astype(np.int64))
         columns = FEATURE_SETS["bauer8"]
-        return cls(TriageModel("online", "bauer8", columns, 0.5, flatten(forest), {}))
+        return cls(TriageModel("online", "bauer8", columns, 0.5, from_fitted(forest), {}))
 
     def on(self, truth: Truth) -> Alarms:
         """Return the alarms of a replay at every threshold of the grid; others are rounded up."""

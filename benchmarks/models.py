@@ -18,7 +18,8 @@ from side_by_side import arguments, paired, ratio, show
 from barograph.features import FEATURE_SETS
 from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
-from barograph.models.flat import FlatForest, flatten
+from barograph.models.kinds import from_fitted
+from barograph.models.trees import Forest
 from barograph.series import Floats
 
 FEATURE_SET = "bauer8"
@@ -37,11 +38,11 @@ def main() -> None:
     for name, many in MANY.items():
         model = fitted(name)
         served = saved_and_loaded(model)
-        if isinstance(served.flat, FlatForest):
-            extra["nodes of the forest"] = int(served.flat.trees.nodes.size)
+        if isinstance(served.classifier, Forest):
+            extra["nodes of the forest"] = int(served.classifier.nodes.size)
         fresh, _ = sample(many, SEED + 1)
         rows += [one_row(name, model, served, fresh), many_rows(name, model, served, fresh)]
-        if name != "svm":
+        if name in ("random_forest", "xgboost"):
             extra[f"reasons of one row, {name}, us"] = reasons(served, fresh)
     show("Predictions, microseconds of one core per row", rows, output, **extra)
 
@@ -67,7 +68,7 @@ def saved_and_loaded(model: Any) -> TriageModel:
     """Return the model after saving and loading it, as the service uses it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.baro"
-        TriageModel("online", FEATURE_SET, COLUMNS, 0.5, flatten(model)).save(path)
+        TriageModel("online", FEATURE_SET, COLUMNS, 0.5, from_fitted(model)).save(path)
         return TriageModel.load(path)
 
 

@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.detection.online import OnlineDetector, replay_many
 from barograph.evaluation.annotators import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.models.flat import flatten
+from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
@@ -59,7 +59,7 @@ def forest() -> TriageModel:
     X = feature_matrix(values.ravel(), first, first + splits, first + splits + 1, "bauer8")
     y = np.array([len(places) for places in steps]) ^ (generator.random(SAMPLES) < 0.2)
     fitted = RandomForestClassifier(TREES, random_state=0, n_jobs=2).fit(X, y)
-    return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, flatten(fitted), {})
+    return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, from_fitted(fitted), {})
 
 
 def learned() -> Learned:

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import AlarmLog, BatchDecisions, OnlineJudge, PendingSeries
 from barograph.features import FEATURE_SETS
-from barograph.models.flat import FlatForest
+from barograph.models.trees import Forest
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, SeriesId
 from barograph.store import Measurement, Store
@@ -38,8 +38,8 @@ def model(trees: int) -> TriageModel:
     rows = random.normal(size=(ROWS, len(columns)))
     labels = rows[:, :4].sum(axis=1) + random.normal(size=ROWS) > 0
     forest = RandomForestClassifier(trees, min_samples_leaf=2, random_state=0, n_jobs=2)
-    flat = FlatForest.of(forest.fit(rows, labels))
-    return TriageModel("online", FEATURE_SET, columns, THRESHOLD, flat)
+    served = Forest.of(forest.fit(rows, labels))
+    return TriageModel("online", FEATURE_SET, columns, THRESHOLD, served)
 
 
 class Silent:

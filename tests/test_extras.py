@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from barograph.errors import ConfigError
 from barograph.extras import PACKAGES, missing, needed
+from barograph.models import TriageModel, artifact
+from barograph.models.estimator import Estimator
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -27,7 +30,7 @@ EXTRA_ROOMS = (
 EXTRA_MODULES = {
     "cli.demo",  # of the service
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
-    *("models.catalogue", "models.stacked"),
+    *("models.classifiers", "models.stacked"),
     *("models.voting", "sources.documents", "sources.loader"),
     *("sources.mongodb", "sources.mongodump", "sources.points"),
     *("sources.zenodo", "store.archive", "store.export"),
@@ -138,12 +141,12 @@ def test_missing_package_is_named_with_the_command_that_installs_it() -> None:
 
 
 BLOCKED = f"""
-import importlib
 import sys
 sys.modules.update(dict.fromkeys({sorted(PACKAGES)}))
 import barograph as bg
 from barograph.cli import main
 from barograph.errors import ConfigError
+from barograph.models.catalogue import classifier
 values = [100.0 + k % 3 for k in range(40)] + [130.0 + k % 3 for k in range(40)]
 assert [point.index for point in bg.detect(values)] == [40]
 for name in ("Hunter", "EDivisive", "Setds", "StepFit"):
@@ -158,7 +161,8 @@ for call in (
     lambda: bg.plot(values),
     lambda: bg.History.read("."),
     lambda: bg.models.VotingTriage,
-    lambda: importlib.import_module("barograph.models.catalogue"),
+    lambda: classifier("random_forest", seed=0, trees=1),
+    lambda: bg.TriageModel.load("svm.baro"),
 ):
     try:
         call()
@@ -183,6 +187,9 @@ def test_core_works_without_any_extra(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("\n".join(["test,order,value", *rows, ""]))
     run = [{"name": "insert", "unit": "ops/s", "value": 131.0}]
     (tmp_path / "run.json").write_text(json.dumps(run))
+    default = TriageModel.default("label_free")
+    header = {**default.content()[0], "kind": Estimator.kind}
+    artifact.write(tmp_path / "svm.baro", header, {"estimator": np.zeros(9, np.uint8)})
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", BLOCKED, *COMMANDS],
         capture_output=True,
@@ -194,7 +201,7 @@ def test_core_works_without_any_extra(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     named = [line[line.index("package") + 1] for line in lines if line[:1] == ["needed"]]
-    assert named == ["ruptures:", "matplotlib:", "pyarrow:", "sklearn:", "sklearn:"]
+    assert named == ["ruptures:", "matplotlib:", "pyarrow:", "sklearn:", "sklearn:", "skops:"]
     codes = {line[1]: line[2] for line in lines if line[:1] == ["left"]}
     assert list(codes) == [command.split()[0] for command in COMMANDS]
     assert {name for name, code in codes.items() if code != "0"} == {"export", "serve", "retrain"}

@@ -36,7 +36,7 @@ def test_commands_print_the_documented_output(
 
 def test_models_are_those_that_the_readme_names() -> None:
     shipped = {use: TriageModel.default(use) for use in USES}
-    assert {model.flat.kind for model in shipped.values()} == {"boosted"}
+    assert {model.classifier.kind for model in shipped.values()} == {"boosted"}
     sets = [shipped[use].feature_set for use in ("adaptive", "label_free", "online", "confirm")]
     assert sets == ["contrast", "contrast", "online", "confirm"]
     params = yaml.safe_load((ROOT / "params.yaml").read_text())

@@ -1,14 +1,18 @@
 import subprocess
 import sys
 import warnings
+from types import ModuleType
+from typing import cast
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from barograph.errors import ConfigError
-from barograph.models.catalogue import CLASSIFIERS, classifier
+from barograph.models.catalogue import CLASSIFIERS, classifier, own_threshold, takes_weights
+from barograph.models.threshold import ABOVE_HALF
 
 # The checks that scikit-learn's own estimators and XGBoost do not pass, and the reasons.
 FITS_IN_PLACE = dict.fromkeys(
@@ -100,14 +104,26 @@ def test_unknown_name_is_refused_with_the_known_ones() -> None:
         classifier("oracle", seed=0, trees=1)
 
 
-def test_xgboost_is_imported_on_first_use() -> None:
+def test_a_classifier_is_imported_when_it_is_first_used() -> None:
     code = (
         "import sys\n"
         "import barograph.models.catalogue, barograph.models.triage\n"
+        "print('sklearn' in sys.modules, 'barograph.models.voting' in sys.modules)\n"
         "barograph.models.catalogue.classifier('random_forest', seed=0, trees=1)\n"
-        "print('xgboost' in sys.modules)"
+        "print('xgboost' in sys.modules, 'barograph.models.voting' in sys.modules)"
     )
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "False"
+    assert done.stdout.split() == ["False"] * 4
+
+
+def test_a_classifier_is_registered_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("barograph.models.neighbours")
+    vars(module)["nearest"] = lambda *_: KNeighborsClassifier(1)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(cast("dict[str, str]", CLASSIFIERS), "nearest", "neighbours.nearest")
+    model = classifier("nearest", seed=0, trees=1, settings={"model__n_neighbors": 3})
+    assert model["model"].n_neighbors == 3
+    assert (takes_weights("nearest"), own_threshold("nearest")) == (False, None)
+    assert (takes_weights("svm"), own_threshold("voting")) == (True, ABOVE_HALF)

@@ -15,8 +15,8 @@ from barograph.models.artifact import versions
 from barograph.models.calibration import Sigmoid
 from barograph.models.catalogue import classifier
 from barograph.models.conformal import Conformal
-from barograph.models.flat import FlatForest
 from barograph.models.threshold import choose_threshold
+from barograph.models.trees import Forest
 from barograph.models.triage import USES, TriageModel, file_of
 from barograph.series import Floats, Ints
 
@@ -34,8 +34,8 @@ def model() -> TriageModel:
     generator = np.random.default_rng(0)
     matrix = generator.standard_normal((100, 2))
     forest = RandomForestClassifier(n_estimators=7, random_state=0)
-    flat = FlatForest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
-    return TriageModel("online", "small", COLUMNS, 0.5, flat, {"profile": "test"})
+    trees = Forest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
+    return TriageModel("online", "small", COLUMNS, 0.5, trees, {"profile": "test"})
 
 
 def test_load_restores_a_saved_model(model: TriageModel, tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_version_changes_with_everything_that_predictions_depend_on(
 def test_version_changes_with_the_arrays(model: TriageModel) -> None:
     matrix = np.random.default_rng(0).standard_normal((100, 2))
     forest = RandomForestClassifier(n_estimators=7, random_state=1)
-    flat = FlatForest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
-    assert replace(model, flat=flat).version != model.version
+    other = Forest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
+    assert replace(model, classifier=other).version != model.version
 
 
 def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
@@ -171,7 +171,7 @@ def test_load_refuses_an_invalid_header(
         "threshold": 0.5,
         "kind": "forest",
     } | change
-    artifact.write(tmp_path / "model", header, model.flat.arrays())
+    artifact.write(tmp_path / "model", header, model.classifier.arrays())
     with pytest.raises(ArtifactError, match=message):
         TriageModel.load(tmp_path / "model")
 
@@ -213,7 +213,7 @@ def test_load_restores_every_kind_of_model(name: str, method: str, tmp_path: Pat
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["random_forest", "xgboost", "logistic", "most_frequent"])
+@pytest.mark.parametrize("name", ["random_forest", "xgboost"])
 @pytest.mark.parametrize("method", [None, "sigmoid", "isotonic"])
 def test_reasons_add_up_to_the_probability(name: str, method: str | None) -> None:
     model = trained(name, method)
@@ -230,11 +230,6 @@ def test_threshold_is_chosen_on_calibrated_probabilities() -> None:
         model = trained("random_forest", method)
         probability = model.predict_proba(matrix[200:])[:, 1]
         assert model.threshold == choose_threshold(truth[200:], probability)
-
-
-def test_reasons_of_an_svm_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a support vector machine cannot give reasons"):
-        trained("svm").reasons([[0.0, 1.0]])
 
 
 def test_predict_proba_is_the_same_with_any_number_of_threads(model: TriageModel) -> None:

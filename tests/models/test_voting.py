@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.errors import ArtifactError, DataError
+from barograph.errors import DataError
 from barograph.features import leznik
-from barograph.models.flat import FlatVoting, flatten
 from barograph.models.voting import VotingTriage
 from tests.shared import SHARED, needs_shared
 
@@ -71,13 +70,6 @@ def test_ranges_of_the_distance_are_learned_from_the_rows() -> None:
     deltas, expected = (leznik.with_distance(part, result.ranges_) for part in (sides[:40], sides))
     votes = VotingTriage().fit(deltas, truth[:40])
     assert (result.score_samples(sides) == votes.score_samples(expected)).all()
-    flat = flatten(result)
-    score = flat.predict_proba(sides)[:, 1]
-    np.testing.assert_allclose(score, result.score_samples(sides), rtol=0, atol=1e-15)
-    base, parts = flat.parts(sides)
-    np.testing.assert_allclose(base + parts.sum(axis=1), result.score_samples(sides))
-    restored = FlatVoting.from_arrays(flat.arrays(), 10)
-    assert np.array_equal(restored.predict_proba(sides), flat.predict_proba(sides))
 
 
 def test_ranges_are_learned_from_the_features_of_both_sides_alone() -> None:
@@ -86,12 +78,6 @@ def test_ranges_are_learned_from_the_features_of_both_sides_alone() -> None:
     shuffled = pd.DataFrame(np.eye(10), columns=leznik.SOURCES[::-1])
     with pytest.raises(DataError, match="feature set 'leznik_sides'"):
         VotingTriage(own_ranges=True).fit(shuffled, [0, 1] * 5)
-    arrays = {"ranges": np.ones(5), "thresholds": np.ones(6), "above": np.ones(6)}
-    arrays["weights"] = np.ones(6)
-    with pytest.raises(ArtifactError, match="need 10 columns, not 6"):
-        FlatVoting.from_arrays(arrays, 6)
-    with pytest.raises(ArtifactError, match="'ranges': a number is outside"):
-        FlatVoting.from_arrays(arrays | {"ranges": -np.ones(5)}, 10)
 
 
 @needs_shared

@@ -44,7 +44,7 @@ def test_replay_by_algorithm_1_equals_its_detector() -> None:
     choose("algorithm_1")
     replay.main()
     model = TriageModel.load(REPORTS / "replay/algorithm_1.baro", "online")
-    assert (model.feature_set, model.threshold, model.flat.kind) == ("bauer8", 0.5, "forest")
+    assert (model.feature_set, model.threshold, model.classifier.kind) == ("bauer8", 0.5, "forest")
     table = pd.read_parquet(REPORTS / "replay/found.parquet")
     history = History.read(Path("data/interim"))
     for number in range(10):

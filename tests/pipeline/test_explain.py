@@ -10,7 +10,7 @@ from scipy.special import logit
 from barograph.errors import ArtifactError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import explain, report, train
-from barograph.studies.importance import PATHS, SHAP
+from barograph.studies.importance import MEDIANS, PATHS, SHAP
 from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
@@ -31,7 +31,7 @@ def test_shapley_values_add_up_to_the_log_odds() -> None:
     model = TriageModel.load("data/models/label_free.baro")
     frame = tables.read("label_free").set_index("candidate")
     rows = frame.loc[table["candidate"], list(model.columns)].to_numpy()
-    raw = model.flat.predict_proba(rows)[:, 1]
+    raw = model.classifier.predict_proba(rows)[:, 1]
     total = table["base"] + table[list(model.columns)].sum(axis=1)
     np.testing.assert_allclose(total, logit(raw), atol=1e-5)
     assert len(table) == 7
@@ -67,6 +67,24 @@ def test_explain_uses_decision_paths_for_forests() -> None:
     np.testing.assert_allclose(total, table["probability"], atol=1e-9)
     text = (explain.FOLDER / "explain.md").read_text()
     assert "decision paths, in probability" in text
+
+
+@pytest.mark.usefixtures("described")
+def test_explain_compares_other_models_with_medians() -> None:
+    train_with("svm")
+    explain.main()
+    means = pd.read_csv(explain.FOLDER / "importance.csv")
+    assert set(means["method"]) == {MEDIANS}
+    table = pd.read_csv(explain.FOLDER / "candidates.csv")
+    model = TriageModel.load("data/models/label_free.baro")
+    untriaged = tables.untriaged(tables.read("label_free")).set_index("candidate")
+    untriaged = untriaged[list(model.columns)]
+    shown = untriaged.loc[table["candidate"]].reset_index(drop=True)
+    for name in model.columns:
+        changed = shown.assign(**{name: untriaged[name].median()})
+        expected = table["probability"] - model.predict_proba(changed)[:, 1]
+        np.testing.assert_allclose(table[name], expected, atol=1e-12)
+    assert table[list(model.columns)].abs().to_numpy().max() > 0.01
 
 
 @pytest.mark.usefixtures("described")

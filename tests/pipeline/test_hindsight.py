@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from barograph.evaluation.comparison import LEAST_GROUPS
-from barograph.models.flat import FlatBoosted
+from barograph.models.trees import Boosted
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.pipeline import (
     characterise,
@@ -64,9 +64,9 @@ def inverted(path: Path) -> dict[str, TriageModel]:
     """Return the models of a file, turned round: they take every change for noise."""
     models = load_models(path)
     for use, model in models.items():
-        assert isinstance(model.flat, FlatBoosted)
-        trees = replace(model.flat.trees, values=-model.flat.trees.values)
-        models[use] = replace(model, flat=replace(model.flat, trees=trees))
+        assert isinstance(model.classifier, Boosted)
+        trees = replace(model.classifier, values=-model.classifier.values)
+        models[use] = replace(model, classifier=trees)
     return models
 
 

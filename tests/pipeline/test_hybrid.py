@@ -17,7 +17,7 @@ from barograph.features.subseries import LABEL_FREE, subseries
 from barograph.history import History
 from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
-from barograph.models.flat import FlatVoting, flatten
+from barograph.models.estimator import Estimator
 from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
 from barograph.studies.statistics import candidate_rows
@@ -70,22 +70,22 @@ def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "feature_set", "kind"),
+    ("name", "feature_set"),
     [
-        ("hybrid", "hybrid", "stacked"),
-        ("voting", "leznik", "voting"),
-        ("delta_votes", "leznik", "voting"),
-        ("voting_ranges", "leznik_sides", "voting"),
+        ("hybrid", "hybrid"),
+        ("voting", "leznik"),
+        ("delta_votes", "leznik"),
+        ("voting_ranges", "leznik_sides"),
     ],
 )
 def test_model_is_trained_saved_and_served(
-    history: History, tmp_path: Path, name: str, feature_set: str, kind: str
+    history: History, tmp_path: Path, name: str, feature_set: str
 ) -> None:
     model = trained(history, name, feature_set)
     model.save(tmp_path / "label_free.baro")
     model = TriageModel.load(tmp_path / "label_free.baro", "label_free")
-    assert (model.flat.kind, model.feature_set) == (kind, feature_set)
-    assert (model.threshold == ABOVE_HALF) == (model.calibration is None) == (kind == "voting")
+    assert (model.classifier.kind, model.feature_set) == ("estimator", feature_set)
+    assert (model.threshold == ABOVE_HALF) == (model.calibration is None) == (name != "hybrid")
     candidates = history.candidates
     real = candidates.verdict == "true_positive"
     score = score_candidates(model, history.values, history.offsets, candidates)
@@ -100,25 +100,9 @@ def test_ranges_of_the_distance_come_from_the_training_rows_alone(history: Histo
     learned = train("label_free", rows, None, chosen, "tiny", {})
     part = held_out(rows, chosen.seed).train
     for model, matrix in ((learned.model, rows.matrix), (learned.twin, rows.matrix[part])):
-        assert isinstance(model.flat, FlatVoting)
-        assert model.flat.arrays()["ranges"].tolist() == list(ranges_of(matrix).values())
+        assert isinstance(model.classifier, Estimator)
+        assert model.classifier.model[-1].ranges_ == ranges_of(matrix)
     assert len(table) > rows.truth.size > part.size
-
-
-def test_flat_hybrid_equals_its_library_and_explains_itself() -> None:
-    generator = np.random.default_rng(0)
-    matrix = generator.random((500, 7))
-    matrix[:, 6] = matrix[:, 6] > 0.5
-    truth = (matrix[:, 0] + 0.5 * matrix[:, 6] > 0.75).astype(int)
-    fitted = classifier("hybrid", seed=0, trees=1).fit(matrix, truth)
-    flat = flatten(fitted)
-    expected = fitted.predict_proba(matrix)
-    np.testing.assert_allclose(flat.predict_proba(matrix), expected, rtol=0, atol=1e-5)
-    base, parts = flat.parts(matrix)
-    assert parts.shape == matrix.shape
-    np.testing.assert_allclose(base + parts.sum(axis=1), flat.predict_proba(matrix)[:, 1])
-    restored = type(flat).from_arrays(flat.arrays(), 7)
-    assert (restored.predict_proba(matrix) == flat.predict_proba(matrix)).all()
 
 
 def test_votes_count_from_above_one_half() -> None:

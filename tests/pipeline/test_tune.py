@@ -56,7 +56,7 @@ def test_tune_records_every_trial_and_train_uses_the_best() -> None:
         "random_forest", seed=1, trees=8, settings={"model__min_samples_leaf": 3}
     ).fit(rows.matrix, rows.truth)
     np.testing.assert_array_equal(
-        model.flat.predict_proba(rows.matrix), chosen.predict_proba(rows.matrix)
+        model.classifier.predict_proba(rows.matrix), chosen.predict_proba(rows.matrix)
     )
 
 

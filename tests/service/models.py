@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.flat import FlatForest
+from barograph.models.trees import Forest
 
 FEATURES = "leznik"
 LENGTH = 20
@@ -26,6 +26,4 @@ def small_model(seed: int = 0, use: str = "online", threshold: float = 0.9) -> T
     rows = feature_matrix(values.ravel(), starts, splits, splits + 1, FEATURES)
     forest = RandomForestClassifier(n_estimators=7, random_state=seed).fit(rows, truth)
     columns = FEATURE_SETS[FEATURES]
-    return TriageModel(
-        use, FEATURES, columns, threshold, FlatForest.of(forest), {"profile": "test"}
-    )
+    return TriageModel(use, FEATURES, columns, threshold, Forest.of(forest), {"profile": "test"})

@@ -77,7 +77,7 @@ def test_unsure_verdicts_train_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("random_forest", "forest"), ("svm", "svm"), ("voting", "voting")]
+    ("name", "kind"), [("random_forest", "forest"), ("svm", "estimator"), ("voting", "estimator")]
 )
 def test_train_keeps_a_model_of_every_classifier(
     name: str, kind: str, labelled: tables.Labelled, tmp_path: Path
@@ -87,7 +87,7 @@ def test_train_keeps_a_model_of_every_classifier(
     result = candidates.train("label_free", labelled, labelled, params, "tiny", {})
     result.model.save(tmp_path / "model.baro")
     model = TriageModel.load(tmp_path / "model.baro", "label_free")
-    assert model.flat.kind == kind
+    assert model.classifier.kind == kind
     assert model.card["classifier"] == name
     assert model.card["calibration"] == ("none" if model.calibration is None else "sigmoid")
     right = model.predict(labelled.matrix) == labelled.truth

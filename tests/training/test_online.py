@@ -263,10 +263,11 @@ def test_twin_does_not_learn_from_held_out_points() -> None:
     alone = learn(Truth.of(first), make=forest)
     X = rows_of(Truth.of(histories(1)), 0).X[:, : len(alone.online.columns)].astype(np.float64)
     probability = [
-        item.flat.predict_proba(X) for item in (both.twins["online"], alone.online, both.online)
+        item.classifier.predict_proba(X)
+        for item in (both.twins["online"], alone.online, both.online)
     ]
     np.testing.assert_array_equal(probability[0], probability[1])
-    np.testing.assert_array_equal(probability[2], whole.online.flat.predict_proba(X))
+    np.testing.assert_array_equal(probability[2], whole.online.classifier.predict_proba(X))
     assert both.confirm.card == both.twins["confirm"].card
     assert both.confirm.card["changes"] == alone.confirm.card["changes"]
 

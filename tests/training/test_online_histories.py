@@ -9,13 +9,13 @@ import pytest
 from barograph.detection.online import SecondLookConfig, make_judge
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.history import History
-from barograph.models.flat import FlatBoosted
-from barograph.models.flat.boosted import shapley_values
 from barograph.models.online import OnlineModels
+from barograph.models.trees import Boosted
 from barograph.models.triage import FILES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
 from barograph.series import Verdict
+from barograph.studies.importance import shapley_values
 from barograph.texts import Texts
 from barograph.training import candidates, tables
 from barograph.training.online import histories, pair
@@ -161,16 +161,18 @@ def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     models = OnlineModels.load(train.FOLDER / "online.baro")
     online, confirm = models.newest, models.confirm
     twin = TriageModel.load(train.TWINS / "online.baro", "online")
-    assert twin.flat.arrays().keys() == online.flat.arrays().keys()
+    assert twin.classifier.arrays().keys() == online.classifier.arrays().keys()
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
     judge, reason = make_judge(models, SecondLookConfig())
     assert confirm is not None
     assert (judge.version, reason) == (f"{online.version}+{confirm.version}", "")
     assert "tails" not in card(online)
-    assert isinstance(online.flat, FlatBoosted)
+    assert isinstance(online.classifier, Boosted)
     known = tables.columns(tables.read_for("online"), "online")
-    explained = shapley_values((train.LIBRARY / "online.ubj").read_bytes(), online.flat, known)
+    explained = shapley_values(
+        (train.LIBRARY / "online.ubj").read_bytes(), online.classifier, known
+    )
     assert explained[1].shape == known.shape
     detector = OnlineDetector(online, confirm)
     values = History.read("data/interim").values_of(0)

@@ -97,3 +97,8 @@ class StackedTriage(BinaryClassifier):
 
     def _stacked(self, matrix: Floats) -> Floats:
         return np.column_stack([matrix, self.voting_.score_samples(matrix[:, self.voters_])])
+
+
+def hybrid(seed: int, trees: int) -> StackedTriage:  # noqa: ARG001 - the signature of the catalogue
+    """Return the hybrid of Leznik et al. 2022, 4.3, with the authors' settings of XGBoost."""
+    return StackedTriage(published_xgboost(seed))

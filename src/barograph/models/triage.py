@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
-from barograph.models import artifact, calibration
+from barograph.models import artifact, calibration, kinds
 from barograph.models.artifact import SHORT, Arrays, versions
 from barograph.models.calibration import Calibration
 from barograph.models.columns import select_columns
 from barograph.models.conformal import Conformal
-from barograph.models.flat import Flat, flatten, kind_named
 from barograph.models.header import read_inputs, read_mapping, training_summary
+from barograph.models.kinds import FittedClassifier
 from barograph.models.threshold import decision_rule
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, require_finite
@@ -50,7 +50,7 @@ class TriageModel:
         feature_set: One of FEATURE_SETS.
         columns: The columns of the feature set.
         threshold: The probability from which `predict` returns 1.
-        flat: The fitted classifier.
+        classifier: The fitted classifier.
         card: What is known about the training, and the numbers in TABLES.
         calibration: Maps the classifier's probability to a calibrated one.
         conformal: Held-out scores for `predict_set`.
@@ -67,7 +67,7 @@ class TriageModel:
     feature_set: str
     columns: tuple[str, ...]
     threshold: float
-    flat: Flat
+    classifier: FittedClassifier
     card: Mapping[str, Any] = field(default_factory=dict)
     calibration: Calibration | None = None
     conformal: Conformal | None = None
@@ -112,7 +112,7 @@ class TriageModel:
             feature_set=feature_set,
             columns=FEATURE_SETS[feature_set],
             threshold=chosen,
-            flat=flatten(fitted),
+            classifier=kinds.from_fitted(fitted),
             calibration=fitted_calibration,
             conformal=Conformal.fit(truth, raw),
             versions=versions(),
@@ -169,7 +169,7 @@ class TriageModel:
             feature_set=feature_set,
             columns=columns,
             threshold=threshold,
-            flat=kind_named(header.get("kind")).from_arrays(arrays, len(columns)),
+            classifier=kinds.from_arrays(header.get("kind"), arrays, len(columns)),
             card=read_mapping(header, "card"),
             calibration=calibration.from_arrays(method, arrays),
             conformal=Conformal.from_arrays(arrays) if header.get("conformal") else None,
@@ -212,7 +212,7 @@ class TriageModel:
 
     def __repr__(self) -> str:
         """Return use, version, features, classifier and training in a few lines."""
-        classifier = self.card.get("classifier", self.flat.kind)
+        classifier = self.card.get("classifier", self.classifier.kind)
         calibrated = "" if self.calibration is None else ", calibrated"
         lines = (
             f"TriageModel(use={self.use!r}, version={self.version!r})",
@@ -229,13 +229,13 @@ class TriageModel:
             "feature_set": self.feature_set,
             "columns": list(self.columns),
             "threshold": self.threshold,
-            "kind": self.flat.kind,
+            "kind": self.classifier.kind,
             "calibration": calibration.method_of(self.calibration),
             "conformal": self.conformal is not None,
         }
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        arrays = self.flat.arrays()
+        arrays = self.classifier.arrays()
         for extra in (self.calibration, self.conformal):
             arrays |= extra.arrays() if extra is not None else {}
         return arrays
@@ -294,12 +294,15 @@ class TriageModel:
     def reasons(self, matrix: npt.ArrayLike) -> tuple[float, Floats]:
         """Return a base, and what each feature adds to it; they add up to the probability of real.
 
-        For trees the parts are the changes along the decision paths (Saabas), for linear models the
-        terms. Parts of log-odds are converted to parts of the probability in the same proportions.
-        The last part is the effect of the calibration.
+        The parts are the changes along the decision paths (Saabas). Parts of log-odds are converted
+        to parts of the probability in the same proportions. The last part is the effect of the
+        calibration.
+
+        Raises:
+            ConfigError: The classifier is neither a forest nor boosted trees.
         """
         rows = self._rows(matrix)
-        base, parts = self.flat.parts(rows)
+        base, parts = self.classifier.parts(rows)
         if self.calibration is None:
             return base, parts
         raw = self._raw(rows, 1)[:, 1]
@@ -335,10 +338,10 @@ class TriageModel:
 
     def _raw(self, rows: Floats, threads: int) -> Floats:
         if threads <= 1 or rows.shape[0] <= 1:
-            return self.flat.predict_proba(rows)
+            return self.classifier.predict_proba(rows)
         ranges = row_ranges(rows.shape[0], threads, smallest=1, parts=1)
         parts = map_threads(
-            lambda part: self.flat.predict_proba(rows[part]), ranges, threads=threads
+            lambda part: self.classifier.predict_proba(rows[part]), ranges, threads=threads
         )
         return np.concatenate(parts)
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from barograph.errors import DataError
 from barograph.features import FEATURE_SETS, leznik
 from barograph.models.columns import column_names, select_columns
+from barograph.models.threshold import ABOVE_HALF
 from barograph.series import Flags, Floats, Ints
 
 DISTANCE = "distance"
@@ -93,7 +94,10 @@ class VotingTriage(BinaryClassifier):
         thresholds_: The median of each voting column.
         above_: Whether the column votes for a change from its threshold on, or below it.
         weights_: The share of real changes on the voting side.
+        own_threshold: The published rule, a change if the score is above one half.
     """
+
+    own_threshold = ABOVE_HALF
 
     def __init__(self, use_distance: bool = True, own_ranges: bool = False) -> None:
         self.use_distance = use_distance
@@ -136,9 +140,10 @@ class VotingTriage(BinaryClassifier):
         matrix = self._deltas(self._new_data(X))[:, self.columns_]
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
-        total = cast @ self.weights_
+        # A matrix product would round a row differently depending on the number of rows.
+        total = (cast * self.weights_).sum(axis=1)
         # Without any vote the score is 0.
-        score: Floats = (votes @ self.weights_) / np.where(total > 0, total, 1.0)
+        score: Floats = (votes * self.weights_).sum(axis=1) / np.where(total > 0, total, 1.0)
         return score
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:
@@ -190,3 +195,18 @@ def _learn_vote(values: Floats, real: Flags) -> tuple[float, bool, float]:
     shares = [float(side.mean()) if side.size else 0.0 for side in (upper, lower)]
     above = shares[0] >= shares[1]
     return threshold, above, max(shares)
+
+
+def voting(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001 - the signature of the catalogue
+    """Return the voting scheme of Leznik et al. 2022, 4.1, on all columns."""
+    return VotingTriage()
+
+
+def delta_votes(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
+    """Return the same scheme without the vote of the distance."""
+    return VotingTriage(use_distance=False)
+
+
+def voting_ranges(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
+    """Return the voting scheme with ranges of the distance that it learns with the votes."""
+    return VotingTriage(own_ranges=True)

@@ -13,6 +13,7 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import LIBRARY
 from barograph.studies.importance import (
+    MEDIANS,
     PATHS,
     SHAP,
     UNITS,
@@ -51,8 +52,8 @@ def importance(use: str, params: ExplainParams) -> pd.DataFrame:
     """Return what moves the model of one use."""
     model = TriageModel.load(MODELS / file_of(use), use)
     rows = tables.judged_by(model, tables.read_for(use))
-    rows = rows[evenly_spaced(len(rows), params.rows)]
-    return explain(model, LIBRARY / f"{use}.ubj", rows).importance(use)
+    chosen = rows[evenly_spaced(len(rows), params.rows)]
+    return explain(model, LIBRARY / f"{use}.ubj", chosen, rows).importance(use)
 
 
 def most_certain(use: str, count: int) -> tuple[pd.DataFrame, Explanation]:
@@ -63,7 +64,7 @@ def most_certain(use: str, count: int) -> tuple[pd.DataFrame, Explanation]:
     probability = model.predict_proba(rows)[:, 1]
     first = np.lexsort((untriaged["candidate"], -probability))[:count]
     keys = untriaged[KEYS].iloc[first].assign(probability=probability[first])
-    return keys.reset_index(drop=True), explain(model, LIBRARY / f"{use}.ubj", rows[first])
+    return keys.reset_index(drop=True), explain(model, LIBRARY / f"{use}.ubj", rows[first], rows)
 
 
 def page(
@@ -73,9 +74,10 @@ def page(
     parts = [
         f"# What moves the models, profile {profile_name()}",
         f"Each feature's mean absolute part over at most {params.rows} candidates. {SHAP}: Shapley "
-        f"values by XGBoost, in {UNITS[SHAP]}; base and parts add up to the log-odds. Other "
-        f"models are explained along their {PATHS}, in {UNITS[PATHS]}: features near the root of "
-        "a tree get less of it than their Shapley value.",
+        f"values by XGBoost, in {UNITS[SHAP]}; base and parts add up to the log-odds. Other trees "
+        f"are explained along their {PATHS}, in {UNITS[PATHS]}: features near the root of a tree "
+        f"get less of it than their Shapley value. All other models are compared with {MEDIANS}: "
+        f"a part is the change in {UNITS[MEDIANS]} from the median of the feature to its value.",
         "![the most important features](importance.png)",
     ]
     for use, rows in means.groupby("use", sort=False):

@@ -21,7 +21,6 @@ from barograph.detection.online import (
 )
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
-from barograph.models.flat.trees import LANES
 from barograph.triage.refresh import label_free_model
 
 LOG = logging.getLogger("barograph.service")
@@ -59,10 +58,10 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
 
 
 def trials() -> tuple[list[PendingSeries], ...]:
-    """Return series that take every branch of a decision, in batches for every kernel."""
+    """Return series that take every branch of a decision, in one batch and alone."""
     rng = np.random.default_rng(0)
     histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
-    return histories * LANES, histories[-1:]  # fewer rows than lanes have a kernel of their own
+    return histories, histories[-1:]
 
 
 def _try(judge: Judge, source: str) -> None:

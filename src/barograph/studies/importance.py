@@ -1,7 +1,9 @@
 """Feature importance: the mean contribution of each feature, and those of single candidates.
 
-Boosted trees are explained by the Shapley values of XGBoost's own model, which `train` keeps for
-this purpose; other models, and the built-in ones, by the contributions along their decision paths.
+Boosted trees are explained by the Shapley values (TreeSHAP, Lundberg et al. 2020) of XGBoost's own
+model, which `train` keeps for this purpose; forests and the built-in models by the contributions
+along their decision paths; other models by how much each value, compared with the median of its
+feature, changes the probability.
 """
 
 from dataclasses import dataclass
@@ -11,22 +13,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from barograph.errors import ArtifactError
 from barograph.evaluation.figures import save
-from barograph.models.flat import FlatBoosted
-from barograph.models.flat.boosted import shapley_values
+from barograph.models.trees import Boosted, Trees
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, Ints
 
-SHAP, PATHS = "TreeSHAP", "decision paths"
-UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability"}
+SHAP, PATHS, MEDIANS = "TreeSHAP", "decision paths", "medians"
+UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability", MEDIANS: "probability"}
+MAX_DIFFERENCE = 1e-4  # in log-odds, due to sums in float32
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Explained rows: the base and the parts of a row add up to the output of the model.
+    """Explained rows; except with MEDIANS, base and parts of a row add up to the model's output.
 
     Attributes:
-        method: `SHAP` or `PATHS`.
+        method: `SHAP`, `PATHS` or `MEDIANS`.
         names: The names of the parts.
         base: The base value of all rows.
         parts: The contributions, one row per explained row.
@@ -53,19 +56,62 @@ class Explanation:
         return texts
 
 
-def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
+def explain(model: TriageModel, library: Path, rows: Floats, among: Floats) -> Explanation:
     """Explain rows of features.
 
     Args:
         model: The model to explain.
         library: The file of XGBoost's own model; the built-in models have none.
         rows: The feature rows, with the columns of the model.
+        among: All rows, whose medians stand for a usual candidate.
     """
-    if isinstance(model.flat, FlatBoosted) and library.is_file():
-        base, parts = shapley_values(library.read_bytes(), model.flat, rows)
+    if isinstance(model.classifier, Boosted) and library.is_file():
+        base, parts = shapley_values(library.read_bytes(), model.classifier, rows)
         return Explanation(SHAP, list(model.columns), base, parts)
-    base, parts = model.reasons(rows)
-    return Explanation(PATHS, list(model.reason_names), base, parts)
+    if isinstance(model.classifier, Trees):
+        base, parts = model.reasons(rows)
+        return Explanation(PATHS, list(model.reason_names), base, parts)
+    if not rows.size:
+        return Explanation(MEDIANS, list(model.columns), 0.0, np.zeros(rows.shape))
+    base, parts = _beside_medians(model, rows, np.median(among, axis=0))
+    return Explanation(MEDIANS, list(model.columns), base, parts)
+
+
+def _beside_medians(model: TriageModel, rows: Floats, medians: Floats) -> tuple[float, Floats]:
+    """Return the probability of the medians, and what each value adds compared with its median."""
+    probability = model.predict_proba(rows)[:, 1]
+    parts = np.empty(rows.shape)
+    for k, median in enumerate(medians):
+        changed = rows.copy()
+        changed[:, k] = median
+        parts[:, k] = probability - model.predict_proba(changed)[:, 1]
+    return float(model.predict_proba(medians[None])[0, 1]), parts
+
+
+def shapley_values(library: bytes, boosted: Boosted, rows: Floats) -> tuple[float, Floats]:
+    """Return a base, and the Shapley values of each row; they add up to the log-odds.
+
+    Args:
+        library: The result of `library_bytes`.
+        boosted: The same model as it is served.
+        rows: One row of features for each candidate.
+
+    Raises:
+        ArtifactError: The two forms are not the same model.
+    """
+    from xgboost import Booster, DMatrix
+
+    booster = Booster({"nthread": 1})
+    booster.load_model(bytearray(library))
+    data = DMatrix(rows, nthread=1)
+    values = booster.predict(data, pred_contribs=True).astype(np.float64)
+    gap = float(np.abs(booster.predict(data, output_margin=True) - boosted.margin(rows)).max())
+    if gap > MAX_DIFFERENCE:
+        raise ArtifactError(
+            f"the XGBoost model and the artifact differ by {gap:.2g} in log-odds, more than "
+            f"{MAX_DIFFERENCE}: they come from different trainings"
+        )
+    return float(values[0, -1]), values[:, :-1]
 
 
 def evenly_spaced(count: int, limit: int) -> Ints:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from barograph.evaluation import resume
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split
-from barograph.models.catalogue import RULES, classifier, real_probability
+from barograph.models.catalogue import classifier, own_threshold, real_probability
 from barograph.models.threshold import choose_threshold
 from barograph.series import Floats, Ints
 from barograph.training.tables import Labelled
@@ -67,7 +67,9 @@ def repetition(
         model = classifier(name, seed=seed, trees=trees)
         model.fit(matrix[split.train], truth[split.train])
         validation = real_probability(model, matrix[split.validation])
-        threshold = RULES.get(name) or choose_threshold(truth[split.validation], validation, goal)
+        threshold = own_threshold(name) or choose_threshold(
+            truth[split.validation], validation, goal
+        )
         probability = real_probability(model, matrix[split.test])
         return scores(truth[split.test], probability, threshold)
 

@@ -14,9 +14,8 @@ from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split, is_usable, stable_split
 from barograph.models.calibration import METHODS
-from barograph.models.catalogue import RULES, classifier, real_probability
-from barograph.models.flat import flatten
-from barograph.models.flat.boosted import library_bytes
+from barograph.models.catalogue import classifier, own_threshold, real_probability
+from barograph.models.kinds import from_fitted
 from barograph.models.threshold import decision_rule
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.series import Floats, Ints
@@ -137,8 +136,8 @@ def train(
         settings: Settings of the classifier that replace those of the catalogue.
     """
     split = held_out(rows, params.seed)
-    method = None if params.classifier in RULES else params.calibration
-    threshold = RULES.get(params.classifier)
+    threshold = own_threshold(params.classifier)
+    method = params.calibration if threshold is None else None
     fit = partial(_fit, rows, prior, params, settings)
     fitted = fit(split.train)
     twin = TriageModel.of(
@@ -163,7 +162,7 @@ def train(
             facts[CROSS_FIT] = beside_built_in(default, rows, fit, rule)
     twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
     everything = fit(np.arange(rows.truth.size))
-    model = replace(twin, flat=flatten(everything))
+    model = replace(twin, classifier=from_fitted(everything))
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
 
@@ -207,6 +206,14 @@ def shipped(use: str, reason: str) -> Trained:
     card = {**model.card, KEPT: f"the built-in model: {reason}"}
     model = replace(model, metrics={}, card=card)
     return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0), None)
+
+
+def library_bytes(fitted: Any) -> bytes | None:
+    """Return XGBoost's own form of fitted trees or of a pipeline; None for other models."""
+    model = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    if type(model).__name__ != "XGBClassifier":  # importing xgboost is slow
+        return None
+    return bytes(model.get_booster().save_raw("ubj"))
 
 
 def _fit(
@@ -281,7 +288,7 @@ def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str)
         "classifier": params.classifier,
         "trees": params.trees,
         "goal": params.goal,
-        "calibration": "none" if params.classifier in RULES else params.calibration,
+        "calibration": params.calibration if own_threshold(params.classifier) is None else "none",
         "seed": params.seed,
         "rows": int(rows.truth.size),
         "enough": params.enough,

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from barograph.errors import ConfigError
 from barograph.features import FEATURE_SETS, Policy
+from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.threshold import budget_of
 from barograph.models.triage import USES
 
@@ -72,12 +73,6 @@ def suggestion(name: object, allowed: Iterable[str]) -> str:
     return f"{f'did you mean {near[0]!r}? ' if near else ''}allowed: {', '.join(names)}"
 
 
-def _classifiers() -> Iterable[str]:
-    from barograph.models.catalogue import CLASSIFIERS
-
-    return CLASSIFIERS
-
-
 Seed = Annotated[int, Range(0, 2**32 - 1)]
 Count = Annotated[int, Range(1)]
 WholeNumber = Annotated[int, Range(0)]
@@ -87,6 +82,6 @@ OpenFraction = Annotated[float, Range(0, 1, is_open=True)]
 NotNegative = Annotated[float, Range(0)]
 Use = Annotated[str, Named(lambda: USES)]
 FeatureSet = Annotated[str, Named(lambda: FEATURE_SETS)]
-Classifier = Annotated[str, Named(_classifiers)]
+Classifier = Annotated[str, Named(lambda: CLASSIFIERS)]
 Bounds = Annotated[str, Parsed(Policy.named)]
 Goal = Annotated[str, Parsed(budget_of)]

@@ -6,8 +6,8 @@ import hashlib
 
 from barograph.features import FEATURE_SETS
 from barograph.models.artifact import versions
-from barograph.models.catalogue import random_forest
-from barograph.models.flat import flatten
+from barograph.models.classifiers import random_forest
+from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.training import tables
 
@@ -45,7 +45,7 @@ def learn_forest(*, trees: int, seed: int) -> TriageModel:
         feature_set=FEATURE_SET,
         columns=FEATURE_SETS[FEATURE_SET],
         threshold=MAJORITY,
-        flat=flatten(forest),
+        classifier=from_fitted(forest),
         card=card,
         versions=versions(),
         data_hash=hashlib.sha256(rows.digest).hexdigest(),

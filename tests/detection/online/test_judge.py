@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 
 from barograph.detection.online import (
     OnlineDetector,
@@ -19,7 +18,9 @@ from barograph.detection.online import (
 )
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.flat import FlatForest, FlatLinear
+from barograph.models.catalogue import classifier
+from barograph.models.kinds import from_fitted
+from barograph.models.trees import Forest
 from barograph.series import Floats, Ints
 from tests.detection.online.models import HandMade, hand_made
 
@@ -102,8 +103,8 @@ def test_decisions_do_not_depend_on_the_number_of_threads(
     random = np.random.default_rng(0)
     columns = FEATURE_SETS[feature_set]
     rows = random.normal(size=(200, len(columns)))
-    fitted = LogisticRegression().fit(rows, rows[:, 0] > 0)
-    model = TriageModel("online", feature_set, columns, 0.7, FlatLinear.of(fitted))
+    fitted = classifier("logistic", seed=0, trees=1).fit(rows, (rows[:, 0] > 0).astype(int))
+    model = TriageModel("online", feature_set, columns, 0.7, from_fitted(fitted))
     stretches = [PendingSeries(values, values.size // 2, 0) for values in walks(3, 60, 50)]
     alone, several = (OnlineJudge(model, threads=threads) for threads in (1, 3))
     item, other = alone.judge(stretches), several.judge(stretches)
@@ -124,7 +125,7 @@ def test_judge_takes_version_and_threshold_from_the_model() -> None:
     columns = FEATURE_SETS["leznik"]
     rows = random.normal(size=(50, len(columns)))
     forest = RandomForestClassifier(3, random_state=0).fit(rows, rows[:, 0] > 0)
-    model = TriageModel("online", "leznik", columns, 0.7, FlatForest.of(forest))
+    model = TriageModel("online", "leznik", columns, 0.7, Forest.of(forest))
     judge = OnlineJudge(model)
     assert (judge.version, judge.threshold) == (model.version, 0.7)
 

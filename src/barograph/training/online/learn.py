@@ -16,11 +16,11 @@ from barograph.features import FEATURE_SETS
 from barograph.models.artifact import versions
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.conformal import Conformal
-from barograph.models.flat import flatten
-from barograph.models.flat.boosted import library_bytes
+from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.parallel import map_threads
 from barograph.series import Flags, Floats, Ints
+from barograph.training.candidates import library_bytes
 from barograph.training.online.alarm_rates import at_rate, every_alarm
 from barograph.training.online.rows import (
     WIDTH,
@@ -296,8 +296,10 @@ def _model(
     calibration: Calibration,
     conformal: Conformal,
 ) -> TriageModel:
-    columns, flat = FEATURE_SETS[use], flatten(fitted)
-    return TriageModel(use, use, columns, threshold, flat, card, calibration, conformal, versions())
+    columns, trees = FEATURE_SETS[use], from_fitted(fitted)
+    return TriageModel(
+        use, use, columns, threshold, trees, card, calibration, conformal, versions()
+    )
 
 
 def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:

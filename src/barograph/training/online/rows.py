@@ -9,7 +9,7 @@ import numpy as np
 
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.models.flat.trees import Singles
+from barograph.models.trees import Singles
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import FIRST, Truth
 
