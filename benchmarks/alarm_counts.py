@@ -8,11 +8,11 @@ from side_by_side import shares
 
 from barograph.detection.online import AlarmStep, Budget, StepKind, replay_many
 from barograph.detection.online.views import BEFORE, HISTORY, direction_of
+from barograph.learning.online.alarm_rates import Raised, known_within, measure
+from barograph.learning.online.truth import Truth
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints
-from barograph.sizes import size_of
-from barograph.training.online.alarm_rates import Raised, known_within, measure
-from barograph.training.online.truth import Truth
+from barograph.results.series import Floats, Ints
+from barograph.results.sizes import size_of
 
 CLOSE = 10
 LATEST = 1_000_000  # a delay beyond every series

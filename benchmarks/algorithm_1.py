@@ -10,11 +10,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import replay_many
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.learning.online.alarm_rates import Alarms, Raised
+from barograph.learning.online.rows import CALM
+from barograph.learning.online.truth import Truth
 from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
-from barograph.training.online.alarm_rates import Alarms, Raised
-from barograph.training.online.rows import CALM
-from barograph.training.online.truth import Truth
 
 TREES = 100
 # Pre depends on what was found, so every threshold is a replay of its own: a few must do.

@@ -24,14 +24,14 @@ from fastapi.testclient import TestClient
 from side_by_side import arguments, fsync, show
 from store import model
 
-from barograph.series import Direction, Region, SeriesId
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.sizes import size_of
-from barograph.store import Store
-from barograph.store.audit import now
-from barograph.store.database import Insertion, Row
-from barograph.store.schema import candidates, commits, models, points, series
+from barograph.results.series import Direction, Region, SeriesId
+from barograph.results.sizes import size_of
+from barograph.server.store import Store
+from barograph.server.store.audit import now
+from barograph.server.store.database import Insertion, Row
+from barograph.server.store.schema import candidates, commits, models, points, series
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
 
 PROJECTS = ("sys-perf", "sys-perf-8.0", "storage", "drivers", "search")
 VARIANTS = (

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.store import Store
+from barograph.server.store import Store
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def naive(values: list[float]) -> list[float]:

@@ -27,12 +27,12 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import GroupKFold
 
 from barograph.detection import Hunter
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import Marked, f1
 from barograph.features import feature_matrix, series_context
 from barograph.features.subseries import SubSeries
-from barograph.marks import MARGIN
-from barograph.series import Floats, Ints
+from barograph.learning.annotators import Marked, f1
+from barograph.results.marks import MARGIN
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import NotEnoughDataError
 
 # The share of fewer people than this says little.
 CROWD = 3

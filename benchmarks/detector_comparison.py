@@ -22,12 +22,12 @@ from histories import (
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
-from barograph.evaluation.annotators import f1
-from barograph.evaluation.metrics import Interval
-from barograph.evaluation.protocols import numbered
-from barograph.marks import Marks, majority_changes
+from barograph.learning.annotators import f1
+from barograph.learning.metrics import Interval
+from barograph.learning.protocols import numbered
 from barograph.pipeline.detectors import write
-from barograph.series import Floats
+from barograph.results.marks import Marks, majority_changes
+from barograph.results.series import Floats
 from barograph.studies.detector_benchmark.cases import (
     ONE_PERSON,
     Case,

@@ -21,7 +21,7 @@ from random_series import random_series
 from side_by_side import arguments, is_missing, ratio, seconds, show
 
 from barograph.detection import EDivisive, Hunter, detect_many, energy_statistic
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 RUNS = 5
 PERMUTATIONS = 100

@@ -22,7 +22,7 @@ import numpy as np
 from side_by_side import arguments, paired, show
 
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 PAIRS = 2000
 PEER_PAIRS = 20

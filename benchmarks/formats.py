@@ -21,7 +21,7 @@ from side_by_side import arguments, seconds, show
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from barograph.series import Floats  # noqa: E402
+from barograph.results.series import Floats  # noqa: E402
 from barograph.sources.formats.read import read_files  # noqa: E402
 from tests.sources.formats.generators import (  # noqa: E402
     HISTORIES,

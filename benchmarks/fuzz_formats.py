@@ -23,7 +23,7 @@ from pathlib import Path
 
 from mutations import mutated
 
-from barograph.errors import BarographError
+from barograph.runtime.errors import BarographError
 from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.registry import formats

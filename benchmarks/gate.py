@@ -32,11 +32,11 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
-from barograph.marks import MARGIN
+from barograph.learning.online.alarm_rates import Raised, found_within, known_within, measure
+from barograph.learning.online.truth import Truth
 from barograph.models import OnlineModels
-from barograph.series import MIN_CHANGE, Flags
-from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure
-from barograph.training.online.truth import Truth
+from barograph.results.marks import MARGIN
+from barograph.results.series import MIN_CHANGE, Flags
 
 NEAR = 10
 DELAYS = (0, 2, 5)

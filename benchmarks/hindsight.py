@@ -23,16 +23,16 @@ from online_marks import PRIOR_WEIGHT, SIMULATED
 from side_by_side import arguments, is_missing, shares, show
 
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.evaluation.annotators import Marked
+from barograph.learning.annotators import Marked
+from barograph.learning.online.alarm_rates import RATES, at_rate, every_alarm
+from barograph.learning.online.hindsight import truth_in_hindsight
+from barograph.learning.online.learn import ALWAYS, NEVER, Prior, learn, surprises_of
+from barograph.learning.online.pair_comparison import compare_pairs, surprises_like
+from barograph.learning.online.second_look_alarms import SecondLookAlarms
+from barograph.learning.online.truth import Truth
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
-from barograph.series import Floats
-from barograph.training.online.alarm_rates import RATES, at_rate, every_alarm
-from barograph.training.online.hindsight import truth_in_hindsight
-from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn, surprises_of
-from barograph.training.online.pair_comparison import compare_pairs, surprises_like
-from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import Truth
+from barograph.results.series import Floats
 
 POLICIES = ("even", "steady")
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.errors import ConfigError, DataError
-from barograph.evaluation.annotators import Marked, f1
-from barograph.marks import Marks
-from barograph.series import Floats, Ints
+from barograph.learning.annotators import Marked, f1
+from barograph.results.marks import Marks
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ConfigError, DataError
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"

@@ -34,10 +34,10 @@ from sklearn.metrics import roc_auc_score
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
 from barograph.detection.reporting import ReportingRule
-from barograph.evaluation.annotators import Marked, f1
 from barograph.features import FEATURE_SETS
+from barograph.learning.annotators import Marked, f1
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 PANEL = 5
 THREADS = 2

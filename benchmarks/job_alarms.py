@@ -36,13 +36,13 @@ from barograph.detection.online.batch import advance_all
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
-from barograph.evaluation.annotators import Marked
+from barograph.learning.annotators import Marked
 from barograph.models import OnlineModels
-from barograph.series import MIN_CHANGE, Floats, Ints
-from barograph.sources.simulator.people import survey
-from barograph.sources.simulator.profiles import CI, Profile
-from barograph.sources.simulator.projects import Stream, stream
-from barograph.sources.simulator.world import World
+from barograph.results.series import MIN_CHANGE, Floats, Ints
+from barograph.simulator.people import survey
+from barograph.simulator.profiles import CI, Profile
+from barograph.simulator.projects import Stream, stream
+from barograph.simulator.world import World
 
 SIZES = (50, 200, 1000)
 FACTORS = (1.1, 1.25, 2.0)

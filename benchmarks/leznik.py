@@ -14,8 +14,8 @@ from histories import TRIAGED
 from side_by_side import arguments, is_missing, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.errors import DataError
 from barograph.models.stacked import StackedTriage
+from barograph.runtime.errors import DataError
 from barograph.studies import leznik
 
 # Table 5 has sensitivity and specificity the other way round; Table 7 has predictive values.

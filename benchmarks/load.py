@@ -22,9 +22,9 @@ from typing import Any
 import bson
 from side_by_side import arguments, show
 
+from barograph.simulator.documents import dump_writer
 from barograph.sources import load
 from barograph.sources.mongodump import MongoDump
-from barograph.sources.simulator.documents import dump_writer
 
 LENGTH = 28  # points a series, the mean of the MongoDB data set
 COMMITS = 5000

@@ -20,7 +20,7 @@ from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import from_fitted
 from barograph.models.trees import Forest
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 FEATURE_SET = "bauer8"
 COLUMNS = FEATURE_SETS[FEATURE_SET]

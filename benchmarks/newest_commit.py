@@ -35,7 +35,7 @@ from barograph.detection.online.newest import BEYOND, COMPARED, Departures, depa
 from barograph.detection.online.stretch import compared_from
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels
-from barograph.series import Flags, Floats, Ints
+from barograph.results.series import Flags, Floats, Ints
 
 FACTORS = (1.1, 2.0, 10.0)
 BOTH_WAYS = [factor for up in FACTORS for factor in (up, 1.0 / up)]

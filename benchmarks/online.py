@@ -19,14 +19,14 @@ from side_by_side import Row, arguments, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import OnlineDetector, replay_many
-from barograph.evaluation.annotators import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.learning.annotators import Marked
+from barograph.learning.online.learn import Learned, learn
+from barograph.learning.online.truth import Truth
 from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.pipeline.replay import CHUNK
-from barograph.series import Floats
-from barograph.training.online.learn import Learned, learn
-from barograph.training.online.truth import Truth
+from barograph.results.series import Floats
 
 LENGTH, TREES = 28, 500
 AT, DECISIONS = 100, 400

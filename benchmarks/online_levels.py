@@ -14,7 +14,7 @@ from side_by_side import arguments, show
 
 from barograph.detection.online import Replay, StepKind, replay_many
 from barograph.models import OnlineModels
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 QUIET, STEP, SERIES = 150, 15, 100
 COUNTED = 90  # former levels are long past

@@ -35,11 +35,8 @@ from side_by_side import arguments, is_missing, shares, show, table
 from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import Marked
-from barograph.models import TriageModel
-from barograph.series import Floats, Ints
-from barograph.training.online.alarm_rates import (
+from barograph.learning.annotators import Marked
+from barograph.learning.online.alarm_rates import (
     RATES,
     Alarms,
     OperatingPoint,
@@ -47,11 +44,14 @@ from barograph.training.online.alarm_rates import (
     every_alarm,
     measure,
 )
-from barograph.training.online.histories import Simulated
-from barograph.training.online.learn import Prior, learn, surprises_of
-from barograph.training.online.rows import NAMES, rows_of
-from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import FIRST, Truth
+from barograph.learning.online.histories import Simulated
+from barograph.learning.online.learn import Prior, learn, surprises_of
+from barograph.learning.online.rows import NAMES, rows_of
+from barograph.learning.online.second_look_alarms import SecondLookAlarms
+from barograph.learning.online.truth import FIRST, Truth
+from barograph.models import TriageModel
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import NotEnoughDataError
 
 HELD_OUT = 0.4
 OPERATING = 3.0

@@ -18,8 +18,7 @@ from online_marks import SIMULATED
 from side_by_side import arguments, is_missing, show, table
 
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.series import Floats
-from barograph.training.online.alarm_rates import (
+from barograph.learning.online.alarm_rates import (
     DELAYS,
     RATES,
     Alarms,
@@ -28,10 +27,11 @@ from barograph.training.online.alarm_rates import (
     false_by_place,
     found_within,
 )
-from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn
-from barograph.training.online.rows import Rows
-from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import Truth
+from barograph.learning.online.learn import ALWAYS, NEVER, Prior, learn
+from barograph.learning.online.rows import Rows
+from barograph.learning.online.second_look_alarms import SecondLookAlarms
+from barograph.learning.online.truth import Truth
+from barograph.results.series import Floats
 
 REPEATS = 1
 PRIOR_WEIGHTS = (0.0, 0.1, 0.3, 0.6)

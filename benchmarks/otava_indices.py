@@ -7,7 +7,7 @@ from pathlib import Path
 from peers import OTAVA, ask
 from random_series import random_series
 
-from barograph.files import whole
+from barograph.runtime.files import whole
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "detection" / "otava_indices.json"
 # Windows, p-values and magnitudes in turn, so that every part of the method is exercised.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 KINDS = ("normal", "integers", "two-valued", "lognormal", "coarse", "repeated")
 

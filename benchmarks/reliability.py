@@ -16,9 +16,9 @@ from histories import MARKED, PEOPLE, halves, read_marked
 from side_by_side import Row, arguments, is_missing, show
 
 from barograph.detection import Triaged
-from barograph.evaluation.annotators import Marked
+from barograph.learning.annotators import Marked
+from barograph.learning.online.histories import Simulated
 from barograph.models import TriageModel
-from barograph.training.online.histories import Simulated
 
 EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DRAWS = 1000

@@ -19,10 +19,10 @@ from scipy.stats import ks_2samp
 from side_by_side import Row, arguments, is_missing, show
 
 from barograph.features import ADAPTIVE, FEATURE_SETS, feature_matrix, subseries
-from barograph.history import History
-from barograph.series import Floats
+from barograph.learning.simulation import SimulateParams, simulate
+from barograph.results.history import History
+from barograph.results.series import Floats
 from barograph.sources import load, open_source
-from barograph.training.simulation import SimulateParams, simulate
 
 CLASSES = ("true_positive", "false_positive")
 FEATURES = ("delta_mean", "delta_sd")

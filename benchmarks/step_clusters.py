@@ -18,7 +18,7 @@ import numpy as np
 from side_by_side import arguments, seconds, show
 
 from barograph.detection import Hunter, Triaged, cluster_steps, detect_many
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 SERIES, MOVED, COMMITS, MEMORY = 200, 50, 250, 0.3
 NEAR = 2

@@ -20,11 +20,11 @@ from barograph.detection.online import AlarmLog, BatchDecisions, OnlineJudge, Pe
 from barograph.features import FEATURE_SETS
 from barograph.models.trees import Forest
 from barograph.models.triage import TriageModel
-from barograph.series import Floats, SeriesId
-from barograph.store import Measurement, Store
-from barograph.store.cache import SeriesTail, needed, write_blocks
-from barograph.store.database import Row
-from barograph.store.judging import NEW_POINT
+from barograph.results.series import Floats, SeriesId
+from barograph.server.store import Measurement, Store
+from barograph.server.store.cache import SeriesTail, needed, write_blocks
+from barograph.server.store.database import Row
+from barograph.server.store.judging import NEW_POINT
 
 FEATURE_SET = "bauer8"
 ROWS = 12_000

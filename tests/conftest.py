@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from barograph.compiled import choose
+from barograph.runtime.compiled import choose
 from tests.postgres import running
 
 settings.register_profile("house", deadline=None, derandomize=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.texts import Texts
+from barograph.results.texts import Texts
 
 
 def assert_same(left: Any, right: Any, name: str = "history") -> None:

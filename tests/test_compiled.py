@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from barograph import compiled
-from barograph.compiled import choose, code_folder, kernel, kernel_or, make_code_folder
+from barograph.runtime import compiled
+from barograph.runtime.compiled import choose, code_folder, kernel, kernel_or, make_code_folder
 
 INSIDE = (
-    "from barograph.compiled import kernel, choose\n"
+    "from barograph.runtime.compiled import kernel, choose\n"
     "@kernel\ndef add(x):\n    return x + 1\n"
     "@kernel\ndef run(x):\n    return add(x) * 2\n"
 )
@@ -169,7 +169,7 @@ def test_process_reports_once_that_it_compiles(tmp_path: Path) -> None:
 
 def test_process_reports_nothing_about_functions_of_others(tmp_path: Path) -> None:
     script = (
-        "import sys\nsys.stderr = sys.stdout\nimport numba\nimport barograph.jit\n"
+        "import sys\nsys.stderr = sys.stdout\nimport numba\nimport barograph.runtime.jit\n"
         "print(numba.njit(lambda x: x)(1))\n"
     )
     assert printed(script, tmp_path) == "1"

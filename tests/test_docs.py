@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 import pytest
 
-from barograph import store, triage
 from barograph.cli import COMMANDS, group
-from barograph.service.app import ROUTERS
-from barograph.store.measurement import Limits
-from barograph.store.tokens import Scope
+from barograph.server import store, triage
+from barograph.server.store.measurement import Limits
+from barograph.server.store.tokens import Scope
+from barograph.server.web.app import ROUTERS
 from tools import reference
 
 ROOT = Path(__file__).resolve().parent.parent

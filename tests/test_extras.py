@@ -13,27 +13,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.errors import ConfigError
-from barograph.extras import PACKAGES, missing, needed
 from barograph.models import TriageModel, artifact
 from barograph.models.estimator import Estimator
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.extras import PACKAGES, missing, needed
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CORE = {"alembic", "click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy", "yaml"}
 # Whole rooms and packages that need an extra, and single modules of others.
-EXTRA_ROOMS = (
-    *("evaluation", "pipeline", "service", "studies", "training"),
-    "sources.simulator",
-)
+EXTRA_ROOMS = (*("learning", "pipeline", "server.web", "simulator", "studies"),)
 EXTRA_MODULES = {
     "cli.demo",  # of the service
-    *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
+    *("detection.bulk", "results.parquet", "report.drawing", "report.labels"),
     *("models.classifiers", "models.stacked"),
     *("models.voting", "sources.documents", "sources.loader"),
     *("sources.mongodb", "sources.mongodump", "sources.points"),
-    *("sources.zenodo", "store.archive", "store.export"),
+    *("sources.zenodo", "server.store.archive", "server.store.export"),
 }
 
 
@@ -145,7 +142,7 @@ import sys
 sys.modules.update(dict.fromkeys({sorted(PACKAGES)}))
 import barograph as bg
 from barograph.cli import main
-from barograph.errors import ConfigError
+from barograph.runtime.errors import ConfigError
 from barograph.models.catalogue import classifier
 values = [100.0 + k % 3 for k in range(40)] + [130.0 + k % 3 for k in range(40)]
 assert [point.index for point in bg.detect(values)] == [40]

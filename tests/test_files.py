@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.cli.options import echo_csv
-from barograph.files import CsvText, delete_drafts, named, published, whole
 from barograph.models import artifact
 from barograph.pipeline.report import write_csv
+from barograph.runtime.files import CsvText, delete_drafts, named, published, whole
 
 UNPRIVILEGED = 65534  # a user who owns nothing
 

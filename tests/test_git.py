@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from barograph.git import Repository
+from barograph.sources.git import Repository
 from tests.repositories import START, Made, make_repository
 
 # main:   first - second - merge - last        (the branch left at `first` and is merged)
@@ -109,7 +109,7 @@ def test_nothing_is_known_when_git_is_missing_or_too_slow(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("barograph.git.TIMEOUT", 1e-6)
+        patch.setattr("barograph.sources.git.TIMEOUT", 1e-6)
         assert Repository(tree.folder).head() is None
     monkeypatch.setenv("PATH", "")
     assert Repository(tree.folder).head() is None

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.candidates import Candidates
-from barograph.history import History
-from barograph.repeats import Results, combine
-from barograph.series import UNKNOWN_TIME, SeriesId
-from barograph.texts import Texts
+from barograph.results.candidates import Candidates
+from barograph.results.history import History
+from barograph.results.repeats import Results, combine
+from barograph.results.series import UNKNOWN_TIME, SeriesId
+from barograph.results.texts import Texts
 from tests.same import assert_same
 
 NAMES = [SeriesId("db", "", "", test, "") for test in ("insert", "find")]

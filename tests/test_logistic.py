@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from barograph.logistic import LARGEST, MANY, expit, logit
-from barograph.series import Floats
+from barograph.models.logistic import LARGEST, MANY, expit, logit
+from barograph.results.series import Floats
 
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, LARGEST, -LARGEST, -745.0, 5e-324]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barograph.marks import majority_changes
+from barograph.results.marks import majority_changes
 
 
 @pytest.mark.parametrize(

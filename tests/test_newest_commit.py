@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from newest_commit import CHANGE, QUIET, SUSPECT, Answers, Cuts, History, quiet_commits, table
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.shared import needs_shared
 
 

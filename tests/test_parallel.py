@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from barograph import parallel
-from barograph.errors import ConfigError, SourceError
-from barograph.parallel import (
+from barograph.runtime import parallel
+from barograph.runtime.errors import ConfigError, SourceError
+from barograph.runtime.parallel import (
     VARIABLE,
     Progress,
     map_parallel,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from barograph.patterns import matches
-from barograph.series import SeriesId
-from barograph.triage.patterns import PatternSet
+from barograph.results.patterns import matches
+from barograph.results.series import SeriesId
+from barograph.server.triage.patterns import PatternSet
 
 CANARY = SeriesId("", "", "", "canary/cpu", "")
 LONG = SeriesId("db", "linux/arm", "", "canary/cpu", "ms", (("size", "1/2"),))

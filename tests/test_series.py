@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from barograph.detection import Hunter
 from barograph.detection.base import as_float
-from barograph.errors import DataError
-from barograph.history import History
-from barograph.parquet import SCHEMAS
-from barograph.series import (
+from barograph.results.history import History
+from barograph.results.parquet import SCHEMAS
+from barograph.results.series import (
     UNKNOWN_TIME,
     Direction,
     Series,
@@ -24,6 +23,7 @@ from barograph.series import (
     normalize_args,
     require_finite,
 )
+from barograph.runtime.errors import DataError
 
 NAME = SeriesId("db", "linux", "insert", "load", "ops", (("threads", "8"), ("size", "1")))
 

@@ -8,8 +8,8 @@ import pytest
 
 import barograph as bg
 from barograph.detection import Triaged, detect_many
-from barograph.series import Direction, Floats, Region
-from barograph.sizes import LevelLine, Size, level_lines, size_at, size_of
+from barograph.results.series import Direction, Floats, Region
+from barograph.results.sizes import LevelLine, Size, level_lines, size_at, size_of
 from tests.shared import SHARED, needs_shared
 
 RANDOM = np.random.default_rng(4)

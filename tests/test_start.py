@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from barograph import compiled
 from barograph.cli import main
 from barograph.cli.detectors import DetectorChoice
 from barograph.cli.score import _work
+from barograph.runtime import compiled
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
@@ -44,7 +44,7 @@ def test_ctrl_c_is_handled_before_anything_is_imported() -> None:
 def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
     learning = ("pandas", "pyarrow", "sklearn", "xgboost")
     code = (
-        "import sys\nfrom barograph.service.model_report import model_card\n"
+        "import sys\nfrom barograph.server.web.model_report import model_card\n"
         f"print(model_card(None)[:12], [name for name in {learning!r} if name in sys.modules])"
     )
     assert printed(code) == "# Model card []"
@@ -53,7 +53,7 @@ def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
 def test_background_process_does_without_the_web_framework() -> None:
     web = ("fastapi", "pydantic", "starlette", "uvicorn", "jinja2", "sklearn")
     code = (
-        "import sys, barograph.__main__, barograph.service.background\n"
+        "import sys, barograph.__main__, barograph.server.web.background\n"
         f"print([name for name in {web!r} if name in sys.modules])"
     )
     assert printed(code) == "[]"

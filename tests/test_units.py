@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.units import (
+from barograph.results.units import (
     NAMED_RATES,
     SIZES,
     TIMES,

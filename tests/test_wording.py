@@ -2,9 +2,9 @@
 
 import pytest
 
-from barograph.series import UNKNOWN_TIME
-from barograph.sizes import Size
-from barograph.wording import (
+from barograph.results.series import UNKNOWN_TIME
+from barograph.results.sizes import Size
+from barograph.results.wording import (
     change_text,
     day,
     middle_cut,

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import barograph.models
-from barograph.errors import ArtifactError, ConfigError
-from barograph.files import whole
 from barograph.models.triage import DEFAULTS, FILES, TriageModel, load_models
 from barograph.pipeline import characterise, load, simulate, subseries, train
 from barograph.pipeline.stage import in_folder, run
+from barograph.runtime.errors import ArtifactError, ConfigError
+from barograph.runtime.files import whole
 
 FOLDER = Path("data/defaults")
 SHIPPED = Path(barograph.models.__file__).parent / DEFAULTS

@@ -13,7 +13,7 @@ import numpy as np
 
 from barograph.cli.detectors import DEFAULT_DETECTOR, make_detector
 from barograph.detection import detect_many
-from barograph.sources.simulator.demonstration import demo_series
+from barograph.simulator.demonstration import demo_series
 
 FILE = Path(__file__).resolve().parent.parent / "src" / "barograph" / "cli" / "demo.json"
 

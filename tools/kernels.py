@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.cli import warmup
 from barograph.features import FEATURE_SETS, SubSeries, feature_matrix, series_context
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 LENGTHS = (20, 90, 300)  # commits; long series take other branches of the kernels
 

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from barograph.api import read as read
     from barograph.detection.online import OnlineDetector as OnlineDetector
     from barograph.detection.registry import *  # noqa: F403 - every detector
-    from barograph.history import History as History
     from barograph.models import TriageModel as TriageModel
-    from barograph.plotting import plot as plot
-    from barograph.series import ChangePoint as ChangePoint
-    from barograph.series import Series as Series
+    from barograph.report import plot as plot
+    from barograph.results.history import History as History
+    from barograph.results.series import ChangePoint as ChangePoint
+    from barograph.results.series import Series as Series
 else:  # with it, they would accept any name
     _MODULES = {
-        "ChangePoint": "series",
-        "History": "history",
+        "ChangePoint": "results.series",
+        "History": "results.history",
         "OnlineDetector": "detection.online",
-        "Series": "series",
+        "Series": "results.series",
         "TriageModel": "models",
         "detect": "api",
-        "plot": "plotting",
+        "plot": "report",
         "read": "api",
     }
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy.typing as npt
 
 from barograph.detection import Triaged
-from barograph.errors import ConfigError, DataError
-from barograph.history import History
 from barograph.models.columns import column_names
-from barograph.series import LABELS, ChangePoint, Floats, as_floats
+from barograph.results.history import History
+from barograph.results.series import LABELS, ChangePoint, Floats, as_floats
+from barograph.runtime.errors import ConfigError, DataError
 
 VALUE, ORDER = "value", "order"
 

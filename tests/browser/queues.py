@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from barograph.detection import Hunter
-from barograph.series import Direction, SeriesId
-from barograph.service.background import RefreshLoop, WorkerConfig
-from barograph.store import Measurement, Store
+from barograph.results.series import Direction, SeriesId
+from barograph.server.store import Measurement, Store
+from barograph.server.web.background import RefreshLoop, WorkerConfig
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import uvicorn
 
-from barograph.series import Verdict
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.service.retraining import Retraining
-from barograph.service.settings import Settings
-from barograph.store import Store
-from barograph.triage import verdicts
+from barograph.results.series import Verdict
+from barograph.server.store import Store
+from barograph.server.triage import verdicts
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
+from barograph.server.web.retraining import Retraining
+from barograph.server.web.settings import Settings
 from tests.service.models import small_model
 from tests.service.servers import in_thread
 

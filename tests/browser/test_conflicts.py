@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store, tokens
-from barograph.store.schema import candidates
-from barograph.store.tokens import Scope
-from barograph.triage.refresh import CandidateRefresher
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.server.store import Measurement, Store, tokens
+from barograph.server.store.schema import candidates
+from barograph.server.store.tokens import Scope
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.conftest import ready
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted

@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 import pytest
 import sqlalchemy as sa
 
-from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store
-from barograph.store.schema import candidates
-from barograph.triage import tickets, verdicts
-from barograph.triage.refresh import CandidateRefresher
-from barograph.wording import printable
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.results.wording import printable
+from barograph.server.store import Measurement, Store
+from barograph.server.store.schema import candidates
+from barograph.server.triage import tickets, verdicts
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 

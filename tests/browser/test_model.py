@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.series import SeriesId, Verdict
-from barograph.service.retraining import Retraining, RetrainingConfig, RetrainingProgress
-from barograph.store import Measurement, Store, arrivals, rejections, retrainings
-from barograph.store.audit import now
-from barograph.store.schema import candidates
-from barograph.training.registry import Index
-from barograph.triage.refresh import CandidateRefresher
-from barograph.triage.verdicts import record_batch
+from barograph.learning.registry import Index
+from barograph.results.series import SeriesId, Verdict
+from barograph.server.store import Measurement, Store, arrivals, rejections, retrainings
+from barograph.server.store.audit import now
+from barograph.server.store.schema import candidates
+from barograph.server.triage.refresh import CandidateRefresher
+from barograph.server.triage.verdicts import record_batch
+from barograph.server.web.retraining import Retraining, RetrainingConfig, RetrainingProgress
 from tests.browser.conftest import ready
 from tests.browser.serving import Board, serving
 from tests.service.models import small_model

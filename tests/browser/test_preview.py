@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barograph.series import SeriesId, Verdict
-from barograph.store import Measurement, Store
-from barograph.triage.refresh import CandidateRefresher
+from barograph.results.series import SeriesId, Verdict
+from barograph.server.store import Measurement, Store
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.conftest import DRAWN_TEXTS, ready
 from tests.browser.queues import LENGTH, LOWER, search
 from tests.browser.serving import Board

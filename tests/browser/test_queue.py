@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from barograph.series import Verdict
+from barograph.results.series import Verdict
 from tests.browser.conftest import ready
 from tests.browser.queues import fill, groups, press, saved_verdicts
 from tests.browser.serving import Board

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from barograph.series import Verdict
+from barograph.results.series import Verdict
 from tests.browser.queues import groups, press, saved_verdicts
 from tests.browser.serving import Board
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from barograph.plotting.changes import Findings, ReportedChange
-from barograph.plotting.page import Report
-from barograph.series import ChangePoint, Direction, Region, Series, SeriesId
+from barograph.report.changes import Findings, ReportedChange
+from barograph.report.page import Report
+from barograph.results.series import ChangePoint, Direction, Region, Series, SeriesId
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store, commit_details
-from barograph.store.commit_details import CommitDetails
-from barograph.triage.refresh import CandidateRefresher
-from barograph.wording import number, typeset
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.results.wording import number, typeset
+from barograph.server.store import Measurement, Store, commit_details
+from barograph.server.store.commit_details import CommitDetails
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.conftest import DRAWN_TEXTS
 from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted

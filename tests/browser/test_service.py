@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barograph.series import Verdict
-from barograph.service.pages.rendering import verdict_word
-from barograph.wording import middle_cut, printable
+from barograph.results.series import Verdict
+from barograph.results.wording import middle_cut, printable
+from barograph.server.web.pages.rendering import verdict_word
 from tests.browser.conftest import pause_clock
 from tests.browser.serving import Board, serving
 from tests.browser.test_every_page import violations

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import Store, tokens
+from barograph.server.store.tokens import Scope
 from tests.browser.serving import Board, serving
 from tests.browser.test_every_page import violations
 from tests.browser.test_verdicts import add, give, open_harness, start, toast

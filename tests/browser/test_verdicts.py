@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.series import Verdict
-from barograph.store import Store
-from barograph.store.schema import candidates
+from barograph.results.series import Verdict
+from barograph.server.store import Store
+from barograph.server.store.schema import candidates
 from tests.browser.conftest import pause_clock
 from tests.browser.serving import Board, serving
 from tests.store.samples import point

@@ -12,8 +12,8 @@ from barograph.cli import COMMANDS, group, main
 from barograph.cli.config import load_config, option_defaults
 from barograph.cli.config_file import NAME
 from barograph.cli.init import TEMPLATE
-from barograph.errors import ConfigError
-from barograph.sources.simulator.documents import dump_writer
+from barograph.runtime.errors import ConfigError
+from barograph.simulator.documents import dump_writer
 from tests.cli.test_commands import code, results
 
 

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 
 from barograph.cli import demo, main
 from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, make_detector
-from barograph.service.data_health import data_health
-from barograph.service.model_report import model_report
-from barograph.service.work_lists import work_lists
-from barograph.store import Store
-from barograph.store.schema import candidates
-from barograph.triage import tickets
+from barograph.server.store import Store
+from barograph.server.store.schema import candidates
+from barograph.server.triage import tickets
+from barograph.server.web.data_health import data_health
+from barograph.server.web.model_report import model_report
+from barograph.server.web.work_lists import work_lists
 from tests.shared import ROOT
 
 
@@ -122,7 +122,7 @@ def test_demo_refuses_a_store_and_models(
 STARTED = """
 import sys
 from barograph.cli import main
-from barograph.compiled import _Process
+from barograph.runtime.compiled import _Process
 
 try:
     main(["serve", "--demo", "--store", sys.argv[1]])  # ends before it listens

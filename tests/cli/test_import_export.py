@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli.options import open_store
-from barograph.history import History
 from barograph.models import OnlineModels
-from barograph.series import SeriesId
+from barograph.results.history import History
+from barograph.results.series import SeriesId
+from barograph.server.store import Measurement, commit_details, export
+from barograph.server.triage.ranges import KnownRange, known_ranges
 from barograph.sources import load, open_source
-from barograph.store import Measurement, commit_details, export
-from barograph.triage.ranges import KnownRange, known_ranges
 from tests.cli.store_commands import run, run_json, write
 from tests.repositories import Made, make_repository
 from tests.service.models import small_model

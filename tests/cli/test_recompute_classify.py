@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barograph.history import History
+from barograph.results.history import History
 from tests.cli.store_commands import run, run_json, write_steps
 
 pytestmark = pytest.mark.usefixtures("workplace")

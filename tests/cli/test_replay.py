@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.evaluation import replay as replaying
-from barograph.parquet import SCHEMAS
+from barograph.learning import replay as replaying
+from barograph.results.parquet import SCHEMAS
 from tests.cli.store_commands import learned_pair, run, run_json, write
 from tests.training.online_histories import histories
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from barograph.cli.selection import Selection
-from barograph.errors import DataError
-from barograph.series import Series, SeriesId
+from barograph.results.series import Series, SeriesId
+from barograph.runtime.errors import DataError
 
 
 def series(name: str, orders: list[int], *, named: bool = True, project: str = "p") -> Series:

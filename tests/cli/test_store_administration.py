@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import ConfigError
-from barograph.service.settings import Settings
+from barograph.runtime.errors import ConfigError
+from barograph.server.web.settings import Settings
 from tests.cli.store_commands import run, run_json, write
 
 pytestmark = pytest.mark.usefixtures("workplace")
@@ -47,7 +47,7 @@ def test_errors_are_printed_in_one_line(
     arguments: tuple[str, ...],
     message: str,
 ) -> None:
-    monkeypatch.setattr("barograph.parallel.CONNECT", 1)
+    monkeypatch.setattr("barograph.runtime.parallel.CONNECT", 1)
     write("results.csv")
     code, _, error = run(capsys, *arguments)
     assert code == 1
@@ -76,7 +76,7 @@ def test_rate_of_the_command_limits_the_service(
         limits.append((settings.rate, settings.burst))
         raise ConfigError("enough")
 
-    monkeypatch.setattr("barograph.service.app.create_app", created)
+    monkeypatch.setattr("barograph.server.web.app.create_app", created)
     code, _, error = run(capsys, "serve", "--store", str(tmp_path / "ci.db"), "--rate", "2.5")
     assert (code, "enough" in error) == (1, True)
     assert limits == [(2.5, 25)]  # ten seconds of it may come together

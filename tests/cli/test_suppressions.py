@@ -10,7 +10,7 @@ import pytest
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.config import Config
 from barograph.cli.suppressions import Suppression, read_suppressions, suppress
-from barograph.errors import ConfigError
+from barograph.runtime.errors import ConfigError
 from tests.cli.test_commands import code, results
 
 CHANGE = SeriesAnswer(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def split_statistic(values: Floats, alpha: float = 1.0) -> Floats:

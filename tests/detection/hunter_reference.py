@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def energy(left: Floats, right: Floats) -> float:

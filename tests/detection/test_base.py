@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from barograph.detection.base import Detector, Missing, RawChangePoint, observe
-from barograph.errors import DataError
-from barograph.series import Floats, Region
+from barograph.results.series import Floats, Region
+from barograph.runtime.errors import DataError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from random_series import random_series
 
 from barograph.detection import EDivisive, Gesd, Hunter, detect_many
 from barograph.detection.base import Detector
-from barograph.errors import ConfigError, DataError
+from barograph.runtime.errors import ConfigError, DataError
 
 SERIES = random_series(40, seed=8)
 VALUES = np.concatenate(SERIES)

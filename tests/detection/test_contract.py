@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from barograph.detection import Dynp, Gesd, Nothing, Pelt, Setds, StepFit
 from barograph.detection.base import Detector
-from barograph.errors import ConfigError, DataError
-from barograph.series import Floats, Region
+from barograph.results.series import Floats, Region
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.studies.detector_benchmark.cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).

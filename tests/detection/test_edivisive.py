@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from barograph.detection import EDivisive, energy_statistic
 from barograph.detection.edivisive.divide import _shuffle_by_arrays, shuffle
 from barograph.detection.edivisive.energy import _distances_by_arrays, distances_back
-from barograph.series import ChangePoint, Floats
+from barograph.results.series import ChangePoint, Floats
 from tests.detection.edivisive_reference import split_statistic
 
 RANDOM = np.random.default_rng(23)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.excursions import Excursion, excursions, fill
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def noise(size: int = 100, seed: int = 0) -> Floats:

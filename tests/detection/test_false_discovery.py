@@ -5,8 +5,8 @@ import pytest
 
 from barograph.detection import Hunter, control_discoveries, detect_many
 from barograph.detection.false_discovery import largest_kept
-from barograph.errors import ConfigError
-from barograph.series import ChangePoint, Region
+from barograph.results.series import ChangePoint, Region
+from barograph.runtime.errors import ConfigError
 
 REGION = Region.of(np.ones(3))
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from barograph.detection import Gesd
 from barograph.detection.gesd import rosner
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.runtime.errors import DataError, NotEnoughDataError
 
 # Rosner (1983), the example that NIST's handbook repeats (1.3.5.17.3).
 ROSNER = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_series import random_series
 
 from barograph.detection import Hunter
-from barograph.series import ChangePoint, Floats
+from barograph.results.series import ChangePoint, Floats
 from tests.detection.hunter_reference import hunter, pvalue
 
 RANDOM = np.random.default_rng(11)

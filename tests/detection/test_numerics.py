@@ -8,7 +8,7 @@ from scipy import stats
 
 from barograph.detection.base import regions
 from barograph.detection.numerics import mean_and_squares, pairwise_sum, significant, two_sided
-from barograph.series import Region
+from barograph.results.series import Region
 
 RANDOM = np.random.default_rng(7)
 

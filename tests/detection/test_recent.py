@@ -6,8 +6,8 @@ import pytest
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.detection.recent import cut_of, detect_recent
-from barograph.series import Floats, Ints, Region
-from barograph.sizes import size_of
+from barograph.results.series import Floats, Ints, Region
+from barograph.results.sizes import size_of
 
 
 class Counting(Hunter):

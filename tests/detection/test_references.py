@@ -6,7 +6,7 @@ import ruptures
 
 from barograph.detection import Dynp, Pelt
 from barograph.detection.least_squares import noise_level
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def series(seed: int) -> Floats:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from barograph.detection.reporting import ReportingRule
-from barograph.errors import ArtifactError, ConfigError
 from barograph.models import TriageModel
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 MODEL = TriageModel.default("label_free")
 

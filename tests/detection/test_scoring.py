@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from barograph.candidates import Candidates
 from barograph.detection import scoring
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
 from barograph.models import TriageModel
-from barograph.series import UNKNOWN_TIME, Floats, Ints
+from barograph.results.candidates import Candidates
+from barograph.results.series import UNKNOWN_TIME, Floats, Ints
 from tests.detection.online.models import HandMade, hand_made
 
 

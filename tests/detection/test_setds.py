@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from barograph.detection import Setds
 from barograph.features.setds import run_outside
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.shared import SHARED, needs_shared
 
 

@@ -10,8 +10,8 @@ from barograph.detection import StepCluster, StepFit, cluster_steps
 from barograph.detection.stepfit import ClusterSettings, Status
 from barograph.detection.stepfit.clusters import BEST, coalesce
 from barograph.detection.stepfit.step import best_step, shapes
-from barograph.errors import ConfigError, DataError
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError, DataError
 
 NAN = float("nan")
 THREE = ClusterSettings(k=3)

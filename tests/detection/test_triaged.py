@@ -10,9 +10,9 @@ import pytest
 from barograph.detection import EDivisive, Hunter, Triaged
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.detection.triaged import all_candidates
-from barograph.errors import ConfigError
 from barograph.models import TriageModel
-from barograph.series import ChangePoint, Floats, Ints
+from barograph.results.series import ChangePoint, Floats, Ints
+from barograph.runtime.errors import ConfigError
 
 SEEDS = range(6)
 Change = Callable[[Floats], None]

@@ -3,8 +3,8 @@
 import pytest
 from histories import covering, person_agreement
 
-from barograph.errors import ConfigError
-from barograph.evaluation.annotators import f1
+from barograph.learning.annotators import f1
+from barograph.runtime.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from barograph.errors import DataError
-from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
+from barograph.learning.comparison import ScoredRows, auc, compared, judgements_compared
+from barograph.runtime.errors import DataError
 
 GENERATOR = np.random.default_rng(3)
 TRUTH = np.tile([0, 1, 1, 0], 60)

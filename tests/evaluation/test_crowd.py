@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from barograph.detection import Hunter
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import Marked, f1
-from barograph.series import Floats, Ints
+from barograph.learning.annotators import Marked, f1
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import NotEnoughDataError
 
 PEOPLE = 5
 shares = hnp.arrays(np.float64, st.integers(0, 8), elements=st.floats(0.0, 1.0))

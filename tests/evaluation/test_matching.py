@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import rand_score
 
-from barograph.errors import ConfigError
-from barograph.evaluation.matching import Counts, count, pairs, rand_index
+from barograph.learning.matching import Counts, count, pairs, rand_index
+from barograph.runtime.errors import ConfigError
 
 points = st.sets(st.integers(1, 39), max_size=8)
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from barograph.errors import DataError
-from barograph.evaluation.metrics import (
+from barograph.learning.metrics import (
     METRICS,
     Interval,
     calibration_error,
@@ -10,6 +9,7 @@ from barograph.evaluation.metrics import (
     scores,
     summary,
 )
+from barograph.runtime.errors import DataError
 
 
 def test_scores_match_hand_calculation() -> None:

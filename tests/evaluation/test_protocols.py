@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.protocols import (
+from barograph.learning.protocols import (
     forward_splits,
     grouped_splits,
     random_splits,
     stable_split,
 )
+from barograph.runtime.errors import NotEnoughDataError
 
 
 def test_random_splits_cover_every_row_once() -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from barograph.detection.bulk import HistoryPart, history_parts, score_part
 from barograph.detection.online import OnlineDetector, SecondLookConfig
-from barograph.evaluation import resume
-from barograph.evaluation.replay import ReplayTask, alarm_delays, replay_part
-from barograph.history import History
-from barograph.parallel import map_parallel
-from barograph.parquet import SCHEMAS
+from barograph.learning import resume
+from barograph.learning.replay import ReplayTask, alarm_delays, replay_part
+from barograph.results.history import History
+from barograph.results.parquet import SCHEMAS
+from barograph.runtime.parallel import map_parallel
 from tests.service.models import small_model
 
 SERIES, LENGTH = 12, 60

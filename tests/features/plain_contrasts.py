@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 def over(part: float, unit: float) -> float:

@@ -11,7 +11,7 @@ from barograph.features import FEATURE_SETS, characteristics, feature_matrix
 from barograph.features.bauer import EIGHT
 from barograph.features.burg import reciprocal_condition
 from barograph.features.likelihood import likelihood, sample_for, take
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.features import plain
 from tests.features.vectors import hurst_of
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from barograph.features import contrast_context, contrasts, feature_matrix
 from barograph.features.contrast import CONTEXT_NAMES, NAMES
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.features.plain_contrasts import plain_contrasts
 
 LINES = Path(__file__).resolve().parents[2] / "docs" / "features-contrasts.md"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features.crossing import crossing_points, middle_values, pivot_of
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.features import plain
 
 SHAPES: dict[str, Callable[[int, np.random.Generator], Floats]] = {

@@ -22,7 +22,7 @@ from barograph.features.leznik import (
     ranges_of,
 )
 from barograph.features.leznik_sides import FAMILY
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.features.vectors import holt_of, hurst_of
 from tests.shared import SHARED, needs_shared
 

@@ -20,7 +20,7 @@ from barograph.features import (
 )
 from barograph.features.families import Family
 from barograph.features.matrix import FAMILIES, families_of
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 
 def candidates(count: int, seed: int = 0) -> tuple[Floats, Ints, Ints, Ints]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from barograph.features import FEATURE_SETS, feature_matrix, regime_length
 from barograph.features.contrast.robust import middle_distance, quantile
 from barograph.features.regime import past
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 NAMES = FEATURE_SETS["confirm"]
 

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.candidates import Candidates
-from barograph.errors import ConfigError, DataError
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
@@ -18,8 +16,10 @@ from barograph.features.subseries import (
     Policy,
     subseries,
 )
-from barograph.parquet import CANDIDATES_SCHEMA, candidates_of
-from barograph.series import UNKNOWN_TIME, Ints, Verdict
+from barograph.results.candidates import Candidates
+from barograph.results.parquet import CANDIDATES_SCHEMA, candidates_of
+from barograph.results.series import UNKNOWN_TIME, Ints, Verdict
+from barograph.runtime.errors import ConfigError, DataError
 
 Row = tuple[int, int, str, int, int]
 VERDICTS = [verdict.value for verdict in Verdict]

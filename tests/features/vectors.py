@@ -14,7 +14,7 @@ from barograph.features.bauer import NAMES_OF_NINE as NAMES
 from barograph.features.holt import fit_side
 from barograph.features.hurst import hurst
 from barograph.features.likelihood import sample_for
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.shared import SHARED
 
 SYNTHETIC = Path(__file__).parent / "golden"

@@ -9,8 +9,8 @@ import pytest
 
 import barograph as bg
 from barograph.api import as_values
-from barograph.errors import ConfigError, DataError
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.runtime.errors import ConfigError, DataError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VALUES = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import barograph as bg
-from barograph.errors import ConfigError, DataError
-from barograph.series import UNKNOWN_TIME, Direction
+from barograph.results.series import UNKNOWN_TIME, Direction
+from barograph.runtime.errors import ConfigError, DataError
 from tests.same import assert_same
 
 ROOT = Path(__file__).resolve().parent.parent.parent

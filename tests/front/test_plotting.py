@@ -16,12 +16,12 @@ from matplotlib.text import Text
 
 import barograph as bg
 from barograph.detection.base import RawChangePoint, describe
-from barograph.errors import ConfigError, DataError
-from barograph.plotting import drawing
-from barograph.plotting.panel import Panel
-from barograph.series import ChangePoint, Direction, Floats, SeriesId
-from barograph.sizes import LevelLine, Size
-from barograph.wording import change_text, number, probability_text
+from barograph.report import drawing
+from barograph.report.panel import Panel
+from barograph.results.series import ChangePoint, Direction, Floats, SeriesId
+from barograph.results.sizes import LevelLine, Size
+from barograph.results.wording import change_text, number, probability_text
+from barograph.runtime.errors import ConfigError, DataError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MINUS = "\u2212"
@@ -206,10 +206,10 @@ def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.Mo
     for name in [
         name for name in sys.modules if name.startswith(("matplotlib", "barograph.plott"))
     ]:
-        if name != "barograph.plotting" and name != "barograph.plotting.panel":
+        if name != "barograph.report" and name != "barograph.report.panel":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delattr("barograph.plotting.drawing", raising=False)
+    monkeypatch.delattr("barograph.report.drawing", raising=False)
     with pytest.raises(
         ConfigError, match=r"plot needs the package matplotlib: pip install '\.\[plot\]'"
     ):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from barograph.models.reasons import ReasonText
-from barograph.plotting.changes import Findings, ReportedChange, list_switches_once
-from barograph.plotting.packing import ChartData, thinned
-from barograph.plotting.page import Report
-from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
+from barograph.report.changes import Findings, ReportedChange, list_switches_once
+from barograph.report.packing import ChartData, thinned
+from barograph.report.page import Report
+from barograph.results.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
 
 RNG = np.random.default_rng(6)
 EVIL = "</script><script>alert(1)</script> <b onload=x>& \u202eevil"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from barograph import __version__
-from barograph.errors import ArtifactError
 from barograph.features import FEATURES_VERSION
 from barograph.models import artifact
+from barograph.runtime.errors import ArtifactError
 
 ARRAYS = {"a": np.arange(5.0), "b": np.ones((2, 3), dtype=np.float32)}
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from barograph.errors import ArtifactError, ConfigError, NotEnoughDataError
 from barograph.models.calibration import (
     Isotonic,
     Sigmoid,
@@ -15,7 +14,8 @@ from barograph.models.calibration import (
     from_arrays,
     method_of,
 )
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, ConfigError, NotEnoughDataError
 
 
 def overconfident(rows: int, seed: int = 0) -> tuple[Any, Floats]:

@@ -10,9 +10,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from barograph.errors import ConfigError
 from barograph.models.catalogue import CLASSIFIERS, classifier, own_threshold, takes_weights
 from barograph.models.threshold import ABOVE_HALF
+from barograph.runtime.errors import ConfigError
 
 # The checks that scikit-learn's own estimators and XGBoost do not pass, and the reasons.
 FITS_IN_PLACE = dict.fromkeys(

@@ -5,8 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from barograph.errors import DataError
 from barograph.models.columns import select_columns
+from barograph.runtime.errors import DataError
 
 NAMES = ("before", "after")
 TABLE = {"after": [2.0, 4.0], "before": [1.0, 3.0]}

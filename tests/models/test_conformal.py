@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.models.conformal import UNSURE, Conformal
+from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

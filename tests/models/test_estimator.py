@@ -15,14 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from barograph.errors import ArtifactError, ConfigError
 from barograph.features import FEATURE_SETS
 from barograph.models import TriageModel, artifact
 from barograph.models.catalogue import CLASSIFIERS, classifier
 from barograph.models.estimator import CONTENT, Estimator
 from barograph.models.kinds import FORMER, from_arrays, from_fitted
 from barograph.models.reasons import explain
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 OTHERS = tuple(name for name in CLASSIFIERS if name not in ("random_forest", "xgboost"))
 SETS = {"hybrid": "hybrid", "voting_ranges": "leznik_sides"}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import ArtifactError
 from barograph.models import OnlineModels, TriageModel
+from barograph.runtime.errors import ArtifactError
 from tests.service.models import small_model
 
 

@@ -9,7 +9,7 @@ from barograph.models import TriageModel
 from barograph.models.facets import STEP_FACETS, Facet, FeatureRow
 from barograph.models.newest_facets import NEWEST_FACETS
 from barograph.models.reasons import ReasonText, explain, paragraph, sentences
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 QUIET: Floats = np.random.default_rng(4).normal(100.0, 1.0, 90)
 
@@ -111,7 +111,7 @@ def test_a_level_that_does_not_hold_is_not_said_to_hold_for_no_points(
 def test_a_model_without_contributions_still_describes_the_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from barograph.errors import ConfigError
+    from barograph.runtime.errors import ConfigError
 
     def refuse(*_: object) -> None:
         raise ConfigError("no reasons")

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.errors import DataError
 from barograph.models.stacked import StackedTriage, published_xgboost
 from barograph.models.voting import VotingTriage
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
 
 NAMES = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance", "setds"]
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.threshold import choose_threshold
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 PAIRS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from(np.linspace(0, 1, 21).tolist())), min_size=1

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from barograph.errors import ArtifactError, ConfigError
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import from_arrays, from_fitted
 from barograph.models.trees import Boosted, Forest
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 
 def sample(rows: int, columns: int = 5, seed: int = 0) -> tuple[Floats, Any]:

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact, header, triage
 from barograph.models.artifact import versions
@@ -18,7 +17,8 @@ from barograph.models.conformal import Conformal
 from barograph.models.threshold import choose_threshold
 from barograph.models.trees import Forest
 from barograph.models.triage import USES, TriageModel, file_of
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 
 COLUMNS = ("one", "two")
 

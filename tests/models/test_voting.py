@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.errors import DataError
 from barograph.features import leznik
 from barograph.models.voting import VotingTriage
+from barograph.runtime.errors import DataError
 from tests.shared import SHARED, needs_shared
 
 LEZNIK = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance"]

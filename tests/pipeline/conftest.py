@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.parquet import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
 from barograph.pipeline import characterise, subseries, train
+from barograph.results.parquet import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
 
 PARAMS = """
 profile: tiny

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.history import History
 from barograph.pipeline import detectors
-from barograph.series import FINAL
+from barograph.results.history import History
+from barograph.results.series import FINAL
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.report import CAPTIONS
 from barograph.studies.detector_benchmark.tables import segments, triaged_series

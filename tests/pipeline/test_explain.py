@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy.special import logit
 
-from barograph.errors import ArtifactError
+from barograph.learning import tables
 from barograph.models.triage import TriageModel
 from barograph.pipeline import explain, report, train
+from barograph.runtime.errors import ArtifactError
 from barograph.studies.importance import MEDIANS, PATHS, SHAP
-from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
 

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from barograph.evaluation.comparison import LEAST_GROUPS
+from barograph.learning import registry
+from barograph.learning.comparison import LEAST_GROUPS
+from barograph.learning.online.pair import Lesson
+from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.registry import Index
+from barograph.learning.release import Evidence, ReleaseParams, decide
 from barograph.models.trees import Boosted
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.pipeline import (
@@ -24,11 +29,6 @@ from barograph.pipeline import (
     windows,
 )
 from barograph.pipeline.params import parameters
-from barograph.training import registry
-from barograph.training.online.pair import Lesson
-from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import Index
-from barograph.training.release import Evidence, ReleaseParams, decide
 from tests.pipeline.conftest import forget_verdicts
 
 REPORTS = Path("data/reports")

@@ -10,19 +10,19 @@ import pytest
 
 from barograph.detection import Setds
 from barograph.detection.scoring import score_candidates
-from barograph.errors import ConfigError
 from barograph.features import FEATURE_SETS, feature_matrix, series_context
 from barograph.features.leznik import PUBLISHED_RANGES, SOURCES, ranges_of
 from barograph.features.subseries import LABEL_FREE, subseries
-from barograph.history import History
+from barograph.learning.candidates import TrainParams, held_out, train
+from barograph.learning.tables import bounds_table, build, keys_of, labelled
 from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
 from barograph.models.estimator import Estimator
 from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
+from barograph.results.history import History
+from barograph.runtime.errors import ConfigError
 from barograph.studies.statistics import candidate_rows
-from barograph.training.candidates import TrainParams, held_out, train
-from barograph.training.tables import bounds_table, build, keys_of, labelled
 
 INTERIM = Path("data/interim")
 REPORTS = Path("data/reports")

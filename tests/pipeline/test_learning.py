@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from barograph.learning.candidates import PRIOR
 from barograph.pipeline import learning
 from barograph.studies.learning import ALONE, MIXED, SIMULATED
-from barograph.training.candidates import PRIOR
 
 SECTION = """
 learning:

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.errors import ConfigError
-from barograph.history import History
 from barograph.pipeline import load
 from barograph.pipeline.load import LoadParams
+from barograph.results.history import History
+from barograph.runtime.errors import ConfigError
+from barograph.server.store import Store
+from barograph.server.store.exchange import import_history
 from barograph.sources import load as load_source
 from barograph.sources import open_source
-from barograph.store import Store
-from barograph.store.exchange import import_history
 from tests.store.judges import Rule
 
 

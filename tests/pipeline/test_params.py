@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from barograph.errors import ConfigError
 from barograph.pipeline import params
 from barograph.pipeline.params import parameters, profile_name
+from barograph.runtime.errors import ConfigError
 
 FILES = {"kind": "files", "location": "a.csv", "max_skipped_share": 0.1}
 FILES |= {"options": {"metrik": ["x"]}}

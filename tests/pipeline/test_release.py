@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from barograph.errors import ConfigError, DataError
-from barograph.evaluation.comparison import Comparison
+from barograph.learning import candidates, challengers, tables
+from barograph.learning import release as releasing
+from barograph.learning.comparison import Comparison
+from barograph.learning.registry import Index
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import release, train
-from barograph.training import candidates, challengers, tables
-from barograph.training import release as releasing
-from barograph.training.registry import Index
+from barograph.runtime.errors import ConfigError, DataError
 from tests.pipeline.conftest import enter
 from tests.service.models import small_model
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from barograph.detection.online import SecondLookConfig
-from barograph.errors import DataError
-from barograph.evaluation import replay as replaying
+from barograph.learning import replay as replaying
 from barograph.models import OnlineModels
 from barograph.pipeline import replay
+from barograph.runtime.errors import DataError
 from tests.training.online_histories import learned
 
 REPORTS = Path("data/reports")

@@ -7,15 +7,15 @@ import pytest
 import yaml
 from dvc.compare import show_metrics
 
-from barograph.errors import DataError
-from barograph.evaluation.metrics import METRICS, Interval
+from barograph.learning.candidates import shipped
+from barograph.learning.metrics import METRICS, Interval
+from barograph.learning.registry import card
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.triage import FILES
 from barograph.pipeline import release, report
+from barograph.runtime.errors import DataError
 from barograph.sources import LoadReport, Place, Skip
 from barograph.studies import table_one
-from barograph.training.candidates import shipped
-from barograph.training.registry import card
 from tests.shared import ROOT
 
 REPORTS = report.FOLDER

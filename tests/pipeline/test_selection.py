@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.errors import ConfigError
-from barograph.history import History
 from barograph.pipeline import selection as stage
 from barograph.pipeline import subseries
 from barograph.pipeline.load import FOLDER
-from barograph.series import Floats
+from barograph.results.history import History
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError
 from barograph.studies import selection
 from barograph.studies.pool import FURTHER, POOL
 

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from barograph.history import History
-from barograph.series import FINAL, UNKNOWN_TIME, Verdict
+from barograph.learning.simulation import CHUNK, SimulateParams, simulate, tasks
+from barograph.results.history import History
+from barograph.results.series import FINAL, UNKNOWN_TIME, Verdict
+from barograph.simulator.profiles import LONG, SHORT
+from barograph.simulator.truth import SCHEMAS
 from barograph.sources import load, open_source
-from barograph.sources.simulator.profiles import LONG, SHORT
-from barograph.sources.simulator.truth import SCHEMAS
-from barograph.training.simulation import CHUNK, SimulateParams, simulate, tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = SimulateParams(seed=4, long_series=CHUNK + 10, short_series=2 * CHUNK)

@@ -11,9 +11,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from barograph import parallel
-from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURES_VERSION
+from barograph.learning import candidates, tables
 from barograph.models import UNSURE
 from barograph.models.triage import TriageModel
 from barograph.pipeline import (
@@ -26,7 +25,8 @@ from barograph.pipeline import (
     train,
     windows,
 )
-from barograph.training import candidates, tables
+from barograph.runtime import parallel
+from barograph.runtime.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 
 REPORTS = Path("data/reports")
 

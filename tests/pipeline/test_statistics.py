@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from barograph.errors import ConfigError
-from barograph.history import History
 from barograph.pipeline import subseries
 from barograph.pipeline.statistics import FOLDER, main
+from barograph.results.history import History
+from barograph.runtime.errors import ConfigError
 from barograph.studies.statistics import candidate_rows
 
 

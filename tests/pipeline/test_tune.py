@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from barograph.learning import candidates, tables
+from barograph.learning import tune as tuning
 from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, train, tune
-from barograph.training import candidates, tables
-from barograph.training import tune as tuning
 
 SECTION = """
 tune:

@@ -11,12 +11,12 @@ from fastapi.testclient import TestClient
 from barograph.detection import Hunter
 from barograph.detection.online import SecondLookConfig, make_judge
 from barograph.models import OnlineModels
-from barograph.service.app import create_app
-from barograph.service.background import RefreshLoop, WorkerConfig
-from barograph.service.model_watch import ModelWatch, trials
-from barograph.service.settings import Settings
-from barograph.store import Limits, Store, tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import Limits, Store, tokens
+from barograph.server.store.tokens import Scope
+from barograph.server.web.app import create_app
+from barograph.server.web.background import RefreshLoop, WorkerConfig
+from barograph.server.web.model_watch import ModelWatch, trials
+from barograph.server.web.settings import Settings
 from tests.service.models import small_model
 
 Start = Callable[..., TestClient]

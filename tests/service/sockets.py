@@ -8,8 +8,8 @@ from typing import Any
 
 import uvicorn
 
-from barograph.service.protocol import protocol_with
-from barograph.service.settings import ConnectionLimits
+from barograph.server.web.protocol import protocol_with
+from barograph.server.web.settings import ConnectionLimits
 from tests.service.servers import in_thread
 from tests.shared import PATIENCE
 

@@ -8,13 +8,13 @@ import pytest
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from barograph.service.app import ROUTERS
-from barograph.service.auth import RateLimiter, is_loopback
-from barograph.service.context import GuardedRoute
-from barograph.service.pages.rendering import PageRoute
-from barograph.service.settings import Settings
-from barograph.store import tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import tokens
+from barograph.server.store.tokens import Scope
+from barograph.server.web.app import ROUTERS
+from barograph.server.web.auth import RateLimiter, is_loopback
+from barograph.server.web.context import GuardedRoute
+from barograph.server.web.pages.rendering import PageRoute
+from barograph.server.web.settings import Settings
 from tests.service.conftest import Start, app_of, make_token, store_of
 from tests.service.samples import POINTS, result
 from tests.shared import ROOT
@@ -166,7 +166,7 @@ def test_default_rate_is_below_what_a_service_answers() -> None:
 def test_limiter_forgets_the_callers_that_were_quiet_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("barograph.service.auth.CACHED_CALLERS", 2)
+    monkeypatch.setattr("barograph.server.web.auth.CACHED_CALLERS", 2)
     limiter = RateLimiter(0.001, 1)
     assert [limiter.take(name) > 0 for name in "aaba"] == [False, True, False, True]
     assert [limiter.take(name) > 0 for name in "cab"] == [False, True, False]

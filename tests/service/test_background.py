@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from barograph.detection import Hunter
-from barograph.errors import StoreError
-from barograph.service import background
-from barograph.service.background import BackgroundWorker, WorkerConfig
-from barograph.store import Store, audit, stale
+from barograph.runtime.errors import StoreError
+from barograph.server.store import Store, audit, stale
+from barograph.server.web import background
+from barograph.server.web.background import BackgroundWorker, WorkerConfig
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server

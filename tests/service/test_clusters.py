@@ -4,8 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection import ClusterSettings
-from barograph.store.tokens import Scope
-from barograph.triage import clusters
+from barograph.server.store.tokens import Scope
+from barograph.server.triage import clusters
 from tests.service.conftest import make_token, refresh_loop, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_queries import pages

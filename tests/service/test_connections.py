@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import pytest
 
-from barograph.service.protocol import GuardedProtocol, protocol_with
-from barograph.service.settings import ConnectionLimits
+from barograph.server.web.protocol import GuardedProtocol, protocol_with
+from barograph.server.web.settings import ConnectionLimits
 from tests.service.sockets import ASK, FAULTS, LARGE, LIMIT, answer, connect, reply, running
 from tests.shared import PATIENCE, wait_for
 

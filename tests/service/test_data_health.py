@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection.online import SecondLookConfig
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.store import Store
+from barograph.server.store import Store
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
 from tests.service.conftest import HERE, app_of, refresh_loop
 from tests.service.samples import POINTS, steps
 

@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.models import TriageModel
-from barograph.series import Floats
-from barograph.service.model_watch import load_model
-from barograph.store import reading
+from barograph.results.series import Floats
+from barograph.server.store import reading
+from barograph.server.web.model_watch import load_model
 from tests.service.conftest import app_of, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result, steps

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.service.routes import charts
+from barograph.server.web.routes import charts
 from tests.service.conftest import refresh_loop
 from tests.service.samples import POINTS, steps
 

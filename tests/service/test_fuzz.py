@@ -14,11 +14,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from barograph.service.app import ROUTERS, create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.service.settings import Settings
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import Store, tokens
+from barograph.server.store.tokens import Scope
+from barograph.server.web.app import ROUTERS, create_app
+from barograph.server.web.model_watch import ModelWatch
+from barograph.server.web.settings import Settings
 from tests.service.models import small_model
 
 BOUNDED = settings(

@@ -9,12 +9,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.cli.retrain import read_params
-from barograph.history import History
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.service.retraining import Retraining, RetrainingConfig
-from barograph.store import Store
-from barograph.store.exchange import import_history
+from barograph.results.history import History
+from barograph.server.store import Store
+from barograph.server.store.exchange import import_history
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
+from barograph.server.web.retraining import Retraining, RetrainingConfig
 from tests.pipeline.conftest import project
 from tests.service.models import small_model
 from tests.shared import wait_for

@@ -3,8 +3,8 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.store import tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import tokens
+from barograph.server.store.tokens import Scope
 from tests.service.conftest import Start, app_of
 from tests.service.samples import POINTS, result
 

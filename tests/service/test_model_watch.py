@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.errors import ArtifactError
 from barograph.models import OnlineModels
-from barograph.service import model_watch
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.store import Store
+from barograph.runtime.errors import ArtifactError
+from barograph.server.store import Store
+from barograph.server.web import model_watch
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
 from tests.service.conftest import HERE, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
@@ -62,7 +62,7 @@ def test_watch_goes_on_whatever_a_file_does(
 
     small_model(seed=1).save(artifact)
     with monkeypatch.context() as patch:
-        patch.setattr("barograph.service.model_watch.load_model", fails)
+        patch.setattr("barograph.server.web.model_watch.load_model", fails)
         reply = client.post("/api/v1/model/reload")
     assert reply.status_code == 200
     assert reply.json()["refused_reason"] == f"{artifact}: MemoryError: too large"

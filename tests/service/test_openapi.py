@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from jsonschema_rs import Draft202012Validator
 
 from barograph.models import TriageModel
-from barograph.service.routes.inference import InvocationsRequest, feature_rows
+from barograph.server.web.routes.inference import InvocationsRequest, feature_rows
 from tests.service.conftest import app_of
 
 Shown = tuple[str, dict[str, Any]]

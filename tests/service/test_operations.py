@@ -9,11 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from barograph.errors import StoreError
-from barograph.service import responses
-from barograph.service.middleware import HEADERS
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
+from barograph.runtime.errors import StoreError
+from barograph.server.store import Store, tokens
+from barograph.server.store.tokens import Scope
+from barograph.server.web import responses
+from barograph.server.web.middleware import HEADERS
 from tests.service.conftest import app_of, make_token, store_of
 from tests.service.samples import POINTS, result, steps
 

@@ -10,13 +10,13 @@ from fastapi.testclient import TestClient
 from starlette.responses import Response
 from starlette.types import Message
 
-from barograph.errors import StoreError
-from barograph.service.pages import assets, rendering
-from barograph.service.pages.rendering import page_router, render, stream
-from barograph.service.pages.sparklines import sparkline
-from barograph.service.responses import ApiError
-from barograph.store.tokens import Scope
-from barograph.triage.traces import Trace
+from barograph.runtime.errors import StoreError
+from barograph.server.store.tokens import Scope
+from barograph.server.triage.traces import Trace
+from barograph.server.web.pages import assets, rendering
+from barograph.server.web.pages.rendering import page_router, render, stream
+from barograph.server.web.pages.sparklines import sparkline
+from barograph.server.web.responses import ApiError
 from tests.service.conftest import app_of, make_token, refresh_loop
 from tests.service.samples import POINTS, result, steps
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.service.settings import Settings
+from barograph.server.store import Limits
+from barograph.server.web.settings import Settings
 from barograph.sources.fields import identity_of
-from barograph.store import Limits
 from tests.service.conftest import Start
 from tests.service.samples import POINTS, result, steps
 
@@ -317,7 +317,7 @@ def test_large_gzip_is_unpacked_in_another_thread(
         names.append(threading.current_thread().name)
         return gzip.decompress(packed)[:limit]
 
-    monkeypatch.setattr("barograph.service.requests._unpack", unpack)
+    monkeypatch.setattr("barograph.server.web.requests._unpack", unpack)
     noise = random.Random(0).randbytes(20_000).hex().encode()
     assert post(client, gzip.compress(b'"%s"' % noise), Content_Encoding="gzip")[0] == 422
     assert post(client, gzip.compress(b'"x"'), Content_Encoding="gzip")[0] == 422

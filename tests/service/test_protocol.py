@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 import uvicorn
 
-from barograph.service.protocol import protocol_with
-from barograph.service.settings import ConnectionLimits
+from barograph.server.web.protocol import protocol_with
+from barograph.server.web.settings import ConnectionLimits
 from tests.service.servers import in_thread
 from tests.service.sockets import ASK, answer, app, connect, reply, running
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.store.tokens import Scope
+from barograph.server.store.tokens import Scope
 from tests.service.conftest import make_token, refresh_loop
 from tests.service.samples import POINTS, result, steps
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.store.tokens import Scope
+from barograph.server.store.tokens import Scope
 from tests.service.conftest import make_token, refresh_loop
 from tests.service.samples import POINTS, steps
 
@@ -231,7 +231,7 @@ def test_processed_change_points_are_json_too(board: TestClient) -> None:
 def test_members_follow_each_other_while_some_are_decided(
     board: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("barograph.service.pages.queue.MEMBERS", 1)
+    monkeypatch.setattr("barograph.server.web.pages.queue.MEMBERS", 1)
     worst, other = queue_of(board, "?effect=worse")["groups"][0]["members"]
     page = board.get(f"/queue/members?of={worst['id']}").text
     assert re.findall(r'data-candidate="(\d+)"', page) == [str(worst["id"])]
@@ -271,7 +271,7 @@ def test_the_time_that_the_queue_takes_is_from_the_verdicts_of_the_reader(
     clock = time.time_ns() // 1_000_000 - 3_600_000
     for number in range(12):
         clock += 30_000 if number != 5 else 600_000  # a break does not count
-        monkeypatch.setattr("barograph.triage.verdicts.now", lambda moment=clock: moment)
+        monkeypatch.setattr("barograph.server.triage.verdicts.now", lambda moment=clock: moment)
         [member] = members
         decide(board, "not_triaged", {**member, "version": number})
     assert board.get("/api/v1/board").json()["seconds_left"] == 60.0

@@ -20,7 +20,7 @@ import httpx2
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from barograph.service.middleware import HEADERS
+from barograph.server.web.middleware import HEADERS
 from tests.service.conftest import store_of
 from tests.service.samples import POINTS, result, steps
 from tests.shared import PATIENCE, wait_for

@@ -9,11 +9,11 @@ from fastapi.testclient import TestClient
 
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, SecondLookConfig
-from barograph.errors import DataError
+from barograph.learning.online.learn import learn
 from barograph.models import OnlineModels
-from barograph.series import Floats
-from barograph.service.model_watch import ModelWatch
-from barograph.training.online.learn import learn
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
+from barograph.server.web.model_watch import ModelWatch
 from tests.service.conftest import Start
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result

@@ -22,13 +22,13 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from barograph.service.app import create_app
-from barograph.service.middleware import HEADERS
-from barograph.service.model_watch import ModelWatch
-from barograph.service.server import make_server, run_server
-from barograph.service.settings import ConnectionLimits, Settings
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
+from barograph.server.store import Store, tokens
+from barograph.server.store.tokens import Scope
+from barograph.server.web.app import create_app
+from barograph.server.web.middleware import HEADERS
+from barograph.server.web.model_watch import ModelWatch
+from barograph.server.web.server import make_server, run_server
+from barograph.server.web.settings import ConnectionLimits, Settings
 from tests.service.servers import in_thread
 from tests.shared import PATIENCE, wait_for
 from tests.sources.server import running
@@ -202,7 +202,7 @@ def test_request_that_outlives_a_shutdown_is_answered_with_retry_after(
     def ask(port: int) -> None:
         answers.append(httpx2.get(f"http://127.0.0.1:{port}/endless", timeout=PATIENCE))
 
-    monkeypatch.setattr("barograph.service.server.GRACE", 1)
+    monkeypatch.setattr("barograph.server.web.server.GRACE", 1)
     app.add_route("/endless", endless)
     with serving(app, "127.0.0.1", ConnectionLimits()) as port:
         thread = threading.Thread(target=ask, args=(port,))
@@ -221,7 +221,7 @@ def test_client_that_hangs_up_in_a_body_leaves_a_line_for_debugging(
         return JSONResponse({"size": len(await request.body())})
 
     app.add_route("/body", read, methods=["POST"])
-    caplog.set_level("DEBUG", "barograph.service")
+    caplog.set_level("DEBUG", "barograph.server.web")
     head = b"POST /body HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhalf"
     with serving(app, "127.0.0.1", ConnectionLimits()) as port:
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as line:

@@ -6,12 +6,12 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from barograph.service.auth import COOKIE, CSRF
-from barograph.service.pages.sign_in import safe_path
-from barograph.service.settings import Settings
-from barograph.store import audit, sessions, tokens
-from barograph.store.audit import now
-from barograph.store.tokens import Scope
+from barograph.server.store import audit, sessions, tokens
+from barograph.server.store.audit import now
+from barograph.server.store.tokens import Scope
+from barograph.server.web.auth import COOKIE, CSRF
+from barograph.server.web.pages.sign_in import safe_path
+from barograph.server.web.settings import Settings
 from tests.service.conftest import Start, app_of, make_token, store_of
 
 HERE = "http://127.0.0.1"

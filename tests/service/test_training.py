@@ -14,19 +14,19 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from barograph.errors import ConfigError
+from barograph.learning.registry import Index, ReleaseFolders
 from barograph.models.artifact import file_digest
-from barograph.series import Verdict
-from barograph.service import retraining as module
-from barograph.service.app import create_app
-from barograph.service.model_watch import ModelWatch
-from barograph.service.retraining import Retraining, RetrainingConfig, RetrainingProgress
-from barograph.store import Store, retrainings
-from barograph.store.audit import now
-from barograph.store.schema import candidates
-from barograph.store.tokens import Scope
-from barograph.training.registry import Index, ReleaseFolders
-from barograph.triage.verdicts import record_batch
+from barograph.results.series import Verdict
+from barograph.runtime.errors import ConfigError
+from barograph.server.store import Store, retrainings
+from barograph.server.store.audit import now
+from barograph.server.store.schema import candidates
+from barograph.server.store.tokens import Scope
+from barograph.server.triage.verdicts import record_batch
+from barograph.server.web import retraining as module
+from barograph.server.web.app import create_app
+from barograph.server.web.model_watch import ModelWatch
+from barograph.server.web.retraining import Retraining, RetrainingConfig, RetrainingProgress
 from tests.service.conftest import Start, make_token, refresh_loop, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, steps

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from barograph.history import History
+from barograph.results.history import History
+from barograph.simulator.documents import dump_writer
 from barograph.sources import Document, LoadReport, Place, Skip, Source, load
-from barograph.sources.simulator.documents import dump_writer
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 

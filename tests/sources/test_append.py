@@ -17,14 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph import files
-from barograph.errors import ConfigError, DataError
-from barograph.git import Repository
+from barograph.runtime import files
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources import append as append_module
 from barograph.sources.append import Appended, append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
+from barograph.sources.git import Repository
 
 NOTHING = Repository("/")
 TIME = 1_772_439_342_000
@@ -357,7 +357,7 @@ def test_full_disk_leaves_the_old_history(tmp_path: Path, monkeypatch: pytest.Mo
 
 APPENDS = """
 import sys
-from barograph.git import Repository
+from barograph.sources.git import Repository
 from barograph.sources.append import append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from barograph.errors import ConfigError
+from barograph.runtime.errors import ConfigError
 from barograph.sources import open_source
 from barograph.sources.mongodump import MongoDump
 

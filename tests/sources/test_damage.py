@@ -9,8 +9,8 @@ import bson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import DataError
-from barograph.history import History
+from barograph.results.history import History
+from barograph.runtime.errors import DataError
 from barograph.sources import load
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import archive

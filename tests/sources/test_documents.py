@@ -5,7 +5,7 @@ from pathlib import Path
 import bson
 import pytest
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.documents import batches, opened, read_documents
 
 DOCUMENTS = [bson.encode({"a": "x" * size}) for size in (0, 5, 100, 3)]

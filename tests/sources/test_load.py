@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from bson import Decimal128
 
-from barograph.errors import ConfigError, DataError
-from barograph.series import Verdict
+from barograph.results.series import Verdict
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources import Document, LoadReport, Place, Skip, load, read_source
 from barograph.sources.files import Files
 from tests.sources.documents import (

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.series import Floats, SeriesId
+from barograph.results.series import Floats, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources import Document, Skip, Source, load, loader
 from barograph.sources.base import SeriesColumns
-from barograph.texts import Texts
 from tests.same import assert_same
 from tests.sources.documents import Memory, change_point, loaded, series
 

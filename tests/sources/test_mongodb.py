@@ -16,8 +16,8 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 
-from barograph.errors import BarographError, ConfigError, SourceError
-from barograph.history import History
+from barograph.results.history import History
+from barograph.runtime.errors import BarographError, ConfigError, SourceError
 from barograph.sources import Document, Skip, load, open_source
 from barograph.sources.base import SeriesColumns
 from barograph.sources.mongodb import Address, MongoDB, connect_client

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import ConfigError
-from barograph.history import History
-from barograph.repeats import Results, combine
-from barograph.series import UNKNOWN_TIME
+from barograph.results.history import History
+from barograph.results.repeats import Results, combine
+from barograph.results.series import UNKNOWN_TIME
+from barograph.results.texts import Texts
+from barograph.runtime.errors import ConfigError
 from barograph.sources import LoadReport, load, open_source
-from barograph.texts import Texts
 from tests.same import assert_same
 
 HEAD = "test,order,commit,run,value\n"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from barograph.errors import ConfigError, DataError, SourceError
+from barograph.runtime.errors import ConfigError, DataError, SourceError
 from barograph.sources import load, open_source
 from barograph.sources.mongodump import MAGIC
 from barograph.sources.zenodo import MAX_BYTES, Zenodo, unpack

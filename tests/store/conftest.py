@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barograph.store import Store
+from barograph.server.store import Store
 from tests.store.judges import Rule
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from barograph.store import Measurement, Store
+from barograph.server.store import Measurement, Store
 from tests.store.judges import Rule
 from tests.store.samples import series
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from barograph.store import Store
-from barograph.store.measurement import DECISION
-from barograph.store.schema import (
+from barograph.server.store import Store
+from barograph.server.store.measurement import DECISION
+from barograph.server.store.schema import (
     candidates,
     models,
     points,

@@ -8,8 +8,8 @@ import numpy as np
 from barograph.detection.online import AlarmLog, BatchDecisions, PendingSeries
 from barograph.detection.online.newest import settle
 from barograph.detection.online.views import kept_from
-from barograph.series import Floats
-from barograph.store.measurement import CHANGE
+from barograph.results.series import Floats
+from barograph.server.store.measurement import CHANGE
 
 
 @dataclass

@@ -3,8 +3,8 @@
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.series import SeriesId
-from barograph.store import Measurement, reading
+from barograph.results.series import SeriesId
+from barograph.server.store import Measurement, reading
 
 
 def series(name: str = "a", project: str = "p") -> SeriesId:

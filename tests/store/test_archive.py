@@ -6,13 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import DataError
-from barograph.series import Verdict
-from barograph.store import Measurement, Store, life, reading
-from barograph.store.archive import FOLDER, LIST, TABLES, archive, restore
-from barograph.store.schema import VERSION
-from barograph.triage import verdicts
-from barograph.triage.refresh import CandidateRefresher
+from barograph.results.series import Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store, life, reading
+from barograph.server.store.archive import FOLDER, LIST, TABLES, archive, restore
+from barograph.server.store.schema import VERSION
+from barograph.server.triage import verdicts
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series

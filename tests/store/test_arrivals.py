@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from barograph.series import SeriesId
-from barograph.store import Measurement, Store, arrivals, life, rejections, stale
-from barograph.store.arrivals import HOUR, PATIENCE, usual_gap
-from barograph.store.schema import points
+from barograph.results.series import SeriesId
+from barograph.server.store import Measurement, Store, arrivals, life, rejections, stale
+from barograph.server.store.arrivals import HOUR, PATIENCE, usual_gap
+from barograph.server.store.schema import points
 from tests.store.judges import Rule
 from tests.store.samples import number_of
 

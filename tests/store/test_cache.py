@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barograph.detection.online import PendingSeries
-from barograph.store import Measurement, Store, cache, ingest
-from barograph.store import store as stores
-from barograph.store.cache import SeriesTail, TailCache, load_tails, needed
-from barograph.store.schema import blocks as table
-from barograph.store.schema import points, series
+from barograph.server.store import Measurement, Store, cache, ingest
+from barograph.server.store import store as stores
+from barograph.server.store.cache import SeriesTail, TailCache, load_tails, needed
+from barograph.server.store.schema import blocks as table
+from barograph.server.store.schema import points, series
 from tests.store.judges import Rule
 from tests.store.samples import series as named
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import ConfigError, StoreError
-from barograph.store import Store, database
-from barograph.store.schema import models
+from barograph.runtime.errors import ConfigError, StoreError
+from barograph.server.store import Store, database
+from barograph.server.store.schema import models
 from tests.store.judges import Rule
 from tests.store.samples import history
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.history import History
-from barograph.series import Direction, Verdict
-from barograph.store import Measurement, Store, archive, exchange, export
-from barograph.store.candidate_records import find_candidates
-from barograph.triage import verdicts
-from barograph.triage.refresh import CandidateRefresher
+from barograph.results.history import History
+from barograph.results.series import Direction, Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store, archive, exchange, export
+from barograph.server.store.candidate_records import find_candidates
+from barograph.server.triage import verdicts
+from barograph.server.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series

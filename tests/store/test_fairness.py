@@ -11,8 +11,8 @@ from statistics import median
 import pytest
 import sqlalchemy as sa
 
-from barograph.store import Store, audit, database, sqlite_file
-from barograph.store.schema import audit as entries
+from barograph.server.store import Store, audit, database, sqlite_file
+from barograph.server.store.schema import audit as entries
 from tests.shared import wait_for
 
 LONG = 0.03  # seconds of one transaction

@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection.online import PendingSeries
-from barograph.errors import ConfigError, DataError
-from barograph.series import Direction, SeriesId
-from barograph.store import (
+from barograph.results.series import Direction, SeriesId
+from barograph.runtime.errors import ConfigError, DataError
+from barograph.server.store import (
     Limits,
     Measurement,
     PointResult,
@@ -18,8 +18,8 @@ from barograph.store import (
     cache,
     reading,
 )
-from barograph.store.measurement import CHANGE
-from barograph.store.schema import points, revisions
+from barograph.server.store.measurement import CHANGE
+from barograph.server.store.schema import points, revisions
 from tests.store.digest import contents, table
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from barograph.detection.online import BatchDecisions, PendingSeries
-from barograph.errors import StoreError
-from barograph.store import (
+from barograph.runtime.errors import StoreError
+from barograph.server.store import (
     Measurement,
     PointResult,
     Store,

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import ConfigError, DataError, StoreError
-from barograph.series import Direction, Verdict
-from barograph.store import (
+from barograph.results.series import Direction, Verdict
+from barograph.runtime.errors import ConfigError, DataError, StoreError
+from barograph.server.store import (
     Limits,
     Measurement,
     PointStatus,
@@ -19,10 +19,10 @@ from barograph.store import (
     reading,
     retention,
 )
-from barograph.store.candidate_records import find_candidates
-from barograph.store.schema import metadata, verdicts
-from barograph.triage.refresh import CandidateRefresher
-from barograph.triage.verdicts import record_batch
+from barograph.server.store.candidate_records import find_candidates
+from barograph.server.store.schema import metadata, verdicts
+from barograph.server.triage.refresh import CandidateRefresher
+from barograph.server.triage.verdicts import record_batch
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, number_of, point, series
@@ -104,7 +104,7 @@ def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:
 def test_merge_leaves_what_one_series_with_all_results_has(
     store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
-    monkeypatch.setattr("barograph.store.store.TOGETHER", together)
+    monkeypatch.setattr("barograph.server.store.store.TOGETHER", together)
     sent = history("a", 40)
     halves = sent[::2], sent[1::2]
     store.ingest([halve._replace(series=series("b")) for halve in halves[0]], "ci")
@@ -133,7 +133,7 @@ def test_merge_that_ends_in_between_is_completed_by_the_next_one(
     sent = history("a", 40)
     store.ingest([row._replace(series=series("b")) for row in sent[::2]], "ci")
     store.ingest(sent[1::2], "ci")
-    monkeypatch.setattr("barograph.store.store.TOGETHER", 7)
+    monkeypatch.setattr("barograph.server.store.store.TOGETHER", 7)
     with monkeypatch.context() as context:
         context.setattr(life, "take_out", killed)
         with pytest.raises(StoreError, match="KilledError"):

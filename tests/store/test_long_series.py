@@ -15,9 +15,9 @@ from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, Judge, OnlineJudge, PendingSeries, replay_many
 from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
-from barograph.series import Floats
-from barograph.store import Measurement, Store, reading
-from barograph.store.reading import steps_between
+from barograph.results.series import Floats
+from barograph.server.store import Measurement, Store, reading
+from barograph.server.store.reading import steps_between
 from tests.detection.online.models import edge_model, paper_model
 from tests.store.digest import digest
 from tests.store.samples import number_of, series

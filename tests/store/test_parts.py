@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from barograph.errors import StoreError
-from barograph.series import Direction
-from barograph.store import Measurement, PointResult, Store
-from barograph.store.writer import cut
+from barograph.results.series import Direction
+from barograph.runtime.errors import StoreError
+from barograph.server.store import Measurement, PointResult, Store
+from barograph.server.store.writer import cut
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series

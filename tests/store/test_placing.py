@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from barograph.store import Measurement, Store, late
-from barograph.store.placing import place_commits
-from barograph.store.schema import commits
+from barograph.server.store import Measurement, Store, late
+from barograph.server.store.placing import place_commits
+from barograph.server.store.schema import commits
 from tests.store.samples import point, series
 
 TIME = 1_700_000_000_000

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import DataError
-from barograph.store import Store, reading
-from barograph.store.cache import orders_before
-from barograph.store.reasons import store_reasons
-from barograph.triage import tickets
+from barograph.runtime.errors import DataError
+from barograph.server.store import Store, reading
+from barograph.server.store.cache import orders_before
+from barograph.server.store.reasons import store_reasons
+from barograph.server.triage import tickets
 from tests.store.samples import history, number_of, point, series
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import StoreError
-from barograph.series import Floats
-from barograph.store import Limits, Measurement, Store
-from barograph.store.schema import points
+from barograph.results.series import Floats
+from barograph.runtime.errors import StoreError
+from barograph.server.store import Limits, Measurement, Store
+from barograph.server.store.schema import points
 from tests.shared import PATIENCE
 from tests.store.crash import WIDE
 from tests.store.digest import contents, digest

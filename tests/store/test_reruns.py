@@ -10,11 +10,11 @@ import pytest
 
 from barograph.detection.online import Answer, Judge, OnlineDetector, OnlineJudge
 from barograph.detection.online.newest import settle
-from barograph.history import History
-from barograph.series import SeriesId
-from barograph.store import Measurement, PointResult, Store, exchange, export, reading
-from barograph.store.archive import archive, restore
-from barograph.store.reading import StoredPoint
+from barograph.results.history import History
+from barograph.results.series import SeriesId
+from barograph.server.store import Measurement, PointResult, Store, exchange, export, reading
+from barograph.server.store.archive import archive, restore
+from barograph.server.store.reading import StoredPoint
 from tests.store.digest import contents
 from tests.store.judges import Rule
 from tests.store.samples import number_of, point, series

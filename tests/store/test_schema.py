@@ -12,11 +12,11 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from barograph.errors import DataError, StoreError
-from barograph.sizes import Size
-from barograph.store import Store, database
-from barograph.store.candidate_records import get_candidate
-from barograph.store.schema import VERSION, candidates, metadata, models, points
+from barograph.results.sizes import Size
+from barograph.runtime.errors import DataError, StoreError
+from barograph.server.store import Store, database
+from barograph.server.store.candidate_records import get_candidate
+from barograph.server.store.schema import VERSION, candidates, metadata, models, points
 from tests.store.judges import Rule
 from tests.store.samples import point
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from barograph.errors import StoreError
-from barograph.store import Store
-from barograph.store.sqlite_file import SQLiteFile
+from barograph.runtime.errors import StoreError
+from barograph.server.store import Store
+from barograph.server.store.sqlite_file import SQLiteFile
 from tests.store.judges import Rule
 from tests.store.samples import history
 

@@ -1,9 +1,9 @@
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import DataError
-from barograph.store import Store, audit, tokens
-from barograph.store.tokens import Scope
+from barograph.runtime.errors import DataError
+from barograph.server.store import Store, audit, tokens
+from barograph.server.store.tokens import Scope
 
 
 def make(store: Store, name: str, *scopes: Scope) -> str:

@@ -5,9 +5,9 @@ from itertools import permutations
 
 import pytest
 
-from barograph.series import Direction
-from barograph.store import Measurement, PointStatus, Store, reading
-from barograph.store.schema import points
+from barograph.results.series import Direction
+from barograph.server.store import Measurement, PointStatus, Store, reading
+from barograph.server.store.schema import points
 from tests.store.digest import contents, table
 from tests.store.judges import Rule
 from tests.store.samples import point

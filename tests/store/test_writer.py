@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from barograph.errors import DataError, StoreError
-from barograph.store import IngestResult, Measurement, PointResult, PointStatus
-from barograph.store.writer import Request, Writer
+from barograph.runtime.errors import DataError, StoreError
+from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus
+from barograph.server.store.writer import Request, Writer
 from tests.shared import PATIENCE
 from tests.store.samples import series
 

@@ -4,7 +4,7 @@ import leznik as benchmark
 import numpy as np
 import pytest
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.studies import leznik
 from tests.shared import SHARED, needs_shared
 

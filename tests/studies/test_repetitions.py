@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.evaluation.protocols import random_splits
+from barograph.learning.protocols import random_splits
+from barograph.learning.tables import Labelled
 from barograph.studies import repetitions
 from barograph.studies.repetitions import Repetition, repeat, repetition
-from barograph.training.tables import Labelled
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from barograph.evaluation import resume
-from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
+from barograph.learning import resume
+from barograph.learning.protocols import Split, random_splits
 from barograph.studies.genetic import evolve, members, to_subset
 from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
 from barograph.studies.selection import Pool, SelectionParams, Study, study
@@ -147,7 +147,7 @@ def test_interrupted_study_ends_with_the_same_result(
     expected, count, _ = whole_study
     code = (
         "import time; from itertools import count; from pathlib import Path\n"
-        "from barograph.evaluation import resume\n"
+        "from barograph.learning import resume\n"
         "from tests.studies import test_selection as t\n"
         "save, saved = resume.save, count(1)\n"
         "resume.save = lambda *a: (save(*a), next(saved) < 2 or time.sleep(3600))\n"

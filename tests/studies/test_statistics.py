@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import NotEnoughDataError
 from barograph.pipeline.statistics import page
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.studies import statistics
 from barograph.studies.statistics_page import scientific
 from tests.shared import SHARED, needs_shared

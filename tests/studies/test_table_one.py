@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from barograph.evaluation.metrics import METRICS, Interval
-from barograph.evaluation.protocols import PROTOCOLS
+from barograph.learning.metrics import METRICS, Interval
+from barograph.learning.protocols import PROTOCOLS
 from barograph.studies import table_one
 
 

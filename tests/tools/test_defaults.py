@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from barograph.errors import ConfigError
 from barograph.models.triage import USES
 from barograph.pipeline.params import profile_name
 from barograph.pipeline.stage import in_folder
+from barograph.runtime.errors import ConfigError
 from tools import defaults
 
 

@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.evaluation.annotators import Marked
-from barograph.series import Floats
-from barograph.training.online.learn import Learned, learn
-from barograph.training.online.truth import Truth
+from barograph.learning.annotators import Marked
+from barograph.learning.online.learn import Learned, learn
+from barograph.learning.online.truth import Truth
+from barograph.results.series import Floats
 
 LENGTH, SERIES = 220, 16
 

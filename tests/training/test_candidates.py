@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.errors import ConfigError, DataError
+from barograph.learning import candidates, tables
 from barograph.models.catalogue import classifier
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import train
-from barograph.series import FINAL
-from barograph.training import candidates, tables
+from barograph.results.series import FINAL
+from barograph.runtime.errors import ConfigError, DataError
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from barograph.series import Floats, Ints
-from barograph.training.online import hindsight
-from barograph.training.online.hindsight import look_back, truth_in_hindsight
-from barograph.training.online.truth import Truth
+from barograph.learning.online import hindsight
+from barograph.learning.online.hindsight import look_back, truth_in_hindsight
+from barograph.learning.online.truth import Truth
+from barograph.results.series import Floats, Ints
 
 NONE = np.empty(0, dtype=np.int64)
 LENGTH = 160

@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.learning.label_audit import Suspects, held_out, suspects
 from barograph.models.catalogue import classifier
-from barograph.series import Floats, Ints
-from barograph.training.label_audit import Suspects, held_out, suspects
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import DataError, NotEnoughDataError
 
 ROWS, PLANTED = 1000, 50
 

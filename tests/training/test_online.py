@@ -13,20 +13,20 @@ from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.detection.online.rule import WindowScore, WindowSplit
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, SecondLook
 from barograph.detection.online.views import sides_of
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import Marked
 from barograph.features import feature_matrix
-from barograph.series import Floats
-from barograph.training.online.alarm_rates import (
+from barograph.learning.annotators import Marked
+from barograph.learning.online.alarm_rates import (
     Raised,
     at_rate,
     every_alarm,
     measure,
 )
-from barograph.training.online.learn import Prior, learn, surprises_of
-from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
-from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import FIRST, Truth
+from barograph.learning.online.learn import Prior, learn, surprises_of
+from barograph.learning.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
+from barograph.learning.online.second_look_alarms import SecondLookAlarms
+from barograph.learning.online.truth import FIRST, Truth
+from barograph.results.series import Floats
+from barograph.runtime.errors import NotEnoughDataError
 from tests.training.online_histories import forest, histories, learned
 
 

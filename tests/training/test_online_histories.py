@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 
 from barograph.detection.online import SecondLookConfig, make_judge
-from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.history import History
+from barograph.learning import candidates, tables
+from barograph.learning.online import histories, pair
+from barograph.learning.online.histories import Simulated
+from barograph.learning.registry import card
 from barograph.models.online import OnlineModels
 from barograph.models.trees import Boosted
 from barograph.models.triage import FILES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
-from barograph.series import Verdict
+from barograph.results.history import History
+from barograph.results.series import Verdict
+from barograph.results.texts import Texts
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 from barograph.studies.importance import shapley_values
-from barograph.texts import Texts
-from barograph.training import candidates, tables
-from barograph.training.online import histories, pair
-from barograph.training.online.histories import Simulated
-from barograph.training.registry import card
 
 SETS = "online: bauer8, confirm: bauer8"
 PAIR = "online: online, confirm: confirm"

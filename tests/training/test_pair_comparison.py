@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.errors import DataError, NotEnoughDataError
-from barograph.evaluation.annotators import Marked
-from barograph.evaluation.comparison import is_better
-from barograph.series import Floats
-from barograph.training.online import pair
-from barograph.training.online.histories import Histories
-from barograph.training.online.pair import Lesson
-from barograph.training.online.pair_comparison import Surprises, compare_pairs
-from barograph.training.online.rows import WINDOWS
-from barograph.training.online.truth import Truth
+from barograph.learning.annotators import Marked
+from barograph.learning.comparison import is_better
+from barograph.learning.online import pair
+from barograph.learning.online.histories import Histories
+from barograph.learning.online.pair import Lesson
+from barograph.learning.online.pair_comparison import Surprises, compare_pairs
+from barograph.learning.online.rows import WINDOWS
+from barograph.learning.online.truth import Truth
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError, NotEnoughDataError
 
 LENGTH, SERIES, CHANGE = 200, 20, 120
 TRUTH = Truth.of(

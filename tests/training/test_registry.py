@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from barograph import files as locks
 from barograph.cli import main
 from barograph.cli import retrain as command
-from barograph.errors import ConfigError, DataError
+from barograph.learning import registry, tables
+from barograph.learning import release as releasing
+from barograph.learning import retrain as retraining
+from barograph.learning.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
-from barograph.service.retraining import Retraining, RetrainingConfig
-from barograph.store import Store, audit, export, retrainings
-from barograph.training import registry, tables
-from barograph.training import release as releasing
-from barograph.training import retrain as retraining
-from barograph.training.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
+from barograph.runtime import files as locks
+from barograph.runtime.errors import ConfigError, DataError
+from barograph.server.store import Store, audit, export, retrainings
+from barograph.server.web.retraining import Retraining, RetrainingConfig
 from tests.service.models import small_model
 from tests.shared import wait_for
 

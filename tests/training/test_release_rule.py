@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.evaluation.comparison import Comparison
-from barograph.evaluation.protocols import stable_split
 from barograph.features import FEATURE_SETS
+from barograph.learning import registry
+from barograph.learning import release as releasing
+from barograph.learning.comparison import Comparison
+from barograph.learning.cross_fit import CROSS_FIT
+from barograph.learning.online.pair import Lesson
+from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.protocols import stable_split
+from barograph.learning.registry import Index, ReleaseFolders, put_in_service
+from barograph.learning.release import Evidence, ReleaseParams
 from barograph.models.triage import FILES, TriageModel, save_models
-from barograph.series import Flags, Floats
-from barograph.training import registry
-from barograph.training import release as releasing
-from barograph.training.cross_fit import CROSS_FIT
-from barograph.training.online.pair import Lesson
-from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import Index, ReleaseFolders, put_in_service
-from barograph.training.release import Evidence, ReleaseParams
+from barograph.results.series import Flags, Floats
 from tests.service.models import FEATURES, small_model
 
 USE = "label_free"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from barograph.detection.reporting import ReportingRule
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.annotators import Marked
+from barograph.learning.annotators import Marked
+from barograph.learning.reporting import CHOICES, agreements, rule_of_people, rule_of_verdicts
 from barograph.models import TriageModel
-from barograph.training.reporting import CHOICES, agreements, rule_of_people, rule_of_verdicts
+from barograph.runtime.errors import NotEnoughDataError
 
 MODEL = TriageModel.default("label_free")
 

@@ -10,14 +10,14 @@ import pytest
 
 from barograph.cli import main
 from barograph.cli.retrain import read_params
-from barograph.history import History
+from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.registry import ReleaseFolders
+from barograph.learning.retrain import Retrained
 from barograph.models.triage import FILES
 from barograph.pipeline import characterise, prior, subseries, train, tune
-from barograph.store import Store
-from barograph.store.exchange import import_history
-from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import ReleaseFolders
-from barograph.training.retrain import Retrained
+from barograph.results.history import History
+from barograph.server.store import Store
+from barograph.server.store.exchange import import_history
 from tests.shared import ROOT
 from tests.store.judges import Rule
 

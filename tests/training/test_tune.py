@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.learning.tune import SPACES, TuneParams, draw_settings, search
 from barograph.models.catalogue import classifier
-from barograph.series import Floats, Ints
-from barograph.training.tune import SPACES, TuneParams, draw_settings, search
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 
 def sample(rows: int = 200) -> tuple[Floats, Ints, Ints]:

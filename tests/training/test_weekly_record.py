@@ -6,9 +6,8 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pytest
 
-from barograph.errors import DataError
-from barograph.evaluation.shares import Share, median_of, share_of
-from barograph.training.weekly_record import (
+from barograph.learning.shares import Share, median_of, share_of
+from barograph.learning.weekly_record import (
     JudgedVerdicts,
     PastRecord,
     Record,
@@ -16,6 +15,7 @@ from barograph.training.weekly_record import (
     retraining_due,
     weekly,
 )
+from barograph.runtime.errors import DataError
 
 
 def time_of(day: str) -> int:

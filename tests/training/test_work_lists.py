@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from barograph.errors import DataError
-from barograph.series import Floats
-from barograph.training.work_lists import OpenCandidates, doubted_labels, most_informative
+from barograph.learning.work_lists import OpenCandidates, doubted_labels, most_informative
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
 
 
 def table(probability: list[float], looks: list[float], **more: list[int]) -> OpenCandidates:

@@ -5,12 +5,12 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection.stepfit import ClusterSettings, Status, StepCluster, cluster_steps
-from barograph.errors import DataError
-from barograph.store import Measurement, Store, life
-from barograph.triage import clusters
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store, life
+from barograph.server.triage import clusters
 from tests.store.samples import series
 
-SEARCH = "barograph.triage.clusters.cluster_steps"
+SEARCH = "barograph.server.triage.clusters.cluster_steps"
 NAMES = [f"s{k}" for k in range(12)]
 
 

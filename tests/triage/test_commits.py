@@ -2,13 +2,13 @@
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.series import SeriesId
-from barograph.store import Measurement, Store, reading
-from barograph.triage.commit_text import commit_text
-from barograph.triage.commits import commit_changes, commits_with_changes
-from barograph.triage.effects import effect_between
-from barograph.triage.traces import levels
+from barograph.results.series import SeriesId
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store, reading
+from barograph.server.triage.commit_text import commit_text
+from barograph.server.triage.commits import commit_changes, commits_with_changes
+from barograph.server.triage.effects import effect_between
+from barograph.server.triage.traces import levels
 from tests.triage.test_evidence import DOWN, refreshed, results
 
 

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from barograph.errors import DataError
 from barograph.models import TriageModel
-from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store
-from barograph.store.candidate_records import get_candidate
-from barograph.triage import tickets, timeline
-from barograph.triage.alike import DecidedCases
-from barograph.triage.chart import MarkState, series_chart
-from barograph.triage.explanations import explanation
-from barograph.triage.refresh import CandidateRefresher
-from barograph.triage.search import search_series
-from barograph.triage.siblings import SiblingState, siblings
-from barograph.triage.suspects import suspects
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store
+from barograph.server.store.candidate_records import get_candidate
+from barograph.server.triage import tickets, timeline
+from barograph.server.triage.alike import DecidedCases
+from barograph.server.triage.chart import MarkState, series_chart
+from barograph.server.triage.explanations import explanation
+from barograph.server.triage.refresh import CandidateRefresher
+from barograph.server.triage.search import search_series
+from barograph.server.triage.siblings import SiblingState, siblings
+from barograph.server.triage.suspects import suspects
 from tests.store.judges import Rule
 from tests.triage.test_refresh import Scripted, judge
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.store import Store
-from barograph.triage import patterns, saved_filters
-from barograph.triage.filters import QueueFilter
+from barograph.runtime.errors import DataError
+from barograph.server.store import Store
+from barograph.server.triage import patterns, saved_filters
+from barograph.server.triage.filters import QueueFilter
 
 
 @pytest.mark.parametrize(

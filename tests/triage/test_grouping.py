@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from barograph.series import SeriesId
-from barograph.triage.grouping import QueueEntry, by_cause, sorted_groups
+from barograph.results.series import SeriesId
+from barograph.server.triage.grouping import QueueEntry, by_cause, sorted_groups
 
 
 def entry(number: int, order: int, last_before: int | None = None, **more: Any) -> QueueEntry:

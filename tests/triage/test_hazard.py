@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.series import Direction
-from barograph.sizes import Size
+from barograph.results.series import Direction
+from barograph.results.sizes import Size
 
 UP, DOWN, UNKNOWN = Direction.HIGHER_IS_BETTER, Direction.LOWER_IS_BETTER, Direction.UNKNOWN
 levels = st.floats(1e-300, 1e300)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.series import ChangePoint, Region, Series, Verdict
-from barograph.store.candidate_records import CandidateRecord
-from barograph.triage.identity import identify, match
+from barograph.results.series import ChangePoint, Region, Series, Verdict
+from barograph.server.store.candidate_records import CandidateRecord
+from barograph.server.triage.identity import identify, match
 from tests.store.samples import series
 
 places = st.lists(st.integers(0, 60), max_size=8, unique=True).map(sorted)

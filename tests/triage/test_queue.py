@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import DataError
-from barograph.series import Direction, SeriesId, Verdict
-from barograph.store import Measurement, Store
-from barograph.store.schema import candidates, clusters, commits
-from barograph.triage import patterns, queue, verdicts
-from barograph.triage.commits import commits_with_changes
-from barograph.triage.effects import Effect
-from barograph.triage.filters import QueueFilter
-from barograph.triage.grouping import by_cause
-from barograph.triage.processed import processed
-from barograph.triage.ranges import known_ranges
-from barograph.triage.traces import traces
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import Measurement, Store
+from barograph.server.store.schema import candidates, clusters, commits
+from barograph.server.triage import patterns, queue, verdicts
+from barograph.server.triage.commits import commits_with_changes
+from barograph.server.triage.effects import Effect
+from barograph.server.triage.filters import QueueFilter
+from barograph.server.triage.grouping import by_cause
+from barograph.server.triage.processed import processed
+from barograph.server.triage.ranges import known_ranges
+from barograph.server.triage.traces import traces
 from tests.store.samples import number_of
 from tests.triage.test_grouping import entry
 

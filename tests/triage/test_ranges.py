@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 import sqlalchemy as sa
 
-from barograph.store import Store, commit_details
-from barograph.store.commit_details import CommitDetails
-from barograph.store.schema import commits
-from barograph.triage.commit_text import commit_text
-from barograph.triage.commits import commit_changes
-from barograph.triage.ranges import KnownRange, known_ranges
-from barograph.triage.suspects import suspects
+from barograph.server.store import Store, commit_details
+from barograph.server.store.commit_details import CommitDetails
+from barograph.server.store.schema import commits
+from barograph.server.triage.commit_text import commit_text
+from barograph.server.triage.commits import commit_changes
+from barograph.server.triage.ranges import KnownRange, known_ranges
+from barograph.server.triage.suspects import suspects
 from tests.triage.test_evidence import refreshed, results
 
 MEASURED = {"a": 10, "b": 20, "c": 30}

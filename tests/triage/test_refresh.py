@@ -6,19 +6,28 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from barograph.candidates import Candidates
 from barograph.detection import Hunter, Triaged
 from barograph.detection.base import Detector, RawChangePoint
-from barograph.errors import DataError
-from barograph.history import History
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints, Verdict
-from barograph.service.background import RefreshLoop, WorkerConfig
-from barograph.store import Measurement, Store, arrivals, audit, export, reading, schema, stale
-from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
-from barograph.store.database import Row
-from barograph.triage import record, refresh, tickets, verdicts
-from barograph.triage.refresh import CandidateRefresher, RefreshResult
+from barograph.results.candidates import Candidates
+from barograph.results.history import History
+from barograph.results.series import Floats, Ints, Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import (
+    Measurement,
+    Store,
+    arrivals,
+    audit,
+    export,
+    reading,
+    schema,
+    stale,
+)
+from barograph.server.store.candidate_records import find_candidates, get_candidate, moves_of
+from barograph.server.store.database import Row
+from barograph.server.triage import record, refresh, tickets, verdicts
+from barograph.server.triage.refresh import CandidateRefresher, RefreshResult
+from barograph.server.web.background import RefreshLoop, WorkerConfig
 from tests.service.models import small_model
 from tests.store.samples import history, point, series
 

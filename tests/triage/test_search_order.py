@@ -7,15 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection import EDivisive, Hunter
-from barograph.parallel import map_parallel
-from barograph.series import Series, Verdict
-from barograph.store import Measurement, Store, reading
-from barograph.store.candidate_records import CandidateRecord, find_candidates
-from barograph.store.measurement import DECISION
-from barograph.store.schema import points
-from barograph.triage import refresh
-from barograph.triage.refresh import CandidateRefresher
-from barograph.triage.verdicts import record_batch
+from barograph.results.series import Series, Verdict
+from barograph.runtime.parallel import map_parallel
+from barograph.server.store import Measurement, Store, reading
+from barograph.server.store.candidate_records import CandidateRecord, find_candidates
+from barograph.server.store.measurement import DECISION
+from barograph.server.store.schema import points
+from barograph.server.triage import refresh
+from barograph.server.triage.refresh import CandidateRefresher
+from barograph.server.triage.verdicts import record_batch
 from tests.store.judges import Rule
 from tests.store.samples import point, series
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import DataError
-from barograph.series import Verdict
-from barograph.store import Store, audit
-from barograph.store.candidate_records import get_candidate
-from barograph.store.schema import candidates, models
-from barograph.triage import verdicts
-from barograph.triage.verdicts import BatchResult, RefusedVerdict, SavedVerdict, Why
+from barograph.results.series import Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.store import Store, audit
+from barograph.server.store.candidate_records import get_candidate
+from barograph.server.store.schema import candidates, models
+from barograph.server.triage import verdicts
+from barograph.server.triage.verdicts import BatchResult, RefusedVerdict, SavedVerdict, Why
 from tests.store.samples import point
 
 REAL, NOISE, OPEN = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE, Verdict.NOT_TRIAGED

@@ -18,8 +18,8 @@ from typing import NoReturn
 import click
 
 from barograph import __version__
-from barograph.errors import BarographError, ConfigError, NotEnoughDataError
-from barograph.extras import missing
+from barograph.runtime.errors import BarographError, ConfigError, NotEnoughDataError
+from barograph.runtime.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 LONGEST = 300  # characters of a message

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
-from barograph.series import MIN_CHANGE
-from barograph.wording import BETTER, CHANGED, TREND, WORSE
+from barograph.results.series import MIN_CHANGE
+from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
 
 SUSPECT_FAILS_AT = 25.0  # percent
 FAIL_ON = ("regression", "suspect", "any")

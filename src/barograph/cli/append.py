@@ -10,8 +10,8 @@ import click
 from barograph.cli import LONGEST
 from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
 from barograph.cli.options import F, echo_json, format_option, with_options
-from barograph.errors import ConfigError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.sources.append import Appended

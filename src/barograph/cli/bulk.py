@@ -10,7 +10,7 @@ import click
 
 from barograph.cli.inputs import input_options
 from barograph.cli.options import F, format_option, model_option, with_options
-from barograph.parallel import worker_count
+from barograph.runtime.parallel import worker_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +65,7 @@ def score_parts(
     import pyarrow as pa
 
     from barograph.detection.bulk import history_parts
-    from barograph.parallel import map_parallel
+    from barograph.runtime.parallel import map_parallel
 
     calls = [(part, *arguments) for part in history_parts(folder, SERIES)]
     tables = map_parallel(

@@ -12,16 +12,16 @@ import click
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
-from barograph.compiled import choose
-from barograph.errors import NotEnoughDataError
-from barograph.series import FINAL, Verdict
-from barograph.wording import place_text, plural, probability_text
+from barograph.results.series import FINAL, Verdict
+from barograph.results.wording import place_text, plural, probability_text
+from barograph.runtime.compiled import choose
+from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from barograph.history import History
     from barograph.models import TriageModel
+    from barograph.results.history import History
 
 USE = "label_free"
 
@@ -166,7 +166,7 @@ def _in_parts(
 ) -> tuple[list[dict[str, Any]], History]:
     """Score the tables of a folder in parts, and return the rows with the history."""
     from barograph.detection.bulk import score_part
-    from barograph.history import History
+    from barograph.results.history import History
 
     with inputs.tables() as folder:
         proposed = not has_candidates(folder)
@@ -191,7 +191,7 @@ def _write(table: pa.Table, folder: Path) -> None:
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
-    from barograph.files import whole
+    from barograph.runtime.files import whole
 
     with whole(folder / "classified.csv") as draft:
         pacsv.write_csv(table, str(draft))

@@ -21,13 +21,13 @@ from barograph.cli.options import (
     open_existing,
     with_options,
 )
-from barograph.errors import NotEnoughDataError
-from barograph.wording import change_text, place_text, plural, printable
+from barograph.results.wording import change_text, place_text, plural, printable
+from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     from barograph.detection import ClusterSettings, StepCluster
-    from barograph.history import History
-    from barograph.series import Direction, Floats, Ints, SeriesId
+    from barograph.results.history import History
+    from barograph.results.series import Direction, Floats, Ints, SeriesId
 
 SHOWN = 5  # members in a line
 COLUMNS = (
@@ -62,7 +62,7 @@ class ProjectTraces:
         """Return the change of each member in percent of the level before the step."""
         import numpy as np
 
-        from barograph.sizes import size_of
+        from barograph.results.sizes import size_of
 
         changes = []
         for member in cluster.members:
@@ -220,8 +220,8 @@ def traces_of(
 
 def _of_store(url: str, settings: ClusterSettings) -> Iterator[ProjectTraces]:
     """Yield the traces of each project of a store."""
-    from barograph.store import reading
-    from barograph.triage import clusters
+    from barograph.server.store import reading
+    from barograph.server.triage import clusters
 
     with open_existing(url) as store, store.read() as connection:
         for project in reading.projects(connection):

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from barograph.cli.config_file import Trust, find, trust_of
-from barograph.errors import ConfigError
-from barograph.patterns import matches
+from barograph.results.patterns import matches
+from barograph.runtime.errors import ConfigError
 
 INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
 DIRECTIONS = "direction"

@@ -26,28 +26,28 @@ from barograph.detection.base import RawChangePoint, describe
 from barograph.detection.online import ANSWERS, Answer
 from barograph.detection.online.batch import AlarmLog, BatchDecisions
 from barograph.models import TriageModel
-from barograph.repeats import MAD_TO_SD
-from barograph.series import ChangePoint, Verdict
-from barograph.sources.simulator.demonstration import DemoSeries, demo_series
-from barograph.store import Measurement, arrivals, commit_details, rejections
-from barograph.store.audit import now
-from barograph.store.candidate_records import candidates_of_series, date_candidates
-from barograph.store.commit_details import CommitDetails
-from barograph.store.judging import STEP
-from barograph.store.reading import read_series
-from barograph.triage import tickets, verdicts
-from barograph.triage.identity import identify
-from barograph.triage.patterns import set_patterns
-from barograph.triage.refresh import USE, CandidateRefresher
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import ChangePoint, Verdict
+from barograph.server.store import Measurement, arrivals, commit_details, rejections
+from barograph.server.store.audit import now
+from barograph.server.store.candidate_records import candidates_of_series, date_candidates
+from barograph.server.store.commit_details import CommitDetails
+from barograph.server.store.judging import STEP
+from barograph.server.store.reading import read_series
+from barograph.server.triage import tickets, verdicts
+from barograph.server.triage.identity import identify
+from barograph.server.triage.patterns import set_patterns
+from barograph.server.triage.refresh import USE, CandidateRefresher
+from barograph.simulator.demonstration import DemoSeries, demo_series
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from barograph.detection.base import Detector
     from barograph.detection.online import PendingSeries
-    from barograph.series import Floats
-    from barograph.store import Store
-    from barograph.training.retrain import RetrainParams
+    from barograph.learning.retrain import RetrainParams
+    from barograph.results.series import Floats
+    from barograph.server.store import Store
 
 CHANGES = "demo.json"
 WHO = "demo"

@@ -13,13 +13,13 @@ import click
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import echo_csv, echo_json, format_option
 from barograph.cli.search import ChangeSearch, find, search_options
-from barograph.series import UNKNOWN_TIME
-from barograph.wording import plural
+from barograph.results.series import UNKNOWN_TIME
+from barograph.results.wording import plural
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
-    from barograph.plotting.changes import Findings, ReportedChange
-    from barograph.series import Series
+    from barograph.report.changes import Findings, ReportedChange
+    from barograph.results.series import Series
 
 CSV_COLUMNS = (
     *("series", "effect", "percent", "before", "after", "probability", "pvalue"),
@@ -157,13 +157,13 @@ def draw(findings: Findings, path: Path) -> None:
     Raises:
         ConfigError: matplotlib is not installed.
     """
-    from barograph.extras import needed
-    from barograph.files import whole
-    from barograph.plotting import MOST_PANELS
-    from barograph.plotting.panel import Panel
+    from barograph.report import MOST_PANELS
+    from barograph.report.panel import Panel
+    from barograph.runtime.extras import needed
+    from barograph.runtime.files import whole
 
     with needed("--plot", "plot"):
-        from barograph.plotting.drawing import figure_of
+        from barograph.report.drawing import figure_of
     numbers = findings.changed or range(len(findings.series))
     if len(numbers) > MOST_PANELS:
         click.echo(f"{path}: the first {MOST_PANELS} of {len(numbers):,} series", err=True)

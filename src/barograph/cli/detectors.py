@@ -16,7 +16,7 @@ from barograph.detection import registry
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
     from barograph.models import TriageModel
-    from barograph.series import Ints
+    from barograph.results.series import Ints
 
 # The methods by the names that people type, with their classes.
 DETECTORS = {name.lower(): name for name in registry.DETECTORS}

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from barograph.cli.options import echo_json, format_option, open_existing, store_option
-from barograph.errors import ConfigError
+from barograph.runtime.errors import ConfigError
 
 WRITTEN = ("series.parquet", "points.parquet", "candidates.parquet", "runs.parquet", "store")
 PROJECT = "dvc.yaml"
@@ -24,8 +24,8 @@ def command(folder: Path, url: str, output: str) -> None:
 
     The subfolder `store` gets every table of the store, for `barograph import --restore`.
     """
-    from barograph.store.archive import archive
-    from barograph.store.export import export_tables
+    from barograph.server.store.archive import archive
+    from barograph.server.store.export import export_tables
 
     _refuse_stage_output(folder)
     # One read transaction: results that arrive meanwhile are in neither part.

@@ -19,16 +19,16 @@ from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option, refuse_given
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, settle
-from barograph.compiled import choose
-from barograph.sizes import size_at
+from barograph.results.sizes import size_at
+from barograph.runtime.compiled import choose
 
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
     from barograph.cli.selection import Selection
     from barograph.detection.base import Detector
     from barograph.detection.online import OnlineJudge
-    from barograph.history import History
-    from barograph.series import Floats, Series
+    from barograph.results.history import History
+    from barograph.results.series import Floats, Series
     from barograph.sources.formats.read import FilesRead
 
 # Options about alarms and suspects, which a detection method does not raise.

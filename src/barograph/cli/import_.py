@@ -19,15 +19,15 @@ from barograph.cli.options import (
     second_look_options,
     store_option,
 )
-from barograph.errors import DataError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import DataError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
-    from barograph.git import Commit, Repository
-    from barograph.history import History
-    from barograph.store.commit_details import CommitDetails
-    from barograph.store.exchange import ImportResult
+    from barograph.results.history import History
+    from barograph.server.store.commit_details import CommitDetails
+    from barograph.server.store.exchange import ImportResult
+    from barograph.sources.git import Commit, Repository
 
 REASONS = 3  # shown at most
 
@@ -60,11 +60,11 @@ def command(
     rejected, the others are stored, and the exit code is 1. In a git repository the subjects,
     authors and parents of its commits are stored too, also of those between the measured ones.
     """
-    from barograph.store import commit_details
-    from barograph.store.exchange import import_history
+    from barograph.server.store import commit_details
+    from barograph.server.store.exchange import import_history
 
     if restore:
-        from barograph.store import archive
+        from barograph.server.store import archive
 
         with open_store(url) as store:
             counts = archive.restore(store, inputs.locations[0])
@@ -95,7 +95,7 @@ def command(
 
 def _described(history: History) -> list[CommitDetails]:
     """Return what the repository of this folder knows about the commits, and those between."""
-    from barograph.git import Repository
+    from barograph.sources.git import Repository
 
     repository = Repository()
     pairs = {(series.id.project, name) for series in history for name in series.commits if name}
@@ -111,7 +111,7 @@ def _described(history: History) -> list[CommitDetails]:
 
 def _lineage(repository: Repository, project: str, named: dict[str, Commit]) -> list[CommitDetails]:
     """Return the details of measured commits, and of those between them, with their parents."""
-    from barograph.store.commit_details import described
+    from barograph.server.store.commit_details import described
 
     names = {commit.hash: name for name, commit in named.items()}
     # A shallow clone does not show which commits lie between.

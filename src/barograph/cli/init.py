@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from barograph.cli.config_file import NAME
-from barograph.errors import ConfigError
-from barograph.files import whole
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.files import whole
 
 TEMPLATE = """\
 # Barograph's configuration. Commands look for this file in the current folder and above, up to

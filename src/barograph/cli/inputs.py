@@ -22,11 +22,11 @@ import click
 
 from barograph.cli.config import current_config
 from barograph.cli.options import F, with_options
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 
 if TYPE_CHECKING:
-    from barograph.history import History
+    from barograph.results.history import History
     from barograph.sources.formats.base import ReadOptions
     from barograph.sources.formats.read import FilesRead
 
@@ -222,7 +222,7 @@ def _names(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
 
 
 def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
-    from barograph.series import UNKNOWN_TIME
+    from barograph.results.series import UNKNOWN_TIME
     from barograph.sources.fields import FieldError, time_of
 
     try:

@@ -20,8 +20,8 @@ from barograph.detection.online import Answer, StepKind, departure
 from barograph.detection.online.decision import StandingChange
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
-from barograph.series import Floats, Ints
-from barograph.sizes import NEAR, size_of
+from barograph.results.series import Floats, Ints
+from barograph.results.sizes import NEAR, size_of
 
 if TYPE_CHECKING:
     from barograph.detection.online.job_budget import JobBudget

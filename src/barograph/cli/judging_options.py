@@ -19,7 +19,7 @@ from barograph.cli.options import (
     online_models,
     second_look_options,
 )
-from barograph.series import MIN_CHANGE
+from barograph.results.series import MIN_CHANGE
 
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge, SecondLookConfig
     from barograph.detection.online.job_budget import JobBudget
     from barograph.models import OnlineModels
-    from barograph.series import Series
+    from barograph.results.series import Series
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(

@@ -12,9 +12,9 @@ from itertools import pairwise
 import click
 
 from barograph.cli.rendering.markdown import SHOWN, escaped, more
-from barograph.plotting.changes import EFFECTS, Findings, ReportedChange
-from barograph.series import Floats, Series
-from barograph.wording import (
+from barograph.report.changes import EFFECTS, Findings, ReportedChange
+from barograph.results.series import Floats, Series
+from barograph.results.wording import (
     BETTER,
     CHANGED,
     TREND,

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from barograph.errors import ConfigError
-from barograph.files import CsvText
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.files import CsvText
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
     from barograph.models import OnlineModels
-    from barograph.store import Store
+    from barograph.server.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 ALARM_POLICIES = ("early", "even", "steady", "sure")
@@ -252,7 +252,7 @@ def open_store(
 ) -> Store:
     """Open a store, and create it if there is none; without models it accepts no results."""
     from barograph.detection.online import make_judge
-    from barograph.store import Store
+    from barograph.server.store import Store
 
     judge, disabled = (None, "") if models is None else make_judge(models, second_look)
     if disabled:

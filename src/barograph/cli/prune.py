@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from barograph.cli.options import echo_json, format_option, open_existing, store_option
-from barograph.wording import plural
+from barograph.results.wording import plural
 
 AGE = re.compile(r"(\d+(?:\.\d+)?)d")
 
@@ -39,7 +39,7 @@ def command(days: float, dry_run: bool, url: str, output: str) -> None:
     Verdicts are never deleted. A series with a verdict or a ticket keeps all its results; of other
     series that are not retired, the newest 500 stay.
     """
-    from barograph.store import retention
+    from barograph.server.store import retention
 
     with open_existing(url) as store:
         result = retention.prune(store, days, "cli", dry_run=dry_run)

@@ -20,7 +20,7 @@ from barograph.cli.options import (
     open_existing,
     store_option,
 )
-from barograph.wording import plural
+from barograph.results.wording import plural
 
 
 @click.command(epilog="Example: barograph recompute --store ci.db")
@@ -48,8 +48,8 @@ def command(
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
     longer found is kept.
     """
-    from barograph.parallel import worker_count
-    from barograph.triage.refresh import CandidateRefresher, label_free_model
+    from barograph.runtime.parallel import worker_count
+    from barograph.server.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
     method = make_detector(detector, min_probability)

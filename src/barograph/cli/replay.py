@@ -11,8 +11,8 @@ import click
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json, second_look_options
-from barograph.errors import NotEnoughDataError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ def command(
     FILE may also be a folder of the three tables. Workers of a scheduler must see it. With
     --out, a replay that was interrupted continues where it stopped.
     """
-    from barograph.evaluation.replay import ReplayTask, change_points_of, replay_part
+    from barograph.learning.replay import ReplayTask, change_points_of, replay_part
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
@@ -66,8 +66,8 @@ def command(
 
 def _summary(folder: str, points: pa.Table) -> dict[str, Any]:
     """Return how many alarms there are and, if people gave both verdicts, how good they are."""
-    from barograph.evaluation.replay import alarm_rates, compare_with_verdicts
-    from barograph.history import History
+    from barograph.learning.replay import alarm_rates, compare_with_verdicts
+    from barograph.results.history import History
 
     history = History.read(folder)
     try:

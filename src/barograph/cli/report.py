@@ -12,10 +12,10 @@ import click
 from barograph.cli.detectors import DEFAULT_DETECTOR
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.search import ChangeSearch, find, search_options
-from barograph.wording import plural, printable
+from barograph.results.wording import plural, printable
 
 if TYPE_CHECKING:
-    from barograph.history import History
+    from barograph.results.history import History
 
 
 @click.command(epilog="Example: barograph report results.csv --since 90d --out report.html")
@@ -37,8 +37,8 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
     each series that changed a chart with its levels, change points, probabilities and reasons.
     Without a detector of your own it also lists the newest results that `gate` calls suspects.
     """
-    from barograph.files import whole
-    from barograph.plotting.page import Report
+    from barograph.report.page import Report
+    from barograph.runtime.files import whole
 
     history = inputs.read()
     findings = find(history, search, explain=True)

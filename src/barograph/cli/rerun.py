@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.errors import ConfigError, DataError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from barograph.cli.inputs import Inputs

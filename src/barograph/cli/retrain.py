@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.options import RELEASED, echo_json, format_option, open_existing, store_option
-from barograph.extras import needed
+from barograph.runtime.extras import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from barograph.store import Store
-    from barograph.training.registry import ReleaseFolders
-    from barograph.training.retrain import Retrained, RetrainParams
+    from barograph.learning.registry import ReleaseFolders
+    from barograph.learning.retrain import Retrained, RetrainParams
+    from barograph.server.store import Store
 
 BUILT_IN = "retrain.yaml"
 PRIOR = "prior"  # the profile of the simulated history
@@ -71,10 +71,10 @@ def command(
     gain lies above 0. A running service that uses the same folder loads a released model by itself.
     """
     _require_xgboost()  # first, because its extra has all that is imported next
-    from barograph.parallel import Progress
-    from barograph.store.export import read_all
-    from barograph.training.registry import ReleaseFolders
-    from barograph.training.retrain import STEPS, retrain
+    from barograph.learning.registry import ReleaseFolders
+    from barograph.learning.retrain import STEPS, retrain
+    from barograph.runtime.parallel import Progress
+    from barograph.server.store.export import read_all
 
     params = read_params(path, profile, seed)
     folders = ReleaseFolders.beside(release_to)
@@ -103,15 +103,15 @@ def command(
 
 def _print_params(context: click.Context, *, is_requested: bool) -> None:
     if is_requested and not context.resilient_parsing:
-        built_in = resources.files("barograph.training") / BUILT_IN
+        built_in = resources.files("barograph.learning") / BUILT_IN
         click.echo(built_in.read_text(encoding="utf-8"), nl=False)
         context.exit()
 
 
 def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:
     """Do a training, release its models, and note in the store how it ended."""
-    from barograph.store import retrainings
-    from barograph.training.registry import COMMAND_LINE, was_released
+    from barograph.learning.registry import COMMAND_LINE, was_released
+    from barograph.server.store import retrainings
 
     was_released_here = partial(was_released, folders=folders)
     retrainings.note_releases(store, was_released_here)
@@ -137,14 +137,14 @@ def _require_xgboost() -> None:
 
 def read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:
     """Read the parameters of a file, by default the built-in ones."""
+    from barograph.learning.candidates import TrainParams
+    from barograph.learning.release import ReleaseParams
+    from barograph.learning.retrain import RetrainParams
+    from barograph.learning.simulation import SimulateParams
+    from barograph.learning.tune import TuneParams
     from barograph.pipeline.params import parameters, profile_name
-    from barograph.training.candidates import TrainParams
-    from barograph.training.release import ReleaseParams
-    from barograph.training.retrain import RetrainParams
-    from barograph.training.simulation import SimulateParams
-    from barograph.training.tune import TuneParams
 
-    with resources.as_file(resources.files("barograph.training") / BUILT_IN) as built_in:
+    with resources.as_file(resources.files("barograph.learning") / BUILT_IN) as built_in:
         file = path or built_in
         train = parameters(TrainParams, "train", file, profile)
         return RetrainParams(

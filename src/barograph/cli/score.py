@@ -11,8 +11,8 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import format_option, open_store, store_option
 from barograph.cli.rendering import FORMATS, render
-from barograph.compiled import choose
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.compiled import choose
 
 # Compared with a point that `gate` judges: a new result is judged with all windows, and a series of
 # an existing store is brought up to its newest result first.
@@ -48,7 +48,7 @@ def command(
     from barograph.cli.selection import Selection
     from barograph.cli.stored import stored_series
     from barograph.detection.online import make_judge
-    from barograph.store.exchange import import_history
+    from barograph.server.store.exchange import import_history
 
     models = judging.models()
     with open_store(url, models, judging.second_look) as store:

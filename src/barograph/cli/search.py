@@ -14,14 +14,14 @@ from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.cli.options import NumberRange, grouped
 from barograph.cli.selection import order_of
-from barograph.compiled import choose
-from barograph.errors import ConfigError
-from barograph.plotting.changes import Findings, ReportedChange
-from barograph.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.report.changes import Findings, ReportedChange
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.runtime.compiled import choose
+from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
-    from barograph.history import History
+    from barograph.results.history import History
 
 AGO = re.compile(r"(\d{1,4})([dwy])")
 LABEL = "detecting"  # of the progress
@@ -135,7 +135,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
 
 def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[ReportedChange]]:
     """Return the changes with the subjects of their commits, where git knows them."""
-    from barograph.git import Repository
+    from barograph.sources.git import Repository
 
     known = Repository().find({change.commit for of_series in changes for change in of_series})
     return [

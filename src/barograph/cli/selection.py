@@ -7,11 +7,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barograph.errors import DataError
-from barograph.git import is_commit
+from barograph.runtime.errors import DataError
+from barograph.sources.git import is_commit
 
 if TYPE_CHECKING:
-    from barograph.series import Series
+    from barograph.results.series import Series
 
 SHOWN = 3  # commits that an error names
 

@@ -18,16 +18,16 @@ from barograph.cli.options import (
     second_look_options,
     store_option,
 )
-from barograph.errors import DataError
-from barograph.series import SeriesId, normalize_args
-from barograph.wording import plural
+from barograph.results.series import SeriesId, normalize_args
+from barograph.results.wording import plural
+from barograph.runtime.errors import DataError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from barograph.detection.online import SecondLookConfig
-    from barograph.store import Store
-    from barograph.store.reading import StoredSeries
+    from barograph.server.store import Store
+    from barograph.server.store.reading import StoredSeries
 
 PAGE = 10_000
 WHO = "cli"
@@ -76,7 +76,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 
     Results that arrive under its former name go to the renamed series.
     """
-    from barograph.store import life, reading
+    from barograph.server.store import life, reading
 
     changes = {name: text for name, text in labels.items() if text is not None}
     arguments = normalize_args(dict(pair_of(text, "--arg", "threads=8") for text in args))
@@ -124,7 +124,7 @@ def retire(which: str, undo: bool, url: str) -> None:
 
     Its results and verdicts are kept.
     """
-    from barograph.store import life
+    from barograph.server.store import life
 
     with open_existing(url) as store:
         number = _number(store, which)
@@ -144,7 +144,7 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
     """
     from dataclasses import asdict
 
-    from barograph.store import life
+    from barograph.server.store import life
 
     with open_existing(url) as store:
         number = _number(store, which)
@@ -160,7 +160,7 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
 
 def _every(store: Store) -> list[StoredSeries]:
     """Return all series of a store."""
-    from barograph.store import reading
+    from barograph.server.store import reading
 
     rows: list[StoredSeries] = []
     with store.read() as connection:

@@ -31,16 +31,16 @@ from barograph.cli.options import (
     store_option,
 )
 from barograph.cli.retrain import read_params
-from barograph.compiled import choose
-from barograph.errors import ConfigError
+from barograph.runtime.compiled import choose
+from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
-    from barograph.service.background import WorkerConfig
-    from barograph.service.model_watch import ModelWatch
-    from barograph.service.retraining import RetrainingConfig
-    from barograph.service.settings import Settings
-    from barograph.store import Store
+    from barograph.server.store import Store
+    from barograph.server.web.background import WorkerConfig
+    from barograph.server.web.model_watch import ModelWatch
+    from barograph.server.web.retraining import RetrainingConfig
+    from barograph.server.web.settings import Settings
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 BURST = 10  # seconds of the rate that may come at once
@@ -53,8 +53,8 @@ def _access(
     """Return what makes the settings of a service that listens on a host."""
 
     def settings(host: str) -> Settings:
-        from barograph.service.auth import is_loopback
-        from barograph.service.settings import Settings
+        from barograph.server.web.auth import is_loopback
+        from barograph.server.web.settings import Settings
 
         return Settings(
             local=is_loopback(host),
@@ -160,14 +160,14 @@ def command(
     Without a token the service serves this machine only; `barograph token add` creates one. A new
     model file at the same path is used without a restart.
     """
-    from barograph.extras import needed
+    from barograph.runtime.extras import needed
 
     _prepare_process(log_level, demo=demo)
     with needed("the service", "service"):
-        import barograph.service.app  # noqa: F401 - what is missing is said before anything starts
-        from barograph.service.background import WorkerConfig
-        from barograph.service.model_watch import ModelWatch
-        from barograph.service.retraining import RetrainingConfig
+        import barograph.server.web.app  # noqa: F401 - what is missing is said before anything starts
+        from barograph.server.web.background import WorkerConfig
+        from barograph.server.web.model_watch import ModelWatch
+        from barograph.server.web.retraining import RetrainingConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
 
     params = partial(read_params, None, None, None)  # called in the process that learns
@@ -221,11 +221,11 @@ def _listen(
     Raises:
         ConfigError: The address is not free.
     """
-    from barograph.service.app import create_app
-    from barograph.service.background import BackgroundWorker
-    from barograph.service.retraining import Retraining
-    from barograph.service.server import address, make_server, run_server
-    from barograph.service.settings import ConnectionLimits
+    from barograph.server.web.app import create_app
+    from barograph.server.web.background import BackgroundWorker
+    from barograph.server.web.retraining import Retraining
+    from barograph.server.web.server import address, make_server, run_server
+    from barograph.server.web.settings import ConnectionLimits
 
     def stop() -> None:
         server.should_exit = True
@@ -253,8 +253,8 @@ def _refuse_with_demo(context: click.Context) -> None:
 
 def _opened(url: str, mode: str) -> Store:
     """Open the store, and apply the patterns of `barograph.toml`; kinds it does not name stay."""
-    from barograph.store import Store
-    from barograph.triage.patterns import set_patterns
+    from barograph.server.store import Store
+    from barograph.server.triage.patterns import set_patterns
 
     make_folder(url)
     store = Store(url, log=LOG_PAGES, mode=store_mode(mode))
@@ -274,7 +274,7 @@ def _ip_address(text: str) -> str:
 
 
 def _check_tokens(store: Store, host: str, *, local: bool) -> None:
-    from barograph.store import tokens
+    from barograph.server.store import tokens
 
     with store.read() as connection:
         if tokens.every(connection):

@@ -15,18 +15,18 @@ from barograph.detection.online import AlarmStep, Answer, StepKind
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
-from barograph.series import Floats
-from barograph.store import reading
-from barograph.store.measurement import INTEGER
+from barograph.results.series import Floats
+from barograph.server.store import reading
+from barograph.server.store.measurement import INTEGER
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from barograph.cli.selection import Selection
-    from barograph.series import Series
-    from barograph.store import Store
-    from barograph.store.measurement import CommitDecision
-    from barograph.store.reading import StoredPoint, StoredSeries
+    from barograph.results.series import Series
+    from barograph.server.store import Store
+    from barograph.server.store.measurement import CommitDecision
+    from barograph.server.store.reading import StoredPoint, StoredSeries
 
 
 def stored_series(

@@ -14,9 +14,9 @@ from typing import Any
 
 from barograph.cli.answers import SeriesAnswer
 from barograph.cli.config import SUPPRESS, Config, suppress_tables
-from barograph.errors import ConfigError
-from barograph.git import is_commit
-from barograph.patterns import matches
+from barograph.results.patterns import matches
+from barograph.runtime.errors import ConfigError
+from barograph.sources.git import is_commit
 
 DIRECTIONS = ("", "up", "down")
 INFORMATIONAL = "informational in the configuration"

@@ -27,8 +27,8 @@ def command() -> None:
 @store_option
 def add(name: str, scopes: tuple[str, ...], url: str) -> None:
     """Create the token NAME and print it; it is shown only once."""
-    from barograph.store import tokens
-    from barograph.store.tokens import Scope
+    from barograph.server.store import tokens
+    from barograph.server.store.tokens import Scope
 
     with open_store(url) as store:
         allowed = [Scope(scope) for scope in scopes]
@@ -40,7 +40,7 @@ def add(name: str, scopes: tuple[str, ...], url: str) -> None:
 @store_option
 def revoke(name: str, url: str) -> None:
     """Revoke the token NAME."""
-    from barograph.store import tokens
+    from barograph.server.store import tokens
 
     with open_existing(url) as store:
         store.write(lambda connection: tokens.revoke(connection, name, "cli"))
@@ -54,7 +54,7 @@ def list_(url: str, output: str) -> None:
 
     Their secrets are not stored.
     """
-    from barograph.store import tokens
+    from barograph.server.store import tokens
 
     with open_existing(url) as store, store.read() as connection:
         every = tokens.every(connection)

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from barograph.cli.detectors import DETECTORS, make_detector
-from barograph.compiled import COMPLETE, FORCED, choose, code_folder, make_code_folder
-from barograph.errors import ConfigError
+from barograph.runtime.compiled import COMPLETE, FORCED, choose, code_folder, make_code_folder
+from barograph.runtime.errors import ConfigError
 
 SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of the kernels
 

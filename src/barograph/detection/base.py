@@ -12,11 +12,11 @@ from typing import Any, Literal, Self, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import choose, kernel
 from barograph.detection.numerics import mean_and_squares
-from barograph.errors import ConfigError, DataError
-from barograph.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
-from barograph.sizes import size_of
+from barograph.results.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
+from barograph.results.sizes import size_of
+from barograph.runtime.compiled import choose, kernel
+from barograph.runtime.errors import ConfigError, DataError
 
 Missing = Literal["error", "drop", "fill"]
 

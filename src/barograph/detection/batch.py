@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import Detector, describe, observe, require
-from barograph.errors import DataError
-from barograph.parallel import Progress, map_threads
-from barograph.series import ChangePoint, Floats, Ints, as_floats
+from barograph.results.series import ChangePoint, Floats, Ints, as_floats
+from barograph.runtime.errors import DataError
+from barograph.runtime.parallel import Progress, map_threads
 
 # Points per chunk: enough that a thread rarely waits for the interpreter.
 PIECE = 100_000

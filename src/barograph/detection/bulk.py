@@ -19,8 +19,8 @@ from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
 from barograph.detection.triaged import all_candidates
 from barograph.models import TriageModel
-from barograph.parquet import candidates_of
-from barograph.series import FINAL, Floats, Ints
+from barograph.results.parquet import candidates_of
+from barograph.results.series import FINAL, Floats, Ints
 
 COLUMNS = ["series", "index", "order", "commit", "verdict"]
 

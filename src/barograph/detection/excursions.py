@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.numerics import insert_sorted, remove_sorted
 from barograph.features.contrast.robust import median, middle_distance
-from barograph.repeats import MAD_TO_SD
-from barograph.series import Floats, Ints
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 HALF_WINDOW = 12
 PULSE = 3  # excursions of fewer points are spikes

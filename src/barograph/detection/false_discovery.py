@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.detection.base import require
-from barograph.series import ChangePoint, Floats
+from barograph.results.series import ChangePoint, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from barograph.detection.base import Detector, RawChangePoint, as_float, observe, require
 from barograph.detection.numerics import power_of_two, two_sided
-from barograph.errors import NotEnoughDataError
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import NotEnoughDataError
 
 FEWEST = 5
 SMALLEST = 1e-200  # keeps a quotient finite if nothing but the outlier varies

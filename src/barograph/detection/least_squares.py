@@ -13,9 +13,9 @@ import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
-from barograph.extras import needed
-from barograph.repeats import MAD_TO_SD
-from barograph.series import Floats
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Floats
+from barograph.runtime.extras import needed
 
 
 @dataclass(frozen=True)

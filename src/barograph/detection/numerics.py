@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 BLOCK = 128
 # Two entries for each halving of the longest stretch that memory can hold.

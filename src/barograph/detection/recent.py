@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, describe
-from barograph.series import ChangePoint, Floats, Ints
+from barograph.results.series import ChangePoint, Floats, Ints
 
 RECENT = 500
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import ArtifactError, ConfigError
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 ENTRY = "reporting"  # the rule's entry in the card of a model
 SAME_CHANGE = 5  # points between two candidates that can stand for one change

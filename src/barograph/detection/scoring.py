@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from barograph.candidates import Candidates
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
 from barograph.features import (
@@ -20,8 +19,9 @@ from barograph.features import (
 )
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
-from barograph.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
-from barograph.sizes import size_of
+from barograph.results.candidates import Candidates
+from barograph.results.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
+from barograph.results.sizes import size_of
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 DIVIDING = 10.0  # a probable step by this factor divides a series into stretches

@@ -11,7 +11,7 @@ import numpy as np
 from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
 from barograph.features.setds import HOLD, MINIMUM, PATIENCE, SIGMAS, phases
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.candidates import Candidates
 from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
@@ -23,7 +22,8 @@ from barograph.detection.hunter import Hunter
 from barograph.detection.reporting import SAME_CHANGE, ReportingRule
 from barograph.detection.scoring import CandidateScorer
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints, as_floats
+from barograph.results.candidates import Candidates
+from barograph.results.series import Floats, Ints, as_floats
 
 USE = "label_free"
 # Excursions hide changes from a detector if the standard deviation is this many times as large with

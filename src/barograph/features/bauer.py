@@ -3,7 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
 from barograph.features import hurst, level
 from barograph.features.crossing import crossing_points
 from barograph.features.entropy import Space, space_for, spectral_entropy
@@ -11,7 +10,8 @@ from barograph.features.families import Derived, Family, numbers_of
 from barograph.features.lumpiness import cut, lumpiness_and_stability, max_level_shift
 from barograph.features.serial import LAGS, lag_products, serial_correlation
 from barograph.features.sums import LARGEST, Sums, mean, sums_of
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 EIGHT = (
     "norm_mean",

@@ -6,8 +6,8 @@ to working precision.
 
 import numpy as np
 
-from barograph.compiled import fused_kernel, kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import fused_kernel, kernel
 
 # The authors' code does not solve systems with a smaller reciprocal condition.
 LIMIT = 2.0**-52

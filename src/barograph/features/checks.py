@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from barograph.series import Floats, Ints, as_floats, require_finite
+from barograph.results.series import Floats, Ints, as_floats, require_finite
 
 
 def side(values: npt.ArrayLike, name: str) -> Floats:

@@ -5,8 +5,8 @@ With a_i = [x_i <= median], the number of i where a_i and a_{i+1} differ.
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 SORTED_BELOW = 17  # fewer values are sorted rather than partitioned again
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import fused_kernel, kernel
 from barograph.features.burg import best_order, burg, burg_strict, coefficients, is_singular
 from barograph.features.sums import compensated_mean
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import fused_kernel, kernel
 
 # Below this share of unpredictable variance, the result depends on the order of operations.
 DELICATE = 1e-4

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.features.checks import side
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 FillRows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
 # (values, starts, splits, ends, firsts, lasts) -> one row per candidate

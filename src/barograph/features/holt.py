@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features import holt_ets
 from barograph.features.holt_ets import fit_ets
 from barograph.features.holt_winters import fit_holt_winters
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 SHORT = 8  # sides up to this length are fitted in smoothing form
 SINGLE_VALUE = (0.2, 0.0)  # one value has no trend

@@ -9,8 +9,8 @@ squares may be fused: its rounding does not change a decision on any golden side
 
 import numpy as np
 
-from barograph.compiled import fused_kernel, kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import fused_kernel, kernel
 
 SMOOTHING_LOW = 1e-4
 SMOOTHING_HIGH = 0.9999

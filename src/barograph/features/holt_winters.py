@@ -10,7 +10,6 @@ curvature. An end of its interval is (step, value, slope); `low` has the smalles
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.lbfgsb2 import (
     MEMORY,
     cauchy_point,
@@ -20,7 +19,8 @@ from barograph.features.lbfgsb2 import (
     remembered_hessian,
     subspace_step,
 )
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 START_ALPHA = 0.2
 START_BETA = 0.02

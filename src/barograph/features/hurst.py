@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.families import Family
 from barograph.features.likelihood import LikelihoodSample, likelihood, sample_for, take
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 NAMES = ("pre_hurst", "after_hurst")
 CONSTANT = 0.5

@@ -6,8 +6,8 @@ to the Cauchy point, and from there to the minimum over the free coordinates, up
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 MEMORY = 5  # curvature pairs
 MACHINE = 2.0**-52

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.sums import HUGE, TINY, Sums, variance
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 # Two values that differ by more than this share of the largest one differ in 15 digits.
 SURELY_DIFFERENT = 1.0000001e-14

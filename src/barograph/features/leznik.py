@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from barograph.features import leznik_sides
 from barograph.features.families import Derived, numbers_of
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 NAMES = tuple(f"delta_{feature}" for feature in leznik_sides.FEATURES)
 SOURCES = leznik_sides.NAMES

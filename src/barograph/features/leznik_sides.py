@@ -9,14 +9,14 @@ beta of (a, b, a, b) and of (a, a, a, a).
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features import bauer, holt_ets
 from barograph.features.families import Family
 from barograph.features.holt import fit_side
 from barograph.features.hurst import hurst
 from barograph.features.likelihood import sample_for
 from barograph.features.sums import sums_of
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 AFTER = 2  # points
 FEATURES = ("mean", "sd", "hurst", "alpha", "beta")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import fused_kernel, kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import fused_kernel, kernel
 
 TERMS = 100  # how far the exact predictor looks back
 BLOCK = 4  # values whose contribution to all later predictions is added in one pass

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.sums import LARGEST, Sums, variance
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 # The square root of the double precision: R's tolerance for "all equal".
 TOLERANCE = 2.0**-26

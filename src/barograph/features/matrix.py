@@ -10,8 +10,8 @@ import numpy.typing as npt
 from barograph.features import checks
 from barograph.features.families import Derived, Family
 from barograph.features.subseries import SubSeries
-from barograph.parallel import map_threads, row_ranges
-from barograph.series import Floats, Ints, as_floats, require_finite
+from barograph.results.series import Floats, Ints, as_floats, require_finite
+from barograph.runtime.parallel import map_threads, row_ranges
 
 # Increased whenever the numbers of a feature change: tables and models of different versions are
 # not combined.

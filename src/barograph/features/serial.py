@@ -6,9 +6,9 @@ r_1^2 .. r_l^2; 1 on a constant side, where r_k is not defined.
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.sums import Sums, mean
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 LAGS = 10  # on sides of more than 10 values; 2 on shorter ones
 _SAFE_LOW, _SAFE_HIGH = 1e-280, 1e280

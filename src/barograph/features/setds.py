@@ -10,10 +10,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
 from barograph.features import checks
 from barograph.features.families import Family
-from barograph.series import Floats, Ints, as_floats
+from barograph.results.series import Floats, Ints, as_floats
+from barograph.runtime.compiled import kernel
 
 NAME = "setds"
 NEAR = 5  # points

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.candidates import Candidates
-from barograph.compiled import kernel
-from barograph.errors import ConfigError, DataError
-from barograph.series import UNKNOWN_TIME, Ints, Verdict
+from barograph.results.candidates import Candidates
+from barograph.results.series import UNKNOWN_TIME, Ints, Verdict
+from barograph.runtime.compiled import kernel
+from barograph.runtime.errors import ConfigError, DataError
 
 WIDEST = 10
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 # Squares of distances outside these limits leave the range of doubles.
 TINY = 1e-140

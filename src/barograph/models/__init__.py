@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barograph.extras import needed
 from barograph.models.conformal import UNSURE
 from barograph.models.online import OnlineModels
 from barograph.models.triage import TriageModel
+from barograph.runtime.extras import needed
 
 if TYPE_CHECKING:
     from barograph.models.voting import VotingTriage

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph import __version__
-from barograph.errors import ArtifactError
 from barograph.features import FEATURES_VERSION
-from barograph.files import whole
+from barograph.runtime.errors import ArtifactError
+from barograph.runtime.files import whole
 
 FORMAT = "barograph-model"
 VERSION = 1

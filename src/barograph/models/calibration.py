@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, ConfigError, NotEnoughDataError
-from barograph.extras import needed
-from barograph.logistic import expit, logit
 from barograph.models.artifact import Arrays, check_range, finite_array
-from barograph.series import Floats
+from barograph.models.logistic import expit, logit
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, ConfigError, NotEnoughDataError
+from barograph.runtime.extras import needed
 
 EDGE = 1e-6  # probabilities of 0 and 1 have no log-odds
 

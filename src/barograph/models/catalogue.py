@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from barograph.errors import ConfigError
-from barograph.extras import needed
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.extras import needed
 
 # Each classifier, and the function that makes it from a seed and a number of trees: a name in a
 # module of this package, which is imported when the classifier is first used.

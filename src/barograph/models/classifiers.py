@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.validation import validate_data
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 class LogisticByRow(LogisticRegression):  # type: ignore[misc]  # scikit-learn ships no types

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import DataError
-from barograph.series import Floats, as_floats
+from barograph.results.series import Floats, as_floats
+from barograph.runtime.errors import DataError
 
 SHOWN = 6  # names in an error message
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.models.artifact import Arrays, check_range, finite_array
-from barograph.series import Flags, Floats
+from barograph.results.series import Flags, Floats
+from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 
 UNSURE = -1
 

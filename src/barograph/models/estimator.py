@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, BarographError, ConfigError
-from barograph.extras import needed
 from barograph.models.artifact import Arrays, checked_names, typed_array
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, BarographError, ConfigError
+from barograph.runtime.extras import needed
 
 # Those that skops does not load unless it is told to.
 TRUSTED = (

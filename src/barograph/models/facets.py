@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from barograph.features import FEATURE_SETS
-from barograph.sizes import Size
+from barograph.results.sizes import Size
 
 MANY = 1000.0  # noise units: beyond, the exact number says nothing
 SAME_NOISE = 1.5  # ratio of two noises that count as equal

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from barograph.errors import ArtifactError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models.threshold import NEVER
+from barograph.runtime.errors import ArtifactError
 
 
 def read_inputs(

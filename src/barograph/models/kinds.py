@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, ConfigError
 from barograph.models.artifact import Arrays
 from barograph.models.trees import Boosted, Forest
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 # Kinds that earlier versions wrote as arrays of their own.
 FORMER = ("linear", "stacked", "svm", "voting")

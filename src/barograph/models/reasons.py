@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from barograph.errors import ConfigError
 from barograph.models.facets import HOLD, STEP, STEP_FACETS, Facet, FeatureRow
 from barograph.models.newest_facets import NEWEST_FACETS
 from barograph.models.triage import TriageModel
-from barograph.series import Floats
-from barograph.sizes import Size
+from barograph.results.series import Floats
+from barograph.results.sizes import Size
+from barograph.runtime.errors import ConfigError
 
 LIMIT = 3
 SMALL = 0.05  # a facet with less than this share of the largest contribution is not named

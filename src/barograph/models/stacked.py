@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from barograph.errors import DataError
 from barograph.models.voting import PUBLISHED_COLUMNS, BinaryClassifier, VotingTriage
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
 
 SETDS = "setds"
 SETDS_COLUMN = 6  # in a matrix without column names

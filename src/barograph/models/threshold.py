@@ -5,9 +5,9 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.calibration import Calibration, calibrate
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 GOALS = ("accuracy", "f1", "alarms:N")
 BUDGET = re.compile(r"alarms:(\d+(?:\.\d+)?)")

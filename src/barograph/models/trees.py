@@ -15,11 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel, kernel_or
-from barograph.errors import ArtifactError, ConfigError
-from barograph.logistic import expit, logit
 from barograph.models.artifact import Arrays, check_range, typed_array
-from barograph.series import Floats, Ints
+from barograph.models.logistic import expit, logit
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel, kernel_or
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 Singles = npt.NDArray[np.float32]
 # One record a node, so that a step reads one place in memory.

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration, kinds
 from barograph.models.artifact import SHORT, Arrays, versions
@@ -22,8 +21,9 @@ from barograph.models.conformal import Conformal
 from barograph.models.header import read_inputs, read_mapping, training_summary
 from barograph.models.kinds import FittedClassifier
 from barograph.models.threshold import decision_rule
-from barograph.parallel import map_threads, row_ranges
-from barograph.series import Floats, require_finite
+from barograph.results.series import Floats, require_finite
+from barograph.runtime.errors import ArtifactError, ConfigError, DataError
+from barograph.runtime.parallel import map_threads, row_ranges
 
 USES = ("adaptive", "label_free", "online", "confirm")
 # The released files, and the uses of the models in each.

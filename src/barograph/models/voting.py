@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.errors import DataError
 from barograph.features import FEATURE_SETS, leznik
 from barograph.models.columns import column_names, select_columns
 from barograph.models.threshold import ABOVE_HALF
-from barograph.series import Flags, Floats, Ints
+from barograph.results.series import Flags, Floats, Ints
+from barograph.runtime.errors import DataError
 
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names

@@ -16,7 +16,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.replay import ONLINE, ReplayParams, learn_algorithm_1, write_replay
 from barograph.pipeline.stage import page_without_verdicts, run
-from barograph.series import Verdict
+from barograph.results.series import Verdict
 
 FOLDER = report.FOLDER / "algorithm_1"
 RATES = ("auc", "accuracy", "sensitivity", "specificity")

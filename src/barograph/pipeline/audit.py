@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 from functools import partial
 
-from barograph.models.catalogue import classifier
-from barograph.pipeline import report
-from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import page_without_verdicts, run
-from barograph.training import tables
-from barograph.training.label_audit import held_out, suspects
-from barograph.training.limits import (
+from barograph.learning import tables
+from barograph.learning.label_audit import held_out, suspects
+from barograph.learning.limits import (
     Bounds,
     Classifier,
     Count,
@@ -18,6 +14,10 @@ from barograph.training.limits import (
     Seed,
     WholeNumber,
 )
+from barograph.models.catalogue import classifier
+from barograph.pipeline import report
+from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.stage import page_without_verdicts, run
 
 FOLDER = report.FOLDER / "audit"
 KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from barograph.features import Policy
-from barograph.history import History
+from barograph.learning import tables
+from barograph.learning.limits import FeatureSet
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.training import tables
-from barograph.training.limits import FeatureSet
+from barograph.results.history import History
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from barograph.learning import tables
+from barograph.learning.limits import OpenFraction, Use, WholeNumber
 from barograph.models.artifact import file_digest
 from barograph.models.conformal import UNSURE
 from barograph.models.reasons import explain, paragraph
@@ -13,8 +15,6 @@ from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.training import tables
-from barograph.training.limits import OpenFraction, Use, WholeNumber
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from barograph.history import History
+from barograph.learning.limits import WholeNumber
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
+from barograph.results.history import History
 from barograph.studies.detector_benchmark.report import (
     CAPTIONS,
     NOTES,
@@ -19,7 +20,6 @@ from barograph.studies.detector_benchmark.report import (
     formatted,
 )
 from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, history_tables
-from barograph.training.limits import WholeNumber
 
 FOLDER = report.FOLDER / "detectors"
 # Times differ from run to run, so no file of a stage may hold them.

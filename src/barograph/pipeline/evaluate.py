@@ -5,10 +5,10 @@ With the profile `paper` it takes hours; an interrupted run continues where it s
 
 import pandas as pd
 
-from barograph.errors import NotEnoughDataError
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.studies import table_one
 from barograph.studies.table_one import EvaluateParams, evaluate
 

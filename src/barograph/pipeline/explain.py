@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from barograph.learning import tables
+from barograph.learning.limits import Count, Use, WholeNumber
 from barograph.models.artifact import file_digest
 from barograph.models.triage import USES, TriageModel, file_of
 from barograph.pipeline import report
@@ -22,8 +24,6 @@ from barograph.studies.importance import (
     explain,
     importance_figure,
 )
-from barograph.training import tables
-from barograph.training.limits import Count, Use, WholeNumber
 
 FOLDER = report.FOLDER / "explain"
 KEYS = ["name", "candidate", "series", "index", "commit"]

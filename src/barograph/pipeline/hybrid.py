@@ -5,15 +5,15 @@ from typing import Annotated
 
 import pandas as pd
 
-from barograph.history import History
+from barograph.learning.limits import Bounds, Count, Named, Seed
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
+from barograph.results.history import History
 from barograph.studies import leznik, statistics
 from barograph.studies.detector_benchmark.report import formatted
-from barograph.training.limits import Bounds, Count, Named, Seed
 
 FOLDER = report.FOLDER / "hybrid"
 DETECTOR_TABLE = "table6_7_detector"

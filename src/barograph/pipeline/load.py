@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.detection.bulk import history_parts, score_part
-from barograph.errors import ConfigError
-from barograph.files import whole
-from barograph.parallel import map_parallel
-from barograph.parquet import CANDIDATES_SCHEMA
+from barograph.learning.limits import Fraction, Named
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
+from barograph.results.parquet import CANDIDATES_SCHEMA
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.files import whole
+from barograph.runtime.parallel import map_parallel
 from barograph.sources import SOURCES, LoadReport, load, open_source
-from barograph.training.limits import Fraction, Named
 
 FOLDER = Path("data/interim")
 STORE = "store"  # the kind that reads Barograph's own store
@@ -82,8 +82,8 @@ def load_store(location: str) -> LoadReport:
     Raises:
         ConfigError: There is no such store.
     """
-    from barograph.store import Store
-    from barograph.store.export import export_tables
+    from barograph.server.store import Store
+    from barograph.server.store.export import export_tables
 
     url = location or os.environ.get(STORE_VARIABLE, "")
     if not url or ("://" not in url and not Path(url).is_file()):

@@ -13,9 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from barograph.errors import ConfigError, DataError
+from barograph.learning.limits import suggestion
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.yaml_text import decode_yaml
-from barograph.training.limits import suggestion
 
 PARAMS = Path("params.yaml")
 PROFILE = "profile"

@@ -1,8 +1,8 @@
 """Stage `prior`: the feature tables of a simulated history, to mix with scarce verdicts."""
 
+from barograph.learning.candidates import PRIOR
 from barograph.pipeline import characterise, load, simulate, subseries
 from barograph.pipeline.stage import in_folder, run
-from barograph.training.candidates import PRIOR
 
 PROFILE = "prior"
 

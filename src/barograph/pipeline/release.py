@@ -8,17 +8,17 @@ shipped pair.
 from collections.abc import Mapping
 from typing import Any
 
-from barograph.history import History
+from barograph.learning.candidates import TrainParams, usable_verdicts
+from barograph.learning.online.pair import Lesson, lesson
+from barograph.learning.registry import FOLDERS
+from barograph.learning.release import Evidence, ReleaseParams, release
 from barograph.models.triage import FILES
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER, TWINS
-from barograph.training.candidates import TrainParams, usable_verdicts
-from barograph.training.online.pair import Lesson, lesson
-from barograph.training.registry import FOLDERS
-from barograph.training.release import Evidence, ReleaseParams, release
+from barograph.results.history import History
 
 
 def main() -> None:

@@ -12,24 +12,24 @@ import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
 from barograph.detection.online import SecondLookConfig
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation import resume
-from barograph.evaluation.replay import (
+from barograph.learning import resume
+from barograph.learning.limits import Count, Named, Seed, WholeNumber
+from barograph.learning.paper_forest import learn_forest
+from barograph.learning.replay import (
     ReplayTask,
     alarm_rates,
     change_points_of,
     compare_with_verdicts,
     replay_part,
 )
-from barograph.history import History
-from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.training.limits import Count, Named, Seed, WholeNumber
-from barograph.training.paper_forest import learn_forest
+from barograph.results.history import History
+from barograph.runtime.errors import NotEnoughDataError
+from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 CACHE = resume.FOLDER / "replay"

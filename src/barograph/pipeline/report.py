@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.errors import DataError
-from barograph.files import CsvText, whole
+from barograph.learning.tracking import STORE
+from barograph.runtime.errors import DataError
+from barograph.runtime.files import CsvText, whole
 from barograph.sources.report import KINDS
-from barograph.training.tracking import STORE
 
 FOLDER = Path("data/reports")
 WIDTH = 120  # columns of the terminal that the summary fits into

@@ -5,12 +5,12 @@ It may take hours; an interrupted run continues where it stopped, with the same 
 
 import pandas as pd
 
-from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
+from barograph.results.history import History
 from barograph.studies.selection import SelectionParams, select
 
 FOLDER = report.FOLDER / "selection"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from barograph.learning.simulation import SimulateParams, simulate
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.training.simulation import SimulateParams, simulate
 
 FOLDER = Path("data/raw/simulated")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
-from barograph.errors import BarographError, NotEnoughDataError
+from barograph.learning.tracking import SWITCH
 from barograph.pipeline import report
 from barograph.pipeline.params import PARAMS
-from barograph.training.tracking import SWITCH
+from barograph.runtime.errors import BarographError, NotEnoughDataError
 
 
 def run(main: Callable[[], None]) -> None:

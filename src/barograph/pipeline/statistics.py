@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import pandas as pd
 
-from barograph.history import History
+from barograph.learning.limits import Bounds, Named, Seed
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
+from barograph.results.history import History
 from barograph.studies import statistics
 from barograph.studies.statistics_page import NOTE, sections
-from barograph.training.limits import Bounds, Named, Seed
 
 FOLDER = report.FOLDER / "statistics"
 

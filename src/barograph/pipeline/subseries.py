@@ -1,11 +1,11 @@
 """Stage `subseries`: the bounds of Pre and After of each candidate under every policy."""
 
 from barograph.features.subseries import ADAPTIVE, LABEL_FREE, WIDEST, Policy
-from barograph.history import History
+from barograph.learning.tables import bounds_table
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.stage import run
-from barograph.training.tables import bounds_table
+from barograph.results.history import History
 
 OUT = INTERIM / "subseries.parquet"
 POLICIES: tuple[Policy, ...] = tuple(

@@ -10,17 +10,17 @@ and `confirm`; all others from the candidates alone.
 
 from pathlib import Path
 
-from barograph.history import History
+from barograph.learning.candidates import Trained, TrainParams, read_prior
+from barograph.learning.challengers import Material, train_all
+from barograph.learning.tables import read_for
+from barograph.learning.tracking import tracked
 from barograph.models.triage import FILES, TABLES, file_of, save_models
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.tune import TABLE, chosen_for
-from barograph.training.candidates import Trained, TrainParams, read_prior
-from barograph.training.challengers import Material, train_all
-from barograph.training.tables import read_for
-from barograph.training.tracking import tracked
+from barograph.results.history import History
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
@@ -30,7 +30,7 @@ FIGURES = report.FOLDER / "train"
 
 def record(use: str, trained: Trained) -> None:
     """Draw what the twin says of the held-out rows, and log the run."""
-    from barograph.evaluation.figures import held_out_figure, note_figure
+    from barograph.learning.figures import held_out_figure, note_figure
 
     picture = FIGURES / f"{use}.png"
     if trained.truth.size:

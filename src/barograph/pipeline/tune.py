@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from barograph.learning.candidates import TrainParams
+from barograph.learning.tune import Search, TuneParams, tune
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.training.candidates import TrainParams
-from barograph.training.tune import Search, TuneParams, tune
 
 FOLDER = report.FOLDER / "tune"
 TABLE = FOLDER / "tuning.csv"

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.figures import note_figure
+from barograph.learning.figures import note_figure
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.studies.windows import WindowsParams, auc_by_window, window_figure
 
 FOLDER = report.FOLDER / "windows"

@@ -8,8 +8,8 @@ import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from barograph.errors import ConfigError
-from barograph.extras import needed
+from barograph.runtime.errors import ConfigError
+from barograph.runtime.extras import needed
 from barograph.sources.base import Document, Source
 from barograph.sources.report import LoadReport, Place, Skip
 

@@ -16,10 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from barograph.errors import DataError
-from barograph.files import followed, locked
-from barograph.git import HASH, Repository, is_commit
-from barograph.series import (
+from barograph.results.series import (
     LABELS,
     LARGEST_ORDER,
     ORDER_HINT,
@@ -29,6 +26,9 @@ from barograph.series import (
     canonical_text,
     normalize_args,
 )
+from barograph.results.texts import CONTROL
+from barograph.runtime.errors import DataError
+from barograph.runtime.files import followed, locked
 from barograph.sources.fields import EPOCH
 from barograph.sources.formats import cells
 from barograph.sources.formats.base import ReadOptions, Result
@@ -37,8 +37,8 @@ from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
 from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.git import HASH, Repository, is_commit
 from barograph.sources.history_file import HistoryFile
-from barograph.texts import CONTROL
 
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: "", 1: "higher"}

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.series import Floats, Ints, SeriesId
+from barograph.results.series import Floats, Ints, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.report import Place, Skip
-from barograph.texts import Texts
 
 
 class Document(NamedTuple):

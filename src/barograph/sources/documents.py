@@ -18,7 +18,7 @@ import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.base import Document, SeriesColumns, Source
 from barograph.sources.points import columns_of
 from barograph.sources.report import Place, Skip

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.series import (
+from barograph.results.series import (
     LABELS,
     LARGEST_ORDER,
     ORDER_HINT,
@@ -24,6 +23,7 @@ from barograph.series import (
     canonical_text,
     normalize_args,
 )
+from barograph.runtime.errors import DataError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)

@@ -16,10 +16,10 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barograph.errors import ConfigError, DataError
-from barograph.extras import needed
-from barograph.files import CsvText, whole
-from barograph.series import LABELS
+from barograph.results.series import LABELS
+from barograph.runtime.errors import ConfigError, DataError
+from barograph.runtime.extras import needed
+from barograph.runtime.files import CsvText, whole
 from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.records import records

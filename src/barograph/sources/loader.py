@@ -16,10 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.files import published
-from barograph.history import History
-from barograph.parquet import (
+from barograph.results.history import History
+from barograph.results.parquet import (
     TABLES,
     candidate_columns,
     point_columns,
@@ -27,13 +25,15 @@ from barograph.parquet import (
     series_columns,
     table_writer,
 )
+from barograph.results.texts import Texts
+from barograph.runtime.errors import DataError
+from barograph.runtime.files import published
 from barograph.sources.base import SeriesColumns, Source
 from barograph.sources.files import Files
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
 from barograph.sources.points import UNNAMED, read_candidate, read_series
 from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
-from barograph.texts import Texts
 
 ProgressCallback = Callable[[str, int], None]
 Candidate = tuple[int, Place, Judgement]  # the number of the series, and where it was read

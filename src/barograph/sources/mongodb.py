@@ -18,8 +18,8 @@ from pymongo import MongoClient
 from pymongo.collection import Collection
 from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
-from barograph.errors import ConfigError, SourceError
-from barograph.series import LABELS
+from barograph.results.series import LABELS
+from barograph.runtime.errors import ConfigError, SourceError
 from barograph.sources.documents import OPTIONS, DocumentSource
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"

@@ -16,8 +16,8 @@ import bson
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
-from barograph.errors import DataError
+from barograph.runtime.compiled import kernel
+from barograph.runtime.errors import DataError
 from barograph.sources.documents import (
     DAMAGE,
     DocumentReader,

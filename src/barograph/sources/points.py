@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Ints, SeriesId
+from barograph.results.series import LARGEST_ORDER, UNKNOWN_TIME, Ints, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.base import Document, SeriesColumns
 from barograph.sources.fields import (
     FieldError,
@@ -27,7 +28,6 @@ from barograph.sources.fields import (
 )
 from barograph.sources.formats.base import Judgement
 from barograph.sources.report import LoadReport, Skip
-from barograph.texts import Texts
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
 TIME_FIELDS = ("commit_date", "evg_create_date")

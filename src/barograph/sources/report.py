@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from barograph.errors import ConfigError, DataError
-from barograph.wording import plural
+from barograph.results.wording import plural
+from barograph.runtime.errors import ConfigError, DataError
 
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 20  # that are kept

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import requests
 
 from barograph import __version__
-from barograph.errors import ConfigError, DataError, SourceError
-from barograph.files import whole
+from barograph.runtime.errors import ConfigError, DataError, SourceError
+from barograph.runtime.files import whole
 from barograph.sources.documents import DocumentSource
 from barograph.sources.mongodump import MongoDump, is_archive
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.series import Flags
+from barograph.results.series import Flags
 
 Bits = Flags
 Fitness = Callable[[Sequence[int]], Sequence[float]]

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from barograph.errors import ArtifactError
-from barograph.evaluation.figures import save
+from barograph.learning.figures import save
 from barograph.models.trees import Boosted, Trees
 from barograph.models.triage import TriageModel
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ArtifactError
 
 SHAP, PATHS, MEDIANS = "TreeSHAP", "decision paths", "medians"
 UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability", MEDIANS: "probability"}

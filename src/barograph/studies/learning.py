@@ -7,16 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from barograph.errors import NotEnoughDataError
-from barograph.evaluation.comparison import auc
-from barograph.evaluation.figures import save
-from barograph.evaluation.metrics import interval
-from barograph.evaluation.protocols import Split, grouped_splits, is_usable
-from barograph.models.catalogue import classifier, real_probability
-from barograph.parallel import map_parallel
-from barograph.training import tables
-from barograph.training.candidates import fit_with_prior, prior_weight, read_prior
-from barograph.training.limits import (
+from barograph.learning import tables
+from barograph.learning.candidates import fit_with_prior, prior_weight, read_prior
+from barograph.learning.comparison import auc
+from barograph.learning.figures import save
+from barograph.learning.limits import (
     Classifier,
     Count,
     FeatureSet,
@@ -25,6 +20,11 @@ from barograph.training.limits import (
     Use,
     WholeNumber,
 )
+from barograph.learning.metrics import interval
+from barograph.learning.protocols import Split, grouped_splits, is_usable
+from barograph.models.catalogue import classifier, real_probability
+from barograph.runtime.errors import NotEnoughDataError
+from barograph.runtime.parallel import map_parallel
 
 ALONE, MIXED, SIMULATED = "own verdicts alone", "mixed with simulated ones", "simulated ones alone"
 COLORS = ("#20508f", "#2e8b57", "#b0451f")

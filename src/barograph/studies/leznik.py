@@ -19,10 +19,10 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Setds
 from barograph.features import FEATURE_SETS
-from barograph.history import History
 from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
-from barograph.series import Flags, Floats, Ints, Verdict
+from barograph.results.history import History
+from barograph.results.series import Flags, Floats, Ints, Verdict
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.tables import triaged_series
 from barograph.studies.detector_benchmark.verdict_hits import by_verdict

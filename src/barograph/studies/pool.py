@@ -17,8 +17,8 @@ from multiprocessing import get_context
 import numpy as np
 
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.parallel import Progress
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.parallel import Progress
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
 # The functions of tsfeatures, and the results of each that belong to the pool.

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from barograph.evaluation import resume
-from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import Split
+from barograph.learning import resume
+from barograph.learning.metrics import scores
+from barograph.learning.protocols import Split
+from barograph.learning.tables import Labelled
 from barograph.models.catalogue import classifier, own_threshold, real_probability
 from barograph.models.threshold import choose_threshold
-from barograph.series import Floats, Ints
-from barograph.training.tables import Labelled
+from barograph.results.series import Floats, Ints
 
 CACHE = resume.FOLDER / "repeated"
 LIBRARIES = ("numpy", "scikit-learn", "xgboost")

@@ -15,17 +15,17 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pandas as pd
 
-from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.evaluation import resume
-from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
-from barograph.history import History
-from barograph.parallel import worker_count
-from barograph.series import FINAL, Floats, Ints, Verdict
+from barograph.learning import resume
+from barograph.learning.limits import Bounds, Count, Named, Range, Seed
+from barograph.learning.protocols import Split, grouped_splits, is_usable, random_splits
+from barograph.learning.tables import keys_of
+from barograph.results.history import History
+from barograph.results.series import FINAL, Floats, Ints, Verdict
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
+from barograph.runtime.parallel import worker_count
 from barograph.studies.genetic import Generation, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.statistics import bounds_of
-from barograph.training.limits import Bounds, Count, Named, Range, Seed
-from barograph.training.tables import keys_of
 
 CACHE = resume.FOLDER / "selection"
 PROTOCOLS = ("random", "grouped")

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.features import leznik
-from barograph.history import History
-from barograph.series import FINAL, Floats, Verdict
-from barograph.training import tables as feature_tables
+from barograph.learning import tables as feature_tables
+from barograph.results.history import History
+from barograph.results.series import FINAL, Floats, Verdict
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05

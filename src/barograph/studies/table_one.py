@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.evaluation.metrics import METRICS, Interval, summary
-from barograph.evaluation.protocols import (
+from barograph.learning import tables
+from barograph.learning.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
+from barograph.learning.metrics import METRICS, Interval, summary
+from barograph.learning.protocols import (
     PROTOCOLS,
     Split,
     forward_splits,
@@ -16,8 +18,6 @@ from barograph.evaluation.protocols import (
     random_splits,
 )
 from barograph.studies.repetitions import Repetition, repeat
-from barograph.training import tables
-from barograph.training.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
 
 KEYS = ("policy", "protocol", "feature_set", "classifier", "repetitions")
 # Bauer et al. 2022, Table 1: MongoDB's verdicts, random splits, adaptive bounds, in per cent.

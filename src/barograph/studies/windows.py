@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from barograph.evaluation.figures import save
-from barograph.evaluation.metrics import summary
-from barograph.evaluation.protocols import is_usable, random_splits
 from barograph.features.subseries import WIDEST
+from barograph.learning import tables
+from barograph.learning.figures import save
+from barograph.learning.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
+from barograph.learning.metrics import summary
+from barograph.learning.protocols import is_usable, random_splits
 from barograph.studies.repetitions import Repetition, repeat
-from barograph.training import tables
-from barograph.training.limits import Bounds, Classifier, Count, FeatureSet, Goal, Seed
 
 
 @dataclass(frozen=True)

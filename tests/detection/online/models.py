@@ -13,7 +13,7 @@ from barograph.detection.online import Budget, TailRates
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.artifact import Arrays
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 class HandMade(ABC):

@@ -5,8 +5,8 @@ import pytest
 
 from barograph.detection.online import Budget, TailRates
 from barograph.detection.online.budget import threshold_at
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.models import TriageModel
+from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 from tests.detection.online.models import edge_model
 
 SCORES = np.random.default_rng(0).beta(1, 30, 50_000)

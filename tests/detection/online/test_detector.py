@@ -11,10 +11,10 @@ import pytest
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Decision, StepKind, replay_many
 from barograph.detection.online.views import kept_from
-from barograph.errors import ConfigError, DataError
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError, DataError
 from tests.detection.online.models import Edge, edge_model, hand_made, noise, paper_model
 
 MODELS = pytest.mark.parametrize("model", [paper_model(), edge_model()], ids=["bauer8", "online"])

@@ -8,8 +8,8 @@ import pytest
 from barograph.detection.online import Budget, SecondLookConfig, make_judge
 from barograph.detection.online.job_budget import CONFIRMED_SPIKES, JobBudget
 from barograph.detection.online.newest import SUSPECT, departure
-from barograph.errors import DataError
 from barograph.models import OnlineModels
+from barograph.runtime.errors import DataError
 
 JUDGE, _ = make_judge(OnlineModels.default(), SecondLookConfig())
 assert JUDGE.budget is not None

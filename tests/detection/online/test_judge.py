@@ -21,7 +21,7 @@ from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import from_fitted
 from barograph.models.trees import Forest
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 from tests.detection.online.models import HandMade, hand_made
 
 

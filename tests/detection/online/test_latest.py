@@ -15,7 +15,7 @@ from barograph.detection.online.batch import advance_all
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.latest import JudgedHistory, judge_latest
 from barograph.models import OnlineModels
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 JUDGE, _ = make_judge(OnlineModels.default(), SecondLookConfig())
 

@@ -19,7 +19,7 @@ from barograph.detection.online.newest import (
     departures,
     settle,
 )
-from barograph.series import Floats
+from barograph.results.series import Floats
 from tests.detection.online.models import noise
 
 

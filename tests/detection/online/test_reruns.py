@@ -16,9 +16,9 @@ from barograph.detection.online import (
     settle,
 )
 from barograph.detection.online.batch import BatchDecisions, advance_all
-from barograph.errors import DataError
 from barograph.models import OnlineModels
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
 from tests.detection.online.models import edge_model, edge_pair, noise, quiet
 
 FIRST, SECOND, BUDGET = edge_pair()

@@ -22,8 +22,8 @@ from barograph.detection.online import (
 from barograph.detection.online.rule import Decided, NewestResult, Sides, WindowScore
 from barograph.detection.online.second_look import SecondLook
 from barograph.detection.online.views import BEFORE, sides_of
-from barograph.errors import ConfigError
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
 from tests.training.online_histories import learned
 

@@ -10,7 +10,7 @@ import pytest
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Answer, Replay, replay_many
 from barograph.models import OnlineModels
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 COUNT, AT, LENGTH = 100, 150, 190
 POINTS = 1000

@@ -10,9 +10,9 @@ import pytest
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, Decision
 from barograph.detection.online.rule import AlarmState
-from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import Floats, Region
+from barograph.results.series import Floats, Region
+from barograph.runtime.errors import ConfigError, DataError
 from tests.detection.online.models import edge_model, edge_pair, noise, paper_model, quiet
 
 FIRST, SECOND, BUDGET = edge_pair()

@@ -16,8 +16,8 @@ from barograph.detection.online.stretch import (
     starts_of,
 )
 from barograph.detection.online.views import kept_from
-from barograph.repeats import MAD_TO_SD
-from barograph.series import Floats
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Floats
 
 
 def begins(values: list[float], place: int) -> bool:

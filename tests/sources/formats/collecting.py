@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.collected import Collected

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 START = 1_699_999_200  # seconds, a full hour
 STEP = 3_600  # from one commit to the next

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from barograph.series import Direction
+from barograph.results.series import Direction
 from barograph.sources import formats
 from barograph.sources.formats.base import (
     HEAD,

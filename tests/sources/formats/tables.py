@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from barograph.git import Repository
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
+from barograph.sources.git import Repository
 
 HEAD = "project,test,order,commit,time,value\n"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.git import Repository
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions, Result
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
+from barograph.sources.git import Repository
 from tests.sources.formats.collecting import Kind, collected, result
 
 CI = RunContext(branch="faster", base_branch="develop")

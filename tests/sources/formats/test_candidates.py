@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from barograph.candidates import Candidates
-from barograph.history import History
-from barograph.repeats import Results, combine
-from barograph.series import SeriesId, Verdict
+from barograph.results.candidates import Candidates
+from barograph.results.history import History
+from barograph.results.repeats import Results, combine
+from barograph.results.series import SeriesId, Verdict
 from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, NO_POINT, candidates_of
 from barograph.sources.report import Skip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barograph.cli import main
-from barograph.series import Direction
+from barograph.results.series import Direction
 from barograph.sources.formats.read import FilesRead, read_files
 from tests.sources.formats import generators
 from tests.sources.formats.samples import SAMPLES

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.errors import DataError
-from barograph.git import Repository
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions, Sample
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.folder import matches
 from barograph.sources.formats.read import FilesRead, read_files
+from barograph.sources.git import Repository
 
 Rows = list[dict[str, Any]]
 SERIES: Rows = [

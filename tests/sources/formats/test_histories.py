@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, Verdict
+from barograph.results.series import UNKNOWN_TIME, Direction, Verdict
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import (
     asv,

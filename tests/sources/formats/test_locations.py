@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from barograph.errors import ConfigError, DataError
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.errors import DataError
-from barograph.series import TIME_RANGE, UNKNOWN_TIME
+from barograph.results.series import TIME_RANGE, UNKNOWN_TIME
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import batches, codespeed, collect, dates, jmh, numbers, skia
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result

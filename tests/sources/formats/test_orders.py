@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from barograph.git import Repository
-from barograph.series import UNKNOWN_TIME
+from barograph.results.series import UNKNOWN_TIME
 from barograph.sources.formats.base import Result
 from barograph.sources.formats.orders import order_results
+from barograph.sources.git import Repository
 from tests.repositories import START, Made, make_repository
 from tests.sources.formats.collecting import collected, result
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import DataError, SourceError
-from barograph.series import Direction
+from barograph.results.series import Direction
+from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava
 from barograph.sources.formats.base import InputFile, Note, ReadOptions, Result, ResultBatch

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.errors import DataError
-from barograph.git import Repository
+from barograph.runtime.errors import DataError
 from barograph.sources.append import append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
+from barograph.sources.git import Repository
 
 LIMIT = 4 << 20
 OPTIONS = ReadOptions(max_bytes=LIMIT)

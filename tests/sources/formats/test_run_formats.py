@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from barograph.errors import DataError
-from barograph.series import Direction
+from barograph.results.series import Direction
+from barograph.runtime.errors import DataError
 from barograph.sources.formats import (
     benchmarkdotnet,
     catch2,

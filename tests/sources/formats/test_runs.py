@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from barograph.git import Repository
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import ReadOptions, Result
 from barograph.sources.formats.collected import Collected
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.runs import CONVERTED, OTHER_UNIT, complete_runs, in_one_unit
+from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport
 from tests.repositories import START, Made, make_repository
 from tests.sources.formats.collecting import Kind, collected, result

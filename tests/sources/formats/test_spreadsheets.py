@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from tests.sources.formats.tables import read, skips, values
 
 DAY = 86_400_000

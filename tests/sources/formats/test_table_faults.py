@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.errors import BarographError, DataError
-from barograph.series import ORDER_HINT
+from barograph.results.series import ORDER_HINT
+from barograph.runtime.errors import BarographError, DataError
 from tests.sources.formats.tables import HEAD, read, skips
 
 

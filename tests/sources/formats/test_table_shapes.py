@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.errors import ConfigError, DataError
-from barograph.series import UNKNOWN_TIME
+from barograph.results.series import UNKNOWN_TIME
+from barograph.runtime.errors import ConfigError, DataError
 from tests.sources.formats.tables import read, skips, values
 
 SHAPES = {

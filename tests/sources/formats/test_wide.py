@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.repeats import by_owner
+from barograph.results.repeats import by_owner
 from barograph.sources.formats import delimited
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import first_rows

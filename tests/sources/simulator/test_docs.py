@@ -3,8 +3,8 @@
 from dataclasses import fields
 from pathlib import Path
 
-from barograph.sources.simulator.profiles import CI, PROFILES, Families, Profile, Runners
-from barograph.training.simulation import SimulateParams
+from barograph.learning.simulation import SimulateParams
+from barograph.simulator.profiles import CI, PROFILES, Families, Profile, Runners
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TEXT.splitlines()]

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from barograph.series import Floats
-from barograph.sources.simulator.noise import (
+from barograph.results.series import Floats
+from barograph.simulator.noise import (
     Character,
     Platform,
     noise,
@@ -14,7 +14,7 @@ from barograph.sources.simulator.noise import (
     spread_changes,
     wander,
 )
-from barograph.sources.simulator.profiles import LONG
+from barograph.simulator.profiles import LONG
 
 N = 4000
 PLATFORM = Platform.draw(LONG, np.random.default_rng(0))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.series import Floats
-from barograph.sources.simulator.events import Event
-from barograph.sources.simulator.people import (
+from barograph.results.series import Floats
+from barograph.simulator.events import Event
+from barograph.simulator.people import (
     ATTENTION,
     VARIED,
     Crowd,

@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
-from barograph.series import Floats
-from barograph.sources.simulator.events import Event, path_of
-from barograph.sources.simulator.profiles import CI, LONG, Runners
-from barograph.sources.simulator.runners import Disturbance, Fleet, disturb
-from barograph.sources.simulator.world import SimulatedSeries, World
+from barograph.results.series import Floats
+from barograph.simulator.events import Event, path_of
+from barograph.simulator.profiles import CI, LONG, Runners
+from barograph.simulator.runners import Disturbance, Fleet, disturb
+from barograph.simulator.world import SimulatedSeries, World
 
 assert CI.runners is not None
 USUAL: Runners = CI.runners

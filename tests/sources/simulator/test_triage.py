@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from barograph.series import Verdict
-from barograph.sources.simulator.people import Crowd
-from barograph.sources.simulator.profiles import LONG
-from barograph.sources.simulator.triage import (
+from barograph.results.series import Verdict
+from barograph.simulator.people import Crowd
+from barograph.simulator.profiles import LONG
+from barograph.simulator.triage import (
     Habits,
     TriagedCandidate,
     opposite,
     triage_candidates,
     verdict_of_votes,
 )
-from barograph.sources.simulator.world import SimulatedSeries, World
+from barograph.simulator.world import SimulatedSeries, World
 
 SEED = 2
 EVERYTHING = Habits(watched=1.0, missed=0.0, mistaken=0.0)

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from barograph.sources.simulator.profiles import LONG, PROFILES, SHORT, Profile
-from barograph.sources.simulator.projects import DEFAULT_LAYOUT, Layout, commit_hash, project
-from barograph.sources.simulator.world import SimulatedSeries, World, share_affected
+from barograph.simulator.profiles import LONG, PROFILES, SHORT, Profile
+from barograph.simulator.projects import DEFAULT_LAYOUT, Layout, commit_hash, project
+from barograph.simulator.world import SimulatedSeries, World, share_affected
 
 PROJECT = DEFAULT_LAYOUT.series
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from barograph.sources.simulator import people
-from barograph.sources.simulator.events import Event
-from barograph.sources.simulator.people import noise
+from barograph.simulator import people
+from barograph.simulator.events import Event
+from barograph.simulator.people import noise
 from barograph.studies.detector_benchmark.injection import (
     CALM,
     KINDS,

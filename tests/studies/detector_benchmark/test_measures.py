@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 from barograph.studies.detector_benchmark.measures import ratio_interval
 
 

@@ -11,8 +11,8 @@ from detector_comparison import annotator_agreement
 
 from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, RawChangePoint
-from barograph.errors import NotEnoughDataError
-from barograph.series import Floats, Verdict
+from barograph.results.series import Floats, Verdict
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
 from barograph.studies.detector_benchmark.injection import Segment
 from barograph.studies.detector_benchmark.measures import (

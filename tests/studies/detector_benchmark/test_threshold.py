@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from barograph.series import Direction, Floats
+from barograph.results.series import Direction, Floats
 from barograph.studies.detector_benchmark.threshold import Threshold, week_ago
 
 DAY = 24 * 3600.0

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from barograph.series import Verdict
+from barograph.results.series import Verdict
 from barograph.studies.detector_benchmark.verdict_hits import VerdictHits, count_hits, rates
 
 TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE

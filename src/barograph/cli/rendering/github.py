@@ -10,7 +10,7 @@ import click
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering import markdown, text
 from barograph.cli.rendering.words import answers_by_kind, coverage, headline, sentence
-from barograph.wording import printable
+from barograph.results.wording import printable
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 ANNOTATED = ("regression", "suspect", "uncertain", "improvement", "unsettled")

@@ -14,7 +14,7 @@ from barograph.cli.rendering.words import (
     place,
     worst_first,
 )
-from barograph.wording import printable
+from barograph.results.wording import printable
 
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name

@@ -16,7 +16,7 @@ from barograph.cli.rendering.words import (
     place,
     too_short,
 )
-from barograph.wording import change_text, printable
+from barograph.results.wording import change_text, printable
 
 COLOURS = {
     "regression": "red",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from barograph.cli.answers import KINDS, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
-from barograph.wording import change_text, place_text, plural, printable
+from barograph.results.wording import change_text, place_text, plural, printable
 
 NAMES = 5  # of new or missing series that are listed
 

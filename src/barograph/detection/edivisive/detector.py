@@ -8,7 +8,7 @@ import numpy as np
 from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel, kernel_or
 from barograph.detection.edivisive.energy import divergence, prepare, reach
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel, kernel_or
 
 State = npt.NDArray[np.uint64]
 

@@ -14,10 +14,10 @@ differences.
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import fused_kernel, kernel, kernel_or
 from barograph.detection.base import observe, require
 from barograph.detection.numerics import power_of_two
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import fused_kernel, kernel, kernel_or
 
 # Up to these lengths, the differences themselves beat the tree: for four points side by side, or
 # several differences of one point at a time.

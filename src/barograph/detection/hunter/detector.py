@@ -6,11 +6,11 @@ from itertools import islice, repeat
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import weak_points, workspace
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 SHORTEST = 3
 # Squares and sums of values in this range neither overflow nor vanish.

@@ -6,10 +6,10 @@ every remaining point is significant and large enough.
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.hunter.windows import t_test
 from barograph.detection.numerics import two_sided
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 
 @kernel

@@ -13,8 +13,8 @@ the distances from t back to s, and `rows[t]`, those from t forward to kappa. Ev
 points in their order, as Apache Otava does: rounding decides between two equally good divisions.
 """
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 
 @kernel

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.edivisive.divide import strongest
 from barograph.detection.edivisive.energy import add_distances, distances_back
 from barograph.detection.hunter.tau_kappa import best_pair
 from barograph.detection.numerics import mean_and_squares, significant
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 
 class WindowSpace(NamedTuple):

@@ -26,8 +26,8 @@ from barograph.detection.online.stretch import compared_from
 from barograph.detection.online.views import BEFORE, REGIME_SETS, first_scored, sides_of
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
-from barograph.parallel import map_threads, row_ranges
-from barograph.series import Flags, Floats, Ints
+from barograph.results.series import Flags, Floats, Ints
+from barograph.runtime.parallel import map_threads, row_ranges
 
 Answers = npt.NDArray[np.int8]
 # If Pre starts at the last change point, scores after an alarm are void and computed again. So a

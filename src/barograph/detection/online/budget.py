@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.models import TriageModel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 
 # The weight of each window in the budget: windows of a greater weight raise more of the alarms.
 ALARM_POLICIES: Mapping[str, Mapping[int, float]] = {

@@ -13,7 +13,7 @@ import numpy as np
 from barograph.detection.online.newest import Departure
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 class StepKind(StrEnum):

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import choose
 from barograph.detection.base import (
     RawChangePoint,
     as_float,
@@ -42,11 +41,12 @@ from barograph.detection.online.views import (
     first_scored,
     kept_from,
 )
-from barograph.errors import ConfigError, DataError
 from barograph.features import feature_matrix
-from barograph.logistic import logit
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import ChangePoint, Floats, as_floats, require_finite
+from barograph.models.logistic import logit
+from barograph.results.series import ChangePoint, Floats, as_floats, require_finite
+from barograph.runtime.compiled import choose
+from barograph.runtime.errors import ConfigError, DataError
 
 SHORTEST_HISTORY = 64
 

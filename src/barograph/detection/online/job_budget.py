@@ -19,9 +19,9 @@ import numpy as np
 from barograph.detection.false_discovery import largest_kept
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.newest import SUSPECT, departure, settle, suspect_score
-from barograph.errors import DataError
 from barograph.models import TriageModel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.errors import DataError
 
 FALSE_RED = 0.1  # the share of commits without a change that may turn a job red
 # About three of 100 spikes are confirmed by one to three reruns: `benchmarks/newest_commit.py`.

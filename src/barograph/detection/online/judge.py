@@ -10,8 +10,8 @@ from barograph.detection.online.batch import BatchDecisions, advance_all
 from barograph.detection.online.budget import DEFAULT_POLICY, Budget
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
-from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
+from barograph.runtime.errors import ConfigError, DataError
 
 
 class Judge(Protocol):

@@ -21,7 +21,7 @@ from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.second_look import NEAR, SECOND_LOOK_WINDOWS
 from barograph.detection.online.stretch import FACTOR
 from barograph.detection.online.views import kept_from
-from barograph.series import Flags, Floats, Ints
+from barograph.results.series import Flags, Floats, Ints
 
 LOOK_BACK = 48  # points replayed before the newest ones, at first
 # Without an alarm for as many points, no change stands that later points depend on.

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.numerics import insert_sorted, remove_sorted
 from barograph.detection.online.stretch import compared
-from barograph.repeats import MAD_TO_SD
-from barograph.series import Floats, Ints
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 COMPARED = 80  # results whose range and median the newest is compared with
 # Spikes come in bursts, and a spike hides those that follow it from a long range. So excursions of

@@ -12,7 +12,7 @@ import numpy as np
 from barograph.detection.online.newest import Settled, settle
 from barograph.detection.online.rule import AlarmState
 from barograph.detection.online.views import kept_from
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 VALUES_PER_BATCH = 2_000_000  # bounds the memory for copies of values to 16 MB
 

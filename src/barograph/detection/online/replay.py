@@ -14,7 +14,7 @@ from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
 
 
 @dataclass(frozen=True)

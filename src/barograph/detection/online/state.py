@@ -17,8 +17,8 @@ from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import AlarmStep, StepKind
 from barograph.detection.online.rule import AlarmState
 from barograph.detection.online.views import kept_from
-from barograph.errors import DataError
-from barograph.series import Floats, as_floats, require_finite
+from barograph.results.series import Floats, as_floats, require_finite
+from barograph.runtime.errors import DataError
 
 FORMAT, FORMAT_VERSION = "barograph-online-detector", 1
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from barograph.repeats import MAD_TO_SD
-from barograph.series import Flags, Floats, Ints
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Flags, Floats, Ints
 
 # Each result of the old level is at least that many times the new level, or as many times smaller:
 # so a step by a factor of three counts, unless single results scatter by more than 5 %.

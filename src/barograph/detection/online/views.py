@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TypeVar
 
-from barograph.errors import ConfigError
 from barograph.models import TriageModel
-from barograph.series import Ints
+from barograph.results.series import Ints
+from barograph.runtime.errors import ConfigError
 
 HISTORY = 500  # values kept by the detector, replay and the store
 REGIME_SETS = ("online", "confirm")  # feature sets that find the current level by themselves

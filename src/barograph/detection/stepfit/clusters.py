@@ -12,9 +12,9 @@ import numpy.typing as npt
 from barograph.detection.base import allowed, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.step import SD_FLOOR, Fit, StepFunction, best_step, shapes
-from barograph.errors import DataError
-from barograph.extras import needed
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import DataError
+from barograph.runtime.extras import needed
 
 BEST = 20
 REACH = 5  # commits that a cluster may move between two runs

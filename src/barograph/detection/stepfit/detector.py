@@ -8,7 +8,7 @@ import numpy as np
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 SD_FLOOR = 1e-3
 

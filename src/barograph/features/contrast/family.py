@@ -2,14 +2,14 @@
 
 import numpy.typing as npt
 
-from barograph.compiled import kernel
 from barograph.features.checks import side
 from barograph.features.contrast import sides, surroundings
 from barograph.features.contrast.robust import scaled
 from barograph.features.contrast.sides import sides_into
 from barograph.features.contrast.surroundings import CONTEXT_NAMES, context_rows
 from barograph.features.families import Family, one_row
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 NAMES = (*sides.NAMES, *surroundings.CONTEXT_NAMES)
 _SIDE_COLUMNS = len(sides.NAMES)

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 # Smaller differences of scaled values are rounding errors, not steps.
 ROUNDING = 1e-14

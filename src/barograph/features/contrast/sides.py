@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.contrast.robust import (
     LEAST,
     ROUNDING,
@@ -18,7 +17,8 @@ from barograph.features.contrast.robust import (
     rank_separation,
     usual_move,
 )
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 NAMES = (
     "step_over_noise",

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
 from barograph.features import checks
 from barograph.features.contrast.robust import (
     LEAST,
@@ -21,7 +20,8 @@ from barograph.features.contrast.robust import (
     scaled,
     usual_move,
 )
-from barograph.series import Floats, Ints, as_floats
+from barograph.results.series import Floats, Ints, as_floats
+from barograph.runtime.compiled import kernel
 
 WIDTHS = (6, 12, 25, 50, 100)
 RANKED = (25, 50, 100)

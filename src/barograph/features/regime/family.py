@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.families import Derived, Family
 from barograph.features.regime import past, tracker
 from barograph.features.regime.step import NAMES, ONLINE_NAMES, describe
-from barograph.series import Floats, Ints
+from barograph.results.series import Floats, Ints
+from barograph.runtime.compiled import kernel
 
 
 @kernel

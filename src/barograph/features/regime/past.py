@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.contrast.robust import (
     LEAST,
     MAD_OF_GAUSS,
@@ -12,7 +11,8 @@ from barograph.features.contrast.robust import (
     usual_move,
 )
 from barograph.features.regime import tracker
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 # The entries of a row.
 COUNT, START, LEVEL, UNIT, FLOOR, MOVE, MOVE_12, LAG1, EXTENT = range(9)

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.contrast.robust import log_ratio, median
 from barograph.features.regime import past, tracker
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 REACHES = (5, 15, 40)
 ONLINE_NAMES = (

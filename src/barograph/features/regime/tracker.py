@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.features.contrast.robust import LEAST, MAD_OF_GAUSS, median, middle_distance
-from barograph.series import Floats
+from barograph.results.series import Floats
+from barograph.runtime.compiled import kernel
 
 IN_A_ROW = 5
 AWAY = 2.0

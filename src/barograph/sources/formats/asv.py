@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from barograph.errors import DataError
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
 from barograph.sources.formats.content import inner_file

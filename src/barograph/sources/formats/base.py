@@ -14,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from barograph.errors import ConfigError, DataError
-from barograph.repeats import AGGREGATES
-from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
+from barograph.results.repeats import AGGREGATES
+from barograph.results.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
+from barograph.results.texts import Texts
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.json_text import (
     MEBIBYTE,
     decode_json,
@@ -24,7 +25,6 @@ from barograph.sources.formats.json_text import (
     split_json,
 )
 from barograph.sources.report import Place, Skip, check_share
-from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from barograph.series import UNKNOWN_TIME, Direction, Floats, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, Floats, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.formats.base import NO_ORDER, ResultBatch
-from barograph.texts import Texts
 
 SIZE = 1 << 15  # results of a batch
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from barograph.series import UNKNOWN_TIME, SeriesId
+from barograph.results.series import UNKNOWN_TIME, SeriesId
+from barograph.results.units import LOWER, conversion
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_of_form
@@ -20,7 +21,6 @@ from barograph.sources.formats.numbers import has_decimal_comma, is_missing, mea
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import csv_rows, each
 from barograph.sources.report import Skip
-from barograph.units import LOWER, conversion
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.errors import DataError
+from barograph.results.wording import plural
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask
 from barograph.sources.formats.context import RunContext
-from barograph.wording import plural
 
 USUAL_BASES = ("main", "master", "trunk")
 SHOWN = 4

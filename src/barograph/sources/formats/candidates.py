@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from barograph.candidates import Candidates
-from barograph.history import History
-from barograph.series import UNKNOWN_TIME, Ints, SeriesId
+from barograph.results.candidates import Candidates
+from barograph.results.history import History
+from barograph.results.series import UNKNOWN_TIME, Ints, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.collected import Collected
 from barograph.sources.report import Place, Skip
-from barograph.texts import Texts
 
 NO_POINT = "no such point"
 FIRST_POINT = "the first point of a series cannot be a change"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 BEFORE, BETWEEN = "test ", " ... bench: "
 RESULT = re.compile(r" *([\d,.]+) (\S+)/iter \(\+/- [\d,.]+\)(?: = ([\d,.]+) MB/s)?\s*")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from xml.parsers import expat
 
-from barograph.errors import DataError
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import LOWER
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
@@ -18,7 +19,6 @@ from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
 from barograph.sources.report import Skip
-from barograph.units import LOWER
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Floats, Ints, canonical_text
+from barograph.results.series import LARGEST_ORDER, UNKNOWN_TIME, Floats, Ints, canonical_text
+from barograph.results.texts import Texts
 from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.dates import iso_times
 from barograph.sources.formats.numbers import NUMBER, is_missing, measured
-from barograph.texts import Texts
 
 Faults = dict[int, FieldError]
 NO_ORDER_GIVEN = "order is missing"

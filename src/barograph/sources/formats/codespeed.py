@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.nodes import Node

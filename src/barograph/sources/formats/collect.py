@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import DataError
-from barograph.series import Floats, SeriesId
+from barograph.results.series import Floats, SeriesId
+from barograph.results.texts import Texts
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
@@ -25,7 +26,6 @@ from barograph.sources.formats.base import (
 )
 from barograph.sources.formats.collected import NUMBERS, TEXTS, Collected, ReadFile
 from barograph.sources.report import LoadReport, Skip, shortened
-from barograph.texts import Texts
 
 CHUNK = 1 << 15  # results that are kept as Python objects
 HEADS = "refs/heads/"  # what git writes before the name of a branch

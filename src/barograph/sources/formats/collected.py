@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from barograph.series import Floats, Ints, SeriesId
+from barograph.results.series import Floats, Ints, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.report import Place
-from barograph.texts import Texts
 
 Mask = npt.NDArray[np.bool_]
 NUMBERS = ("owners", "orders", "times", "sources", "rows")

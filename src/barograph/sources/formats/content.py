@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import UTF_16, InputFile, ReadOptions
 from barograph.sources.formats.json_text import MEBIBYTE
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.nodes import Node
@@ -18,7 +19,6 @@ from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
-from barograph.units import LOWER
 
 ESTIMATES = "new/estimates.json"
 # "sort/8    time:   [2.5094 ms 2.5306 ms 2.5553 ms]"; a long name has a line of its own.

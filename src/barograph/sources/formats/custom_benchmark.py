@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
 ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter")}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import TIME_RANGE, UNKNOWN_TIME, Ints
+from barograph.results.series import TIME_RANGE, UNKNOWN_TIME, Ints
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 
 # The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then

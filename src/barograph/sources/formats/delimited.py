@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import CHUNK, UTF_16, Chunk, InputFile, check_keys
 from barograph.sources.formats.dates import DATE
 from barograph.sources.formats.numbers import NUMBER

@@ -13,7 +13,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from barograph.errors import SourceError
+from barograph.runtime.errors import SourceError
 from barograph.sources.formats.urls import shown_url
 
 TIMEOUT = 30.0  # seconds without an answer

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, Ints, SeriesId
+from barograph.results.texts import Texts
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError, identity_of, stated_direction, verdict_of
 from barograph.sources.formats.base import Chunk, Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
@@ -32,7 +33,6 @@ from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.dates import DateParser
 from barograph.sources.formats.rows import read_rows
 from barograph.sources.report import Skip
-from barograph.texts import Texts
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".jsonl")
 ALLOWED = tuple(ending + packed for ending in ENDINGS for packed in ("", ".gz"))

@@ -11,14 +11,14 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from functools import lru_cache
 
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.json_text import split_json
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")
 # What the action itself compares by, for each value of `tool`.

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
@@ -17,7 +18,6 @@ from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 TIMES = ("real_time", "cpu_time")
 COMMITS = ("commit", "git_commit", "git_sha", "git_hash", "commit_hash", "revision")

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from barograph.series import Direction, Floats, Ints, SeriesId
+from barograph.results.series import Direction, Floats, Ints, SeriesId
+from barograph.results.texts import Texts
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import SIZE, finite_numbers
 from barograph.sources.formats.dates import SECONDS
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
-from barograph.texts import Texts
 
 POINT = 2  # numbers of a data point: the value and the time
 

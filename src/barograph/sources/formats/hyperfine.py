@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import LOWER
 
 matches = has_places({"/results/*/command", "/results/*/mean"})
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}
 ALLOCATION = "gc.alloc.rate.norm"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 
 CUT_OFF = "Input data was truncated"  # what msgspec says
 MEBIBYTE = 1 << 20

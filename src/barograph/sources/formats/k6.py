@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.units import HIGHER, LOWER
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.json_text import EndsEarlyError
@@ -22,7 +23,6 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each, records
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 PHASES = {
     f"http_req_{phase}"

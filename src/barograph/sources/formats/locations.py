@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.json_text import EndsEarlyError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barograph.series import UNKNOWN_TIME, SeriesId
+from barograph.results.series import UNKNOWN_TIME, SeriesId
+from barograph.results.units import HIGHER, LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
@@ -12,7 +13,6 @@ from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import csv_rows, each
 from barograph.sources.report import Skip
-from barograph.units import HIGHER, LOWER
 
 HEADER = "Type,Name,Request Count,Failure Count,"
 # Column, measurement, unit, direction. Old versions name the first column differently.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import Any
 
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from barograph.series import Direction, canonical_text
+from barograph.results.series import Direction, canonical_text
 from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.dates import time_ms

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from barograph.results.units import unit_of
 from barograph.sources.fields import FieldError, value_of
-from barograph.units import unit_of
 
 MISSING = frozenset((
     "", "na", "n/a", "n.a.", "n. a.", "k.a.", "k. a.", "nan", "null", "none", "nil", "-", "--",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.nodes import Node

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.git import Commit, Repository
-from barograph.repeats import by_owner
-from barograph.series import UNKNOWN_TIME, Ints
+from barograph.results.repeats import by_owner
+from barograph.results.series import UNKNOWN_TIME, Ints
+from barograph.results.wording import plural
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.locations import differ_in_numbers
-from barograph.wording import plural
+from barograph.sources.git import Commit, Repository
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
 # Commits that are numbers: revisions, builds and versions, such as 1200, r1200, #12 and v1.10.2.

@@ -24,7 +24,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
 from barograph.sources.formats.content import inner_file

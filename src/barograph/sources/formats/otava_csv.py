@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Note, ResultBatch
 from barograph.sources.formats.delimited import layout_of, read_delimited

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
-from barograph.errors import DataError, SourceError
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.texts import Texts
+from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import graphite
 from barograph.sources.formats.base import InputFile, ResultBatch
@@ -20,7 +21,6 @@ from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.urls import is_url, shown_url
 from barograph.sources.report import Skip
-from barograph.texts import Texts
 
 PERIOD = "from=-365d&until=now"
 QUERY = 3_500  # characters of targets in one URL; servers refuse long ones

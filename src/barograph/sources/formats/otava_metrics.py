@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barograph.series import Direction
+from barograph.results.series import Direction
 from barograph.sources.formats.nodes import Node
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from barograph.errors import DataError
-from barograph.series import Direction, SeriesId, Verdict
+from barograph.results.series import Direction, SeriesId, Verdict
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.nodes import Node

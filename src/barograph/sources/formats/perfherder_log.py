@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from statistics import median
 
-from barograph.errors import DataError
-from barograph.series import Direction, SeriesId
+from barograph.results.series import Direction, SeriesId
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import HEAD, Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node

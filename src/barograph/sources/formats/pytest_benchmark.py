@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import LOWER
 
 matches = has_places({"/machine_info", "/benchmarks"})  # which the plugin writes first
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.git import Repository
-from barograph.history import History
-from barograph.repeats import OTHER_COMMIT, Results, combine
-from barograph.series import Direction, Ints
+from barograph.results.history import History
+from barograph.results.repeats import OTHER_COMMIT, Results, combine
+from barograph.results.series import Direction, Ints
+from barograph.results.units import direction_of_name
+from barograph.results.wording import plural
+from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
@@ -23,9 +24,8 @@ from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
+from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport, Skip
-from barograph.units import direction_of_name
-from barograph.wording import plural
 
 SHOWN_ROWS = 5
 TABULAR = ("tables", "folder")

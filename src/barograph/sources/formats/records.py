@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.json_text import decode_json

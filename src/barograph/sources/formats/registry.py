@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from barograph.errors import ConfigError, DataError
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import Format, Sample
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.unknown import described

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from barograph.errors import ConfigError, DataError
-from barograph.series import LABELS
+from barograph.results.series import LABELS
+from barograph.results.units import unit_of
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import orders, plain_numbers
 from barograph.sources.formats.dates import SLASHED, DateParser
 from barograph.sources.formats.numbers import is_missing, is_number, measured
 from barograph.sources.formats.wide import WideCells
-from barograph.units import unit_of
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.extras import needed
+from barograph.runtime.errors import DataError
+from barograph.runtime.extras import needed
 from barograph.sources.formats.base import CHUNK, HEAD, UTF_16, Chunk, InputFile, Sample, check_keys
 from barograph.sources.formats.json_text import (
     CUT_OFF,

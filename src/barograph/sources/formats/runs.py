@@ -10,14 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from barograph.git import Repository
-from barograph.series import UNKNOWN_TIME, Direction, Ints
+from barograph.results.series import UNKNOWN_TIME, Direction, Ints
+from barograph.results.texts import Texts
+from barograph.results.units import conversion, direction_of_measurement
 from barograph.sources.formats.base import NO_ORDER, ReadOptions
 from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
+from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport, Skip
-from barograph.texts import Texts
-from barograph.units import conversion, direction_of_measurement
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
 TABLES = "tables"  # the only format whose files may be either

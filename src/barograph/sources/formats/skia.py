@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches

@@ -15,8 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import DataError
-from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
+from barograph.results.series import (
+    LABELS,
+    UNKNOWN_TIME,
+    Direction,
+    Floats,
+    Ints,
+    SeriesId,
+    normalize_args,
+)
+from barograph.results.texts import Texts
+from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import (
     NO_ORDER,
@@ -54,7 +63,6 @@ from barograph.sources.formats.roles import (
 from barograph.sources.formats.rows import PARQUET, read_rows
 from barograph.sources.formats.wide import WideCells
 from barograph.sources.report import Skip
-from barograph.texts import Texts
 
 SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.marks import majority_changes
-from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
+from barograph.results.marks import majority_changes
+from barograph.results.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch
 from barograph.sources.formats.batches import finite_numbers

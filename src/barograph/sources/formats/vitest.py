@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from barograph.series import SeriesId
+from barograph.results.series import SeriesId
+from barograph.results.units import LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
@@ -14,7 +15,6 @@ from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import has_places
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
-from barograph.units import LOWER
 
 WRAPPERS = ("results", "tasks", "benchmarks")  # keys of an object around the tasks
 TASK = ("result/latency", "latency/p75", "result/hz", "p75", "Task name", "Task Name")

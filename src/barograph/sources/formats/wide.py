@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from barograph.series import Floats
+from barograph.results.series import Floats
 
 WIDE = 16  # columns, from which on it is worth it
 FEW = 8  # columns at the beginning that are cut alone

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from barograph.errors import DataError
+from barograph.runtime.errors import DataError
 
 SIZE = 4 * 2**20  # characters of a document
 ALIASES = 2_000  # uses of anchors

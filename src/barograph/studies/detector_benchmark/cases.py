@@ -8,7 +8,7 @@ from barograph import detection
 from barograph.detection import Hunter
 from barograph.detection.base import Detector
 from barograph.detection.registry import DETECTORS
-from barograph.series import Floats
+from barograph.results.series import Floats
 from barograph.studies.detector_benchmark.threshold import Threshold
 
 ONE_PERSON = "one person"

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from barograph.series import Floats
-from barograph.sources.simulator.people import (
+from barograph.results.series import Floats
+from barograph.simulator.people import (
     NEIGHBOURHOOD,
     STRAY_SHARE,
     VARIED,

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph.detection.base import Detector
-from barograph.evaluation.matching import count, pairs, rand_index
-from barograph.evaluation.metrics import Interval
-from barograph.evaluation.protocols import numbered
-from barograph.series import Floats
-from barograph.sources.simulator.people import noise
+from barograph.learning.matching import count, pairs, rand_index
+from barograph.learning.metrics import Interval
+from barograph.learning.protocols import numbered
+from barograph.results.series import Floats
+from barograph.simulator.people import noise
 from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection, Points
 
 MARGIN = 5

@@ -9,7 +9,7 @@ import pandas as pd
 
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector
-from barograph.evaluation.metrics import interval
+from barograph.learning.metrics import interval
 from barograph.studies.detector_benchmark.cases import (
     ONE_PERSON,
     Case,

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from barograph.evaluation.figures import save
+from barograph.learning.figures import save
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.tables import ALL
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from barograph.detection.base import Detector
-from barograph.errors import NotEnoughDataError
-from barograph.history import History
-from barograph.series import UNKNOWN_TIME, Floats, Verdict
+from barograph.learning.limits import Count, Seed
+from barograph.results.history import History
+from barograph.results.series import UNKNOWN_TIME, Floats, Verdict
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.studies.detector_benchmark.cases import Case, default_detectors
 from barograph.studies.detector_benchmark.injection import (
     SCENARIOS,
@@ -33,7 +34,6 @@ from barograph.studies.detector_benchmark.measures import (
 )
 from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
-from barograph.training.limits import Count, Seed
 
 ALL = "all"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
-from barograph.series import Direction, Floats, Ints
+from barograph.results.series import Direction, Floats, Ints
 
 WEEK = 7 * 24 * 3600.0
 

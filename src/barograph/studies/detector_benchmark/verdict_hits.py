@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from barograph.detection.base import Detector
-from barograph.evaluation.matching import pairs
-from barograph.series import Floats, Verdict
+from barograph.learning.matching import pairs
+from barograph.results.series import Floats, Verdict
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval
 

@@ -1,1 +1,0 @@
-"""Measures of quality: metrics, splits, matching, and agreement with people."""

@@ -1,0 +1,303 @@
+"""Learn the models that judge candidates, from people's verdicts on them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from barograph.learning import tables
+from barograph.learning.cross_fit import CROSS_FIT, beside_built_in
+from barograph.learning.limits import (
+    Classifier,
+    Count,
+    FeatureSet,
+    Goal,
+    Named,
+    NotNegative,
+    Seed,
+    Use,
+    WholeNumber,
+)
+from barograph.learning.metrics import scores
+from barograph.learning.protocols import Split, is_usable, stable_split
+from barograph.models.calibration import METHODS
+from barograph.models.catalogue import classifier, own_threshold, real_probability
+from barograph.models.kinds import from_fitted
+from barograph.models.threshold import decision_rule
+from barograph.models.triage import FILES, USES, TriageModel
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
+
+PRIOR = Path("data/prior")  # the feature tables of a simulated history
+KEPT = "kept"  # the entry of a card of the built-in model, where nothing could be learned
+DRAWS = 100  # seeds that are tried for held-out rows of both classes
+LIMITS = (
+    "Says how people judged the candidates of the data named here. Series, detectors and people "
+    "unlike those may need verdicts of their own: see the learning curve."
+)
+
+
+@dataclass(frozen=True)
+class TrainParams:
+    """What is learned.
+
+    Attributes:
+        feature_sets: The feature set of each use.
+        classifier: The classifier of the candidate models, one of the catalogue.
+        calibration: `sigmoid` or `isotonic`.
+        trees: Number of trees of every forest.
+        goal: What the threshold is chosen for.
+        seed: Seed of all that is drawn.
+        enough: With this many verdicts or more, no simulated row is mixed in.
+        prior_weight: Weight of a simulated row if there were no verdict.
+        histories: What the online models learn from, `own` or `simulated` histories.
+        points: Maximum number of points of own histories.
+        simulated: Simulated histories: the seed, the numbers of series, and how people mark them.
+        disputed_as_noise: Whether candidates under investigation are learned from as not real.
+        settings: Settings of the classifier that replace those of the catalogue and of tuning.
+        reporting: Simulated histories that the reporting rule is chosen on while verdicts are
+            scarce: the seed, unlike that of any data learned from, and the numbers of series.
+    """
+
+    feature_sets: dict[Use, FeatureSet]
+    classifier: Classifier
+    calibration: Annotated[str, Named(lambda: METHODS)]
+    trees: Count
+    goal: Goal
+    seed: Seed
+    enough: WholeNumber = 0
+    prior_weight: NotNegative = 1.0
+    histories: Annotated[str, Named(lambda: ("own", "simulated"))] = "own"
+    points: Count = 400_000
+    simulated: dict[str, Any] = field(default_factory=dict)
+    disputed_as_noise: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+    reporting: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a use without a feature set, and settings that the classifier does not have."""
+        if set(self.feature_sets) != set(USES):
+            raise ConfigError(
+                f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
+                f"needed are {sorted(USES)}"
+            )
+        try:
+            if self.settings:
+                classifier(self.classifier, seed=0, trees=1, settings=self.settings)
+        except (ConfigError, ValueError) as error:
+            raise ConfigError(f"train.settings: {error}") from None
+
+    @property
+    def learns_histories(self) -> bool:
+        """Whether the online models learn from every point of whole histories."""
+        return all(self.feature_sets[use] == use for use in FILES["online"])
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model and its twin, which was learned without the held-out rows.
+
+    Attributes:
+        model: Learned from everything.
+        twin: Judged on the held-out rows.
+        truth: The verdicts of the held-out rows.
+        probability: The probability of a real change that the twin gives to each.
+        library: The model as a file of its library, if that can explain it.
+    """
+
+    model: TriageModel
+    twin: TriageModel
+    truth: Ints
+    probability: Floats
+    library: bytes | None
+
+
+def train(
+    use: str,
+    rows: tables.Labelled,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    profile: str,
+    settings: Mapping[str, Any],
+) -> Trained:
+    """Learn the model of one use, and its twin.
+
+    Args:
+        use: One of `USES`.
+        rows: The verdicts.
+        prior: Simulated rows to mix in, if verdicts are scarce.
+        params: What is learned.
+        profile: Named on the card.
+        settings: Settings of the classifier that replace those of the catalogue.
+    """
+    split = held_out(rows, params.seed)
+    threshold = own_threshold(params.classifier)
+    method = params.calibration if threshold is None else None
+    fit = partial(_fit, rows, prior, params, settings)
+    fitted = fit(split.train)
+    twin = TriageModel.of(
+        fitted,
+        use,
+        str(params.feature_sets[use]),
+        truth=rows.truth[split.validation],
+        score=real_probability(fitted, rows.matrix[split.validation]),
+        goal=params.goal,
+        method=method,
+        threshold=threshold,
+        data_hash=hashlib.sha256(rows.digest).hexdigest(),
+    )
+    truth = rows.truth[split.test]
+    probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
+    facts = card(rows, split, params, profile) | {"settings": dict(settings)}
+    facts["held_out_seed"] = held_out_seed(rows, params.seed)
+    if prior is not None:
+        default = TriageModel.default(use)
+        if default.feature_set == twin.feature_set:
+            rule = partial(decision_rule, goal=params.goal, method=method, threshold=threshold)
+            facts[CROSS_FIT] = beside_built_in(default, rows, fit, rule)
+    twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
+    everything = fit(np.arange(rows.truth.size))
+    model = replace(twin, classifier=from_fitted(everything))
+    return Trained(model, twin, truth, probability, library_bytes(everything))
+
+
+def usable_verdicts(
+    use: str, params: TrainParams, frames: tables.FrameReader = tables.read_for
+) -> tables.Labelled | None:
+    """Read the verdicts of a use; None where they are too few to learn from and to hold out.
+
+    Args:
+        use: One of `USES`.
+        params: What is learned.
+        frames: Returns the feature table of a use.
+
+    Raises:
+        NotEnoughDataError: They are too few, and nothing else may be mixed in.
+    """
+    pair = FILES["online"] if params.learns_histories else ()
+    disputed_as_noise = params.disputed_as_noise and use not in pair
+    try:
+        rows = tables.labelled(
+            frames(use), params.feature_sets[use], disputed_as_noise=disputed_as_noise
+        )
+        held_out_seed(rows, params.seed)
+    except NotEnoughDataError:
+        if not params.enough:
+            raise
+        return None
+    return rows
+
+
+def shipped(use: str, reason: str) -> Trained:
+    """Return the built-in model of a use, for a history that it cannot be learned from.
+
+    It has no metrics: those of the built-in model are of another history.
+
+    Args:
+        use: One of `USES`.
+        reason: Why it was not learned; named on the card.
+    """
+    model = TriageModel.default(use)
+    card = {**model.card, KEPT: f"the built-in model: {reason}"}
+    model = replace(model, metrics={}, card=card)
+    return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0), None)
+
+
+def library_bytes(fitted: Any) -> bytes | None:
+    """Return XGBoost's own form of fitted trees or of a pipeline; None for other models."""
+    model = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    if type(model).__name__ != "XGBClassifier":  # importing xgboost is slow
+        return None
+    return bytes(model.get_booster().save_raw("ubj"))
+
+
+def _fit(
+    rows: tables.Labelled,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    settings: Mapping[str, Any],
+    part: Ints,
+) -> Any:
+    """Learn a classifier from some of the rows, by their numbers."""
+    model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
+    matrix, truth = rows.matrix[part], rows.truth[part]
+    if prior is None:
+        return model.fit(matrix, truth)
+    verdicts = np.unique(rows.candidates[part]).size
+    weight = prior_weight(verdicts, params.prior_weight, params.enough)
+    return fit_with_prior(model, matrix, truth, prior, weight)
+
+
+def read_prior(use: str, feature_set: str) -> tables.Labelled:
+    """Read the simulated rows of one use."""
+    return tables.labelled(tables.read_for(use, PRIOR), feature_set)
+
+
+def prior_weight(verdicts: int, weight: float, enough: int) -> float:
+    """Return the weight of a simulated row: it falls with every verdict, to 0 at `enough`."""
+    if weight < 0:
+        raise ConfigError(f"prior_weight is {weight}; expected a number of at least 0")
+    return weight * max(0.0, 1.0 - verdicts / enough) if enough > 0 else 0.0
+
+
+def fit_with_prior(
+    model: Any, matrix: Floats, truth: Ints, prior: tables.Labelled, weight: float
+) -> Any:
+    """Fit a classifier to own rows of weight 1 and simulated rows of a lower weight.
+
+    A classifier without weights, such as the voting scheme, learns from the own rows alone.
+    """
+    if not weight or not has_fit_parameter(model[-1], "sample_weight"):
+        return model.fit(matrix, truth)
+    both = np.concatenate([matrix, prior.matrix])
+    verdicts = np.concatenate([truth, prior.truth])
+    weights = np.concatenate([np.ones(truth.size), np.full(prior.truth.size, weight)])
+    return model.fit(both, verdicts, model__sample_weight=weights)
+
+
+def held_out(rows: tables.Labelled, seed: int) -> Split:
+    """Return the split of `held_out_seed`."""
+    return stable_split(rows.identities, rows.commits, held_out_seed(rows, seed))
+
+
+def held_out_seed(rows: tables.Labelled, seed: int) -> int:
+    """Return the first seed whose lasting split can be learned from, chosen on and judged.
+
+    Raises:
+        NotEnoughDataError: There is no such split.
+    """
+    for draw in range(seed, seed + DRAWS):
+        split = stable_split(rows.identities, rows.commits, draw)
+        if is_usable(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
+            return draw
+    raise NotEnoughDataError(
+        f"{rows.truth.size} triaged points of {np.unique(rows.identities).size} series and "
+        f"{np.unique(rows.commits).size} commits cannot be held out by series and commit"
+    )
+
+
+def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
+    """Return what a model's card says about its training."""
+    return {
+        "profile": profile,
+        "classifier": params.classifier,
+        "trees": params.trees,
+        "goal": params.goal,
+        "calibration": params.calibration if own_threshold(params.classifier) is None else "none",
+        "seed": params.seed,
+        "rows": int(rows.truth.size),
+        "enough": params.enough,
+        "prior_weight": params.prior_weight,
+        "disputed_as_noise": params.disputed_as_noise,
+        "rows_held_out": int(split.test.size),
+        "series": int(np.unique(rows.identities).size),
+        "commits": int(np.unique(rows.commits).size),
+        "share_true": float(rows.truth.mean()),
+        "protocol": "one grouped split: the held-out rows share no series and no commit",
+        "limits": LIMITS,
+    }

@@ -1,0 +1,310 @@
+"""Learn the two models of the online detector, their tail rates, and the alarm thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+from barograph.detection.online import TailRates
+from barograph.detection.online.budget import ALARM_POLICIES, RATES
+from barograph.features import FEATURE_SETS
+from barograph.learning.candidates import library_bytes
+from barograph.learning.online.alarm_rates import at_rate, every_alarm
+from barograph.learning.online.rows import (
+    WIDTH,
+    WINDOWS,
+    ExtraPositives,
+    Rows,
+    WeightedRows,
+    rows_of,
+    sample,
+)
+from barograph.learning.online.second_look_alarms import SecondLookAlarms
+from barograph.learning.online.truth import Truth
+from barograph.models.artifact import versions
+from barograph.models.calibration import Calibration, calibrate
+from barograph.models.conformal import Conformal
+from barograph.models.kinds import from_fitted
+from barograph.models.triage import TriageModel
+from barograph.results.series import Flags, Floats, Ints
+from barograph.runtime.errors import NotEnoughDataError
+from barograph.runtime.parallel import map_threads
+
+FOLDS = 5
+THREADS = 2
+USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
+ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in weights)
+STEEPEST = 0.3
+NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold, in nats
+KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
+
+Make = Callable[[int], Any]
+
+
+def boosted(seed: int, *, trees: int = 400) -> Any:
+    """Return shallow boosted trees, each on three tenths of the columns."""
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(
+        n_estimators=trees,
+        max_depth=4,
+        learning_rate=min(STEEPEST, 15.0 / trees),
+        subsample=0.7,
+        colsample_bytree=0.3,
+        min_child_weight=3,
+        reg_lambda=3,
+        max_bin=64,
+        n_jobs=1,
+        random_state=seed,
+    )
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Further histories to learn from, and the weight of each of their rows."""
+
+    truth: Truth
+    weight: float
+
+    def rows(self, window: int) -> Rows:
+        """Describe every point in a window."""
+        return rows_of(self.truth, window)
+
+    def samples(self, seed: int) -> dict[str, WeightedRows]:
+        """Return what to learn each use from."""
+        everything = np.ones(self.truth.values.size, dtype=np.bool_)
+        result = {}
+        for use, windows in USES.items():
+            rows = [self.rows(window) for window in windows]
+            X, y, weights = sample(rows, everything, use, np.random.default_rng(seed))
+            result[use] = X, y, self.weight * weights
+        return result
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The models, and what they say of histories that they have not seen.
+
+    Attributes:
+        online: Judges the newest point.
+        confirm: Judges points that 1 to 10 others have followed.
+        surprises: By window, the surprise of each point as the newest one, from models that did
+            not see its group; -inf where there is none.
+        twins: By use, the same model learned without the held-out points.
+        libraries: By use, the model as a file of its library, if that can explain it.
+    """
+
+    online: TriageModel
+    confirm: TriageModel
+    surprises: Mapping[int, Floats]
+    twins: Mapping[str, TriageModel]
+    libraries: Mapping[str, bytes | None]
+
+
+def learn(
+    truth: Truth,
+    *,
+    held_out: Flags | None = None,
+    prior: Prior | None = None,
+    make: Make = boosted,
+    seed: int = 0,
+) -> Learned:
+    """Learn from histories and what people saw there.
+
+    Groups are never split between learning and judging. Calibration, tail rates and thresholds
+    come from cross-validation, and never from the held-out points.
+
+    Args:
+        truth: The histories.
+        held_out: Points that the final models learn from, but their twins do not.
+        prior: Further histories to learn from.
+        make: Makes an unfitted classifier from a seed.
+        seed: Seed of all that is drawn.
+    """
+    everything = np.ones(truth.values.size, dtype=np.bool_)
+    allowed = everything if held_out is None else ~held_out
+    rest = truth if held_out is None else truth.without(held_out)
+    rows = {window: rows_of(truth, window) for window in WINDOWS}
+    _require_enough(rest, rows)  # first, for the features of the prior take long
+    fitter = _Fitter(
+        rows,
+        ExtraPositives.of(truth),
+        {} if prior is None else prior.samples(seed),
+        make,
+        seed,
+    )
+    probability = fitter.cross_validate(truth, allowed)
+    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
+    tails = {w: TailRates.of(p[rest.quiet & (p >= 0)]) for w, p in probability.items()}
+    surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
+    alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
+    cards = {use: _card(rest, {w: tails[w] for w in windows}) for use, windows in USES.items()}
+    cards["confirm"]["alarm_thresholds"] = alarm_thresholds(rest, surprises)
+    facts = {
+        use: (threshold, cards[use], *calibrated[use])
+        for use, threshold in (("online", alone.threshold), ("confirm", 0.5))
+    }
+    fitted = {use: fitter.fit(use, everything) for use in USES}
+    models = {use: _model(use, classifier, *facts[use]) for use, classifier in fitted.items()}
+    twins = models
+    if held_out is not None:
+        twins = {use: _model(use, fitter.fit(use, allowed), *facts[use]) for use in USES}
+    libraries = {use: library_bytes(classifier) for use, classifier in fitted.items()}
+    return Learned(models["online"], models["confirm"], surprises, twins, libraries)
+
+
+def surprises_of(online: TriageModel, confirm: TriageModel, truth: Truth) -> dict[int, Floats]:
+    """Return the surprises of two models at each point of histories that they have not seen.
+
+    Returns:
+        By window, the surprise of each point as the newest one; -inf where there is none.
+    """
+    return {w: _of_window(confirm if w else online, truth, w) for w in WINDOWS}
+
+
+def _of_window(model: TriageModel, truth: Truth, window: int) -> Floats:
+    rows = rows_of(truth, window)
+    probability = np.full(truth.values.size, -1.0)
+    probability[rows.newest] = model.predict_proba(rows.X[:, : len(model.columns)])[:, 1]
+    return _surprise(TailRates.from_card(model.card, window), probability)
+
+
+@dataclass(frozen=True)
+class _Fitter:
+    """Fits the model of a use to any part of the points.
+
+    Attributes:
+        rows: The rows of each window.
+        extra: More rows of changes, for window 0.
+        prior: By use, rows that every model learns from.
+        make: Makes an unfitted classifier from a seed.
+        seed: Seed of all that is drawn.
+    """
+
+    rows: Mapping[int, Rows]
+    extra: ExtraPositives
+    prior: Mapping[str, WeightedRows]
+    make: Make
+    seed: int
+
+    def fit(self, use: str, allowed: Flags) -> Any:
+        """Fit the model of a use to the points allowed."""
+        windows = [self.rows[window] for window in USES[use]]
+        samples = [sample(windows, allowed, use, np.random.default_rng(self.seed))]
+        samples += [self.extra.sample(allowed)] if use == "online" else []
+        samples += [self.prior[use]] if use in self.prior else []
+        X, y, weights = (np.concatenate(column) for column in zip(*samples, strict=True))
+        if np.unique(y).size < 2:
+            raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
+        return self.make(self.seed).fit(X, y, sample_weight=weights)
+
+    def cross_validate(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
+        """Return each newest point's probability, by models that saw no series of its group.
+
+        It is -1 where there is none: before the first row, and at points that are not allowed.
+        """
+        count = min(FOLDS, np.unique(truth.groups).size)
+        folds = GroupKFold(count, shuffle=True, random_state=self.seed)
+        result = {window: np.full(truth.values.size, -1.0) for window in self.rows}
+
+        def judge(train: Ints) -> None:
+            inside = np.isin(truth.series, train)
+            for use, windows in USES.items():
+                model = self.fit(use, inside & allowed)
+                for window in windows:
+                    rows = self.rows[window]
+                    rest = ~inside[rows.splits] & allowed[rows.newest]
+                    if rest.any():
+                        probability = model.predict_proba(rows.X[rest, : WIDTH[use]])[:, 1]
+                        result[window][rows.newest[rest]] = probability
+
+        series = np.arange(truth.groups.size)
+        # Folds write to different places; fitting trees releases the interpreter lock.
+        parts = [train for train, _ in folds.split(series, groups=truth.groups)]
+        map_threads(judge, parts, threads=THREADS)
+        return result
+
+
+def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
+    """Raise NotEnoughDataError if models could not be cross-validated on histories."""
+    count = np.unique(truth.groups).size
+    if count < 2:
+        raise NotEnoughDataError(
+            f"{count} group of series: nothing could be held out; 2 are needed"
+        )
+    for window in rows.values():
+        TailRates.require(int(truth.quiet[window.newest].sum()))
+
+
+def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
+    """Return the least score of an alarm for each policy and each rate of false alarms.
+
+    They come from the second look itself, on surprises of models that did not see the histories.
+    """
+    result: dict[str, dict[str, float]] = {}
+    for policy, weights in ALARM_POLICIES.items():
+        alarms = SecondLookAlarms(truth, surprises, weights)
+        result[policy] = {
+            str(rate): at_rate(truth, alarms, rate, ALWAYS, NEVER).threshold for rate in RATES
+        }
+    return result
+
+
+def _surprise(tails: TailRates, probability: Floats) -> Floats:
+    known = probability >= 0
+    result = np.full(probability.size, -np.inf)
+    result[known] = tails.surprise(probability[known])
+    return result
+
+
+def _calibrate(
+    fitter: _Fitter, probability: Mapping[int, Floats], judged: Truth, use: str
+) -> tuple[Calibration, Conformal]:
+    """Learn what the scores of a use mean from points that its models did not see.
+
+    The scores are replaced by their calibrated probabilities.
+    """
+    scores: list[Floats] = []
+    truths: list[Ints] = []
+    left_out = judged.marked.copy()
+    left_out[judged.changes] = False
+    for window in sorted(ALARMING.intersection(USES[use])):
+        rows = fitter.rows[window]
+        score = probability[window][rows.newest]
+        clear = (score >= 0) & rows.clean & ~(left_out[rows.splits])
+        scores.append(score[clear])
+        truths.append(rows.y[clear].astype(np.int64))
+    score, truth = np.concatenate(scores), np.concatenate(truths)
+    quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
+    chosen = np.concatenate([np.flatnonzero(truth == 1), quiet])
+    calibration = calibrate(truth, score)
+    for window in USES[use]:
+        known = probability[window] >= 0
+        probability[window][known] = calibration(probability[window][known])
+    return calibration, Conformal.fit(truth[chosen], score[chosen])
+
+
+def _model(
+    use: str,
+    fitted: Any,
+    threshold: float,
+    card: Mapping[str, Any],
+    calibration: Calibration,
+    conformal: Conformal,
+) -> TriageModel:
+    columns, trees = FEATURE_SETS[use], from_fitted(fitted)
+    return TriageModel(
+        use, use, columns, threshold, trees, card, calibration, conformal, versions()
+    )
+
+
+def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:
+    return {
+        "points": int(truth.judged.sum()),
+        "changes": int(truth.changes.size),
+        "tails": {str(window): rates.to_card() for window, rates in tails.items()},
+    }

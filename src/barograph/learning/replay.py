@@ -1,0 +1,190 @@
+"""Replay of the online detector over a data set, compared with verdicts (Bauer et al. 2022, 4.2).
+
+A data set is replayed in parts of whole series: any number of workers gives the same table, and
+with a cache an interrupted replay continues where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.metrics import roc_auc_score
+
+from barograph import __version__
+from barograph.detection.bulk import HistoryPart
+from barograph.detection.online import OnlineJudge, SecondLookConfig, make_judge, replay_many
+from barograph.detection.online.views import HISTORY
+from barograph.features import FEATURES_VERSION
+from barograph.learning import resume
+from barograph.models import OnlineModels
+from barograph.results.history import History
+from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
+from barograph.runtime.errors import NotEnoughDataError
+
+COLUMNS = ("probability", "alarm", "found")
+DELAYS = (0, 2, 5, 10)
+
+
+@dataclass(frozen=True)
+class ReplayTask:
+    """The models and options of a replay, the same for all of its parts.
+
+    Args:
+        model: Path of the online models; the built-in ones if empty.
+        second_look: How points are scored again as others follow, if the models support it; None
+            if only newest points are judged.
+        min_points: Series with fewer points are skipped.
+        cache: Folder for the results of parts; none are kept if empty.
+        signature: Hash of everything but the values that results depend on; see `signed`.
+    """
+
+    model: str
+    second_look: SecondLookConfig | None
+    min_points: int = 2
+    cache: str = ""
+    signature: str = ""
+
+    def signed(self) -> ReplayTask:
+        """Load the models, so that errors are raised early; return the task with its signature.
+
+        Raises:
+            ArtifactError: The file holds no online models.
+            DataError: The second look is needed, and a model, tail rates or thresholds are missing.
+        """
+        _judge.cache_clear()  # the file may have changed
+        judge, look = _judge(self), self.second_look
+        options: list[object] = [__version__, FEATURES_VERSION, self.min_points, HISTORY]
+        options.append(judge.model.version)
+        if judge.confirm is not None and look is not None:
+            options += [judge.confirm.version, look.alarm_policy, look.false_alarms_per_1000]
+        return replace(self, signature=resume.key(*options))
+
+    @property
+    def looks_twice(self) -> bool:
+        """Whether points are scored again as others follow."""
+        return _judge(self).confirm is not None
+
+
+@lru_cache(maxsize=2)
+def _judge(task: ReplayTask) -> OnlineJudge:
+    """Load the models once per process; another signature means other models."""
+    models = OnlineModels.load(task.model) if task.model else OnlineModels.default()
+    return make_judge(models, task.second_look)[0]
+
+
+def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
+    """Replay some series, or read the result from the cache.
+
+    Returns:
+        Every point with its probability, whether an alarm was raised there (`alarm`), and whether
+        it is a change point after the last value (`found`).
+    """
+    points = part.read("points")
+    values, offsets = points.column("value").to_numpy(), part.offsets(points)
+    path = Path(task.cache) / f"{resume.key(task.signature, offsets, values)}.npz"
+    columns = resume.load(path) if task.cache else None
+    if columns is None:
+        columns = _replay(task, np.split(values, offsets[1:-1]))
+        if task.cache:
+            resume.save(path, columns)
+    index = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    table = points.select(["series", "order", "commit"])
+    table = table.add_column(1, "index", pa.array(index, pa.int32()))
+    for name in COLUMNS:
+        table = table.append_column(name, pa.array(columns[name]))
+    return table
+
+
+def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDArray[Any]]:
+    offsets = np.cumsum([0, *(values.size for values in histories)])
+    probability = np.zeros(offsets[-1])
+    alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
+    chosen = [k for k, values in enumerate(histories) if values.size >= task.min_points]
+    judge, series = _judge(task), [histories[k] for k in chosen]
+    results = replay_many(judge.model, series, judge.confirm, budget=judge.budget)
+    for first, result in zip(offsets[chosen].tolist(), results, strict=True):
+        probability[first : first + result.probability.size] = result.probability
+        alarm[first + result.alarms] = True
+        standing[first + result.change_points] = True
+    return dict(zip(COLUMNS, (probability, alarm, standing), strict=True))
+
+
+def change_points_of(points: pa.Table) -> pa.Table:
+    """Return the change points among replayed points."""
+    return points.filter(points.column("found")).drop_columns(["found"])
+
+
+def alarm_rates(history: History, points: pa.Table) -> dict[str, Any]:
+    """Return how many alarms a replay raised; this needs no verdicts.
+
+    Args:
+        history: The data set.
+        points: The replayed points of all series.
+    """
+    alarms, standing = (points.column(name).to_numpy() for name in ("alarm", "found"))
+    return {
+        "points": int(standing.size),
+        "found": int(standing.sum()),
+        "alarms": int(alarms.sum()),
+        "alarms_per_thousand": float(1000 * alarms.mean()),
+        "alarms_per_series": float(alarms.sum() / len(history)),
+    }
+
+
+def compare_with_verdicts(history: History, points: pa.Table) -> dict[str, Any]:
+    """Return how often, how early and how correctly a replay raised alarms, at the exact index.
+
+    Args:
+        history: The data set, with verdicts.
+        points: The replayed points of all series.
+
+    Raises:
+        NotEnoughDataError: The verdicts are all true, or all false.
+    """
+    probability, alarms, standing = (points.column(name).to_numpy() for name in COLUMNS)
+    candidates = history.candidates
+    owners, verdicts = candidates.series, candidates.verdict
+    rows = history.offsets[owners] + candidates.index
+    final = np.isin(verdicts, FINAL)
+    real = verdicts == Verdict.TRUE_POSITIVE.value
+    truth: Ints = real[final].astype(np.int64)
+    if np.unique(truth).size < 2:
+        raise NotEnoughDataError(
+            "alarms are not compared with verdicts: that needs some of real and some of noise"
+        )
+    hit = standing[rows[final]]
+    counts = Counter(verdicts[standing[rows]].tolist())
+    return {
+        **alarm_rates(history, points),
+        "found_by_verdict": {v.value: counts[v.value] for v in Verdict},
+        "found_without_candidate": int(standing.sum()) - sum(counts.values()),
+        "auc": float(roc_auc_score(truth, probability[rows[final]])),
+        "accuracy": float((hit == truth).mean()),
+        "sensitivity": float(hit[truth == 1].mean()),
+        "specificity": float(1 - hit[truth == 0].mean()),
+        "delay": alarm_delays(alarms, rows[real], history.offsets[owners[real] + 1]),
+    }
+
+
+def alarm_delays(alarms: Flags, changes: Ints, ends: Ints) -> dict[str, float | None]:
+    """Return how many points after true changes the first alarm came, and how many came in time.
+
+    Args:
+        alarms: Whether there is an alarm at each point of all series.
+        changes: The true changes.
+        ends: The end of the series of each change.
+    """
+    places = np.append(np.flatnonzero(alarms), alarms.size + DELAYS[-1] + 1)
+    first = places[np.searchsorted(places, changes)]
+    waited = np.where(first < ends, first - changes, DELAYS[-1] + 1)
+    in_time = waited[waited <= DELAYS[-1]]
+    shares = {f"share_within_{d}": float((waited <= d).mean()) for d in DELAYS}
+    return {**shares, "mean_points": float(in_time.mean()) if in_time.size else None}

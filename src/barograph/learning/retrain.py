@@ -1,0 +1,254 @@
+"""Retrain on the verdicts of a team: learn challengers, and compare them with the champions.
+
+The same parameters, seed and verdicts give the same model files as the stages of the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from barograph.learning import tables
+from barograph.learning.candidates import KEPT, Trained, TrainParams, usable_verdicts
+from barograph.learning.challengers import Material, train_all
+from barograph.learning.online.pair import Lesson, lesson
+from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.registry import Index, ReleaseFolders, resume
+from barograph.learning.release import (
+    Evidence,
+    ReleaseDecision,
+    ReleaseParams,
+    decide_file,
+    may_serve,
+    register,
+    release_challengers,
+)
+from barograph.learning.simulation import SimulateParams, simulate
+from barograph.learning.tune import Search, TuneParams, tune
+from barograph.models.artifact import file_digest
+from barograph.models.triage import FILES, USES, TriageModel, load_models, save_models
+from barograph.results.history import History
+from barograph.results.series import FINAL, Verdict
+from barograph.sources import open_source, read_source
+
+STEPS = 2 + len(USES) + len(FILES)  # features, settings, each model, each comparison
+
+
+@dataclass(frozen=True)
+class RetrainParams:
+    """How models are learned and released.
+
+    Attributes:
+        train: What is learned.
+        tune: How long settings are searched for; only those of the classifier that is learned.
+        release: What a new model must reach.
+        prior: The simulated history that is mixed with scarce verdicts.
+        profile: The name of the parameters, for the cards of the models.
+    """
+
+    train: TrainParams
+    tune: TuneParams
+    release: ReleaseParams
+    prior: SimulateParams
+    profile: str
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """What was learned from, and what became of each file.
+
+    Attributes:
+        real: Number of candidates that people called real.
+        noise: Number of candidates that people called noise.
+        series: Number of series with such candidates.
+        decisions: What was decided on each file of `FILES`.
+        challengers: The digests of the files in the registry that may be released; none in a dry
+            run.
+    """
+
+    real: int
+    noise: int
+    series: int
+    decisions: Mapping[str, ReleaseDecision]
+    challengers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learned from and decided, as JSON can hold it."""
+        return {
+            "verdicts": {"real": self.real, "noise": self.noise, "series": self.series},
+            "files": {name: dict(decision) for name, decision in self.decisions.items()},
+            "challengers": dict(self.challengers),
+        }
+
+    def release(self, folders: ReleaseFolders) -> None:
+        """Put the challengers in service.
+
+        Raises:
+            ConfigError: Another model was released since the comparison; none is released then.
+        """
+        chosen = {name: (digest, self.decisions[name]) for name, digest in self.challengers.items()}
+        release_challengers(folders, chosen)
+
+    def lines(self) -> Iterator[str]:
+        """Yield one line for the verdicts, and one for each file."""
+        verdicts = f"{self.real + self.noise:,} verdicts: {self.real:,} real, {self.noise:,} noise"
+        yield f"{verdicts}, in {self.series:,} series"
+        for name, decision in self.decisions.items():
+            released = "released" if name in self.challengers else "may be released"
+            outcome = released if decision["promoted"] else "kept"
+            facts = "".join(f"; {fact}" for fact in _facts(name, decision))
+            yield f"{name}: {outcome}: {decision['why']}{facts}"
+
+
+def retrain(
+    history: History,
+    params: RetrainParams,
+    folders: ReleaseFolders,
+    *,
+    dry_run: bool = False,
+    step: Callable[[int], None] | None = None,
+) -> Retrained:
+    """Learn models for every use, and compare them with the champions; release nothing.
+
+    Args:
+        history: All series, with people's verdicts on their candidates.
+        params: How models are learned and released.
+        folders: Where the champions are, and where new files are registered.
+        dry_run: Decide, but write nothing.
+        step: Called with the number of steps that are done, of `STEPS`.
+    """
+    steps = map(step or (lambda _: None), count(1))
+    if not dry_run:
+        resume(folders)
+    indices = {name: Index.read(name, folders) for name in FILES}
+    frames = tables.frames_of(history, _feature_sets(params, indices))
+    for use in USES:
+        frames(use)
+    next(steps)
+    settings = _settings(params, frames)
+    material = Material(history, frames, _prior(params), settings, params.profile)
+    next(steps)
+    trained: dict[str, Trained] = {}
+    for use, model in train_all(params.train, material):
+        trained[use] = model
+        next(steps)
+    evidence = Evidence(partial(_lesson, history, params.train, frames), frames)
+    decisions: dict[str, ReleaseDecision] = {}
+    challengers: dict[str, str] = {}
+    with TemporaryDirectory(prefix="barograph-") as folder:
+        for name in FILES:
+            files = _save(Path(folder), name, trained)
+            decisions[name], digest = _decide(
+                indices[name], *files, params.release, evidence, dry_run=dry_run
+            )
+            if digest is not None:
+                challengers[name] = digest
+            next(steps)
+    return Retrained(*_counts(history), decisions, challengers)
+
+
+def _lesson(history: History, params: TrainParams, frames: tables.FrameReader) -> Lesson:
+    return lesson(history, usable_verdicts("online", params, frames), params)
+
+
+def _feature_sets(
+    params: RetrainParams, indices: Mapping[str, Index]
+) -> dict[str, tuple[str, ...]]:
+    """Return the feature sets of each use: of the model that is learned, and of the champion."""
+    result: dict[str, tuple[str, ...]] = {}
+    for name, uses in FILES.items():
+        champions = indices[name].champion_twins()
+        for use in uses:
+            champion = champions.get(use) or TriageModel.default(use)
+            result[use] = str(params.train.feature_sets[use]), champion.feature_set
+    return result
+
+
+def _settings(
+    params: RetrainParams, frames: tables.FrameReader
+) -> Callable[[str, str], Mapping[str, Any]]:
+    """Search for the settings of the classifier that is learned, where the parameters want it."""
+    name = params.train.classifier
+    searches: dict[str, tuple[str, ...]] = {
+        use: (name,) for use, names in params.tune.searches.items() if name in names
+    }
+    tuned = tune(replace(params.tune, searches=searches), params.train, frames)
+
+    def settings(use: str, classifier: str) -> Mapping[str, Any]:
+        result = tuned.get((use, classifier))
+        return result.best.settings if isinstance(result, Search) else {}
+
+    return settings
+
+
+def _prior(params: RetrainParams) -> Callable[[str, str], tables.Labelled]:
+    """Return what reads the simulated rows; they are simulated when they are first needed."""
+
+    @cache
+    def frames() -> tables.FrameReader:
+        with TemporaryDirectory(prefix="barograph-") as folder:
+            simulate(params.prior, Path(folder))
+            simulated, _ = read_source(open_source("mongodump", str(Path(folder, "dump"))))
+        sets = {use: (str(name),) for use, name in params.train.feature_sets.items()}
+        return tables.frames_of(simulated, sets)
+
+    return lambda use, feature_set: tables.labelled(frames()(use), feature_set)
+
+
+def _save(folder: Path, name: str, trained: Mapping[str, Trained]) -> tuple[Path, Path]:
+    """Write the models of a file and their twins; return both paths."""
+    model, twin = folder / f"{name}.baro", folder / f"{name}.judged.baro"
+    save_models(model, [trained[use].model for use in FILES[name]])
+    save_models(twin, [trained[use].twin for use in FILES[name]])
+    return model, twin
+
+
+def _decide(
+    index: Index,
+    model: Path,
+    twin: Path,
+    params: ReleaseParams,
+    evidence: Evidence,
+    *,
+    dry_run: bool,
+) -> tuple[ReleaseDecision, str | None]:
+    """Decide on a file, and register it; return its digest if it may serve."""
+    twins = load_models(twin)
+    digest = file_digest(model)
+    decision = decide_file(index, digest, twins, params, evidence)
+    if dry_run or any(KEPT in learned.card for learned in twins.values()):
+        return decision, None
+    register(index, model, twin)
+    return decision, digest if may_serve(index, digest, decision) else None
+
+
+def _counts(history: History) -> tuple[int, int, int]:
+    """Return how many candidates are real and noise, and the number of their series."""
+    verdicts = history.candidates.verdict
+    real = int((verdicts == Verdict.TRUE_POSITIVE.value).sum())
+    decided = np.isin(verdicts, FINAL)
+    series = history.candidates.series[decided]
+    return real, int(decided.sum()) - real, int(np.unique(series).size)
+
+
+def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
+    """Yield the figures that a decision rests on, as text."""
+    comparison = decision.get(BESIDE)
+    if comparison is not None:
+        new, old = (f"{np.mean(comparison[key]):.0%}" for key in ("reported", "reported_by_other"))
+        changes = f"{comparison['changes']:,} changes by {comparison['labels']}"
+        yield f"{new} of {changes} reported in time, {old} by the built-in pair"
+    for use, facts in decision.get("uses", {}).items():
+        if "auc" in facts:
+            prefix = "" if use == name else f"{use} "
+            yield f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}"
+        if (shares := facts.get("agreement")) is not None:
+            new, old = f"{shares['new']:.0%}", f"{shares['old']:.0%}"
+            yield f"agreement with people {new}, {facts['other']} {old}"

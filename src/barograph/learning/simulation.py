@@ -1,0 +1,144 @@
+"""Simulate a performance database: the default data, and the prior of scarce verdicts.
+
+A detector runs over simulated series, simulated people judge its candidates, and the result is
+written in the format of mongodump. Tables with the true changes are written next to the dump; no
+later stage reads them. docs/simulator.md describes every parameter.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import bson
+from bson.raw_bson import RawBSONDocument
+
+from barograph.detection import Hunter
+from barograph.learning.limits import (
+    Count,
+    Fraction,
+    NotNegative,
+    OpenFraction,
+    Range,
+    Seed,
+    WholeNumber,
+)
+from barograph.runtime.parallel import map_parallel
+from barograph.simulator.documents import candidate_document, dump_writer, series_document
+from barograph.simulator.people import survey
+from barograph.simulator.profiles import CI, LONG, SHORT, Profile
+from barograph.simulator.projects import Stream, stream
+from barograph.simulator.triage import Habits, triage_candidates
+from barograph.simulator.truth import RowsByTable, rows_of, truth_writer
+from barograph.simulator.world import World
+
+CHUNK = 50  # series of one task; independent of the number of workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateParams:
+    """How much is simulated, how people judge it, and the parameters of the detector."""
+
+    seed: Seed = 1
+    long_series: WholeNumber = 400
+    short_series: WholeNumber = 2000
+    ci_series: WholeNumber = 0
+    long_pvalue: OpenFraction = 0.001
+    short_pvalue: OpenFraction = 0.007
+    ci_pvalue: OpenFraction = 0.001
+    window: Annotated[int, Range(2)] = 50
+    short_relative_scale: Annotated[float, Range(0, is_open=True)] = SHORT.relative_scale
+    people: Count = 5
+    watched: Fraction = 0.7
+    missed: Fraction = 0.1
+    mistaken: Fraction = 0.03
+    investigated: Fraction = 0.5
+    days_to_triage: NotNegative = 2.0
+
+    @property
+    def habits(self) -> Habits:
+        """The habits of the simulated team."""
+        return Habits(
+            watched=self.watched,
+            missed=self.missed,
+            mistaken=self.mistaken,
+            investigated=self.investigated,
+            days=self.days_to_triage,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedChunk:
+    """The result of one task: encoded documents, and rows of truth."""
+
+    series: list[bytes]
+    change_points: list[bytes]
+    truth: list[RowsByTable]
+    counts: Counter[str]
+
+
+def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
+    """Write `out/dump` and the tables of truth next to it; return the number of each kind."""
+    counts: Counter[str] = Counter()
+    with dump_writer(out / "dump") as dump, truth_writer(out) as add_truth:
+        calls = [(params, task) for task in tasks(params)]
+        for chunk in map_parallel(make, calls, label="simulate"):
+            for document in chunk.series:
+                dump.add_series(RawBSONDocument(document))
+            for document in chunk.change_points:
+                dump.add_change_point(RawBSONDocument(document))
+            for rows in chunk.truth:
+                add_truth(rows)
+            counts.update(chunk.counts)
+    return dict(sorted(counts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationTask:
+    """The series `start` to `stop - 1` of one profile, from number `first` of the dump on."""
+
+    profile: Profile
+    pvalue: float
+    first: int
+    start: int
+    stop: int
+
+
+def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
+    """Cut the work into tasks, which depend on the parameters alone."""
+    first = 0
+    short = replace(SHORT, relative_scale=params.short_relative_scale)
+    for profile, count, pvalue in (
+        (LONG, params.long_series, params.long_pvalue),
+        (short, params.short_series, params.short_pvalue),
+        (CI, params.ci_series, params.ci_pvalue),
+    ):
+        for start in range(0, count, CHUNK):
+            yield SimulationTask(profile, pvalue, first + start, start, min(start + CHUNK, count))
+        first += count
+
+
+def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
+    """Simulate one task: its series, the candidates of the detector, and the verdicts."""
+    profile = task.profile
+    options = {"window": params.window, "pvalue": task.pvalue}
+    algorithm = {"name": "hunter", "version": 1, "options": options}
+    detector = Hunter(window=params.window, pvalue=task.pvalue)
+    chunk = SimulatedChunk([], [], [], Counter())
+    many = World(params.seed, profile).stream(task.start, task.stop)
+    for number, series in enumerate(many, task.first):
+        rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
+        crowd = survey(series.values, series.events, params.people, rng)
+        changes = detector.detect(series.values)
+        indices = [change.index for change in changes]
+        triaged = triage_candidates(series, crowd, indices, params.habits, params.seed)
+        chunk.series.append(bson.encode(series_document(series)))
+        chunk.change_points.extend(
+            bson.encode(candidate_document(series, *pair, algorithm))
+            for pair in zip(changes, triaged, strict=True)
+        )
+        chunk.truth.append(rows_of(number, series, crowd, triaged))
+        chunk.counts.update(series=1, points=series.values.size, candidates=len(triaged))
+        chunk.counts.update(candidate.verdict.value for candidate in triaged)
+    return chunk

@@ -1,0 +1,231 @@
+"""How the model did on verdicts before it knew them, week by week.
+
+Each verdict is compared with the probability that its candidate had when the verdict was given. The
+model cannot have learned from it by then, so these figures need no held-out data. They say how the
+model does on what people decided; candidates without a verdict are not in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+
+from barograph.learning.shares import (
+    CalibrationBin,
+    Median,
+    Share,
+    calibration_bins,
+    median_of,
+    share_of,
+)
+from barograph.learning.work_lists import check_columns
+from barograph.results.series import Flags, Floats, Ints
+
+WEEK = timedelta(weeks=1)
+LEAST_NEW = 30  # verdicts: below, a new model would hardly differ from the old one
+NEW_SHARE = 0.1  # of the verdicts that were learned from
+RECENT = 4  # weeks that the agreement is watched over
+LEAST_RECENT = 20  # verdicts of these weeks, or nothing is said about them
+
+
+@dataclass(frozen=True)
+class JudgedVerdicts:
+    """Final verdicts, each with what the model said before.
+
+    Attributes:
+        decided: When each verdict was given, in milliseconds since 1970.
+        real: Whether it was real.
+        probability: The probability of the candidate when the verdict was given.
+        threshold: The threshold of the model then; the candidate was an alarm from there on.
+        commits: A number for the commit of each candidate. Verdicts on one commit are seldom
+            independent, so intervals count commits rather than verdicts.
+        delay: Commits from the change to the first alarm; NaN where none was raised.
+    """
+
+    decided: Ints
+    real: Flags
+    probability: Floats
+    threshold: Floats
+    commits: Ints
+    delay: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse columns of different lengths and values that are no probabilities."""
+        check_columns(vars(self), "verdicts")
+
+    def __len__(self) -> int:
+        """Return the number of verdicts."""
+        return int(self.decided.size)
+
+    @property
+    def alarms(self) -> Flags:
+        """Whether the model called the candidate real."""
+        return self.probability >= self.threshold
+
+    def part(self, chosen: Flags) -> JudgedVerdicts:
+        """Return some of the verdicts."""
+        columns = (getattr(self, name)[chosen] for name in self.__dataclass_fields__)
+        return JudgedVerdicts(*columns)
+
+    def since(self, timestamp: int) -> JudgedVerdicts:
+        """Return the verdicts that were given at a time or later."""
+        return self.part(self.decided >= timestamp)
+
+
+@dataclass(frozen=True)
+class Record:
+    """How the model did on some verdicts.
+
+    Attributes:
+        verdicts: Number of verdicts.
+        agreement: How often the model and the person said the same.
+        useful: How many of the model's alarms were real.
+        missed: How many real changes the model gave a probability below its threshold.
+        alarmed: How many real changes raised an alarm when the results arrived.
+        delay: Commits from such a change to its alarm; one value for each commit.
+    """
+
+    verdicts: int
+    agreement: Share
+    useful: Share
+    missed: Share
+    alarmed: Share
+    delay: Median
+
+    @classmethod
+    def of(cls, judged: JudgedVerdicts) -> Record:
+        """Summarise some verdicts."""
+        alarms, real, commits = judged.alarms, judged.real, judged.commits
+        raised = np.isfinite(judged.delay)
+        return cls(
+            len(judged),
+            share_of(alarms == real, commits),
+            share_of(real[alarms], commits[alarms]),
+            share_of(~alarms[real], commits[real]),
+            share_of(raised[real], commits[real]),
+            median_of(_by_commit(judged.part(real & raised))),
+        )
+
+
+@dataclass(frozen=True)
+class WeekRecord:
+    """The record of one week, which starts on a Monday in UTC."""
+
+    start: date
+    record: Record
+
+
+@dataclass(frozen=True)
+class PastRecord:
+    """How the model did lately.
+
+    Attributes:
+        weeks: The records of the last weeks, the oldest first.
+        recent: The record of the last `RECENT` weeks.
+        calibration: How often people said real, by the probability stated before, in all weeks.
+    """
+
+    weeks: tuple[WeekRecord, ...]
+    recent: Record
+    calibration: tuple[CalibrationBin, ...]
+
+    @classmethod
+    def of(cls, judged: JudgedVerdicts, today: date, weeks: int) -> PastRecord:
+        """Summarise the verdicts of the last weeks."""
+        recent = Record.of(judged.since(first_day(today, RECENT)))
+        bins = calibration_bins(judged.real.astype(np.int64), judged.probability)
+        return cls(tuple(weekly(judged, today, weeks)), recent, tuple(bins))
+
+
+@dataclass(frozen=True)
+class RetrainingDue:
+    """Whether it is time to retrain, and the rule as a sentence."""
+
+    due: bool
+    new: int
+    needed: int
+    why: str
+
+
+def weekly(judged: JudgedVerdicts, today: date, weeks: int = 12) -> list[WeekRecord]:
+    """Return the records of the last weeks, the oldest first; a week without verdicts is empty.
+
+    Args:
+        judged: All verdicts of these weeks, or more.
+        today: A day of the last week.
+        weeks: Number of weeks.
+
+    Example:
+        >>> one, hour = np.ones(1), 3_600_000
+        >>> judged = JudgedVerdicts(np.array([hour]), one > 0, one * 0.9, one * 0.5, one, one * 2)
+        >>> [week] = weekly(judged, date(1970, 1, 1), 1)
+        >>> week.start.isoformat(), week.record.agreement.hits, week.record.delay.value
+        ('1969-12-29', 1, 2.0)
+    """
+    return [
+        WeekRecord(start, Record.of(judged.part(_is_between(judged, start, start + WEEK))))
+        for start in _mondays(today, weeks)
+    ]
+
+
+def retraining_due(
+    new: int, learned_from: int, recent: Share, promised: float | None
+) -> RetrainingDue:
+    """Say whether retraining is due.
+
+    It is due once the new verdicts are a tenth of those that were learned from, and at least 30. It
+    is also due when people agree less with the model than its card promises: when the whole 95 %
+    interval of the agreement of the last four weeks, over at least 20 verdicts, lies below it.
+
+    Args:
+        new: Number of final verdicts since the last training.
+        learned_from: Number of verdicts that the last training learned from.
+        recent: The agreement of the last `RECENT` weeks.
+        promised: The agreement on held-out verdicts on the card of the model, if it says.
+
+    Example:
+        >>> retraining_due(12, 500, Share(9, 10, 0.6, 0.98), 0.9).why
+        '12 verdicts are new. Retraining is due at 50, or when agreement falls below 90 %.'
+    """
+    needed = max(LEAST_NEW, int(np.ceil(NEW_SHARE * learned_from)))
+    known = f"{new} {'verdict is' if new == 1 else 'verdicts are'} new."
+    if new >= needed:
+        return RetrainingDue(True, new, needed, f"{known} Retraining is due from {needed} on.")
+    if promised is None:
+        return RetrainingDue(False, new, needed, f"{known} Retraining is due at {needed}.")
+    if recent.of >= LEAST_RECENT and recent.high < promised:
+        why = (
+            f"{known} Over the last {RECENT} weeks the model agreed with {recent.hits} of "
+            f"{recent.of} verdicts; its card promises {promised:.0%}."
+        ).replace("%", " %")
+        return RetrainingDue(True, new, needed, why)
+    limit = f"{promised:.0%}".replace("%", " %")
+    why = f"{known} Retraining is due at {needed}, or when agreement falls below {limit}."
+    return RetrainingDue(False, new, needed, why)
+
+
+def first_day(today: date, weeks: int) -> int:
+    """Return the time at which the first of the last weeks begins, in milliseconds since 1970."""
+    return _milliseconds(next(_mondays(today, weeks)))
+
+
+def _mondays(today: date, weeks: int) -> Iterator[date]:
+    this = today - timedelta(days=today.weekday())
+    return (this - back * WEEK for back in range(weeks - 1, -1, -1))
+
+
+def _is_between(judged: JudgedVerdicts, start: date, end: date) -> Flags:
+    return (judged.decided >= _milliseconds(start)) & (judged.decided < _milliseconds(end))
+
+
+def _milliseconds(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def _by_commit(judged: JudgedVerdicts) -> Floats:
+    """Return the median delay of the series of each commit."""
+    commits, place = np.unique(judged.commits, return_inverse=True)
+    return np.array([np.median(judged.delay[place == number]) for number in range(commits.size)])

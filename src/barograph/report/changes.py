@@ -1,0 +1,186 @@
+"""The changes of a history as every output shows them: levels, size, effect and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Direction, Series
+from barograph.results.sizes import Size, size_at
+from barograph.results.wording import BETTER, CHANGED, TREND, WORSE, EffectWord, day, place_text
+
+if TYPE_CHECKING:
+    from barograph.detection import Discoveries
+    from barograph.models.reasons import ReasonText
+
+EFFECTS: tuple[EffectWord, ...] = (WORSE, CHANGED, TREND, BETTER)  # worst first
+LOW_PRIORITY = "low_priority"
+MOST_HAZARD = 10.0  # from or to a level of 0, or through it
+SWITCHES = 4  # changes by which a series switches between two levels
+RETURNED = 0.2  # of a step: a level this close to the one before the step is that level again
+
+
+@dataclass(frozen=True)
+class ReportedChange:
+    """A change point with what people want to know about it.
+
+    Attributes:
+        series: The number of its series in the history.
+        point: The change point.
+        direction: Which way is better.
+        order: The order of the first result of the new level.
+        commit: Its commit; empty if unknown.
+        time: Its time in milliseconds since 1970, or `UNKNOWN_TIME`.
+        is_last: Whether it is the newest change of its series.
+        subject: The first line of the commit's message; empty if unknown.
+        reasons: Why the model gives it this probability; empty if they were not computed.
+        switches: All changes by which its series switches between two levels, oldest first, if
+            this one stands for them in a list; else empty.
+    """
+
+    series: int
+    point: ChangePoint
+    direction: Direction = Direction.UNKNOWN
+    order: int = 0
+    commit: str = ""
+    time: int = UNKNOWN_TIME
+    is_last: bool = True
+    subject: str = ""
+    reasons: Sequence[ReasonText] = ()
+    switches: Sequence[ReportedChange] = ()
+
+    @property
+    def size(self) -> Size:
+        """Its size, with the levels on both sides."""
+        return size_at(self.point)
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """Its commit or order, and its day; a moment that is its order takes the place of both."""
+        place, date = place_text(self.commit, self.order), day(self.time)
+        return ("", place) if date and place.startswith(date) else (place, date)
+
+    @property
+    def switch_text(self) -> str:
+        """How often the series switches between the two levels; empty if it does not."""
+        if not self.switches:
+            return ""
+        last = self.switches[-1]
+        place = day(last.time) or f"at {place_text(last.commit, last.order)}"
+        return f"{len(self.switches)} switches between these levels, last {place}"
+
+    @property
+    def effect(self) -> EffectWord:
+        """WORSE, BETTER or TREND, or CHANGED if the direction is unknown."""
+        return self.size.effect(self.direction)
+
+    @property
+    def hazard(self) -> float:
+        """The expected size: |log(after / before)| times the probability, if there is one."""
+        hazard = self.size.hazard(self.direction)
+        size = MOST_HAZARD if hazard is None else min(abs(hazard), MOST_HAZARD)
+        return size if self.point.probability is None else size * self.point.probability
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The changes that were found in a history.
+
+    Attributes:
+        series: All series that were searched.
+        changes: The changes of each series, oldest first.
+        shortest: Number of points below which a series cannot be searched.
+        kinds: What the configuration calls each series, such as `low_priority`; "" for nothing.
+            Empty if it names no kinds.
+        discoveries: How false discoveries were controlled; None if they were not.
+    """
+
+    series: Sequence[Series]
+    changes: Sequence[Sequence[ReportedChange]]
+    shortest: int = 0
+    kinds: Sequence[str] = ()
+    discoveries: Discoveries | None = None
+
+    @cached_property
+    def worst_first(self) -> list[ReportedChange]:
+        """All changes: worse, unknown, trends, better; by expected size within each.
+
+        Those of series of low priority come after all others.
+        """
+        return self._ranked(self.changes)
+
+    @cached_property
+    def listed(self) -> list[list[ReportedChange]]:
+        """The changes of each series, oldest first, with one for all by which it switches."""
+        return [list_switches_once(changes) for changes in self.changes]
+
+    @cached_property
+    def rows(self) -> list[ReportedChange]:
+        """The listed changes of all series, ranked as `worst_first`."""
+        return self._ranked(self.listed)
+
+    def _ranked(self, changes: Sequence[Sequence[ReportedChange]]) -> list[ReportedChange]:
+        ranked = worst_first(change for of_series in changes for change in of_series)
+        return sorted(ranked, key=lambda change: self.is_low(change.series))
+
+    def is_low(self, series: int) -> bool:
+        """Return whether the configuration gives a series, by its number, a low priority."""
+        return bool(self.kinds) and self.kinds[series] == LOW_PRIORITY
+
+    def kind_text(self, series: int) -> str:
+        """Return what the configuration calls a series, by its number, in words."""
+        return self.kinds[series].replace("_", " ") if self.kinds else ""
+
+    @cached_property
+    def changed(self) -> list[int]:
+        """The numbers of the series that changed, in the order of their worst changes."""
+        return list(dict.fromkeys(change.series for change in self.worst_first))
+
+    @cached_property
+    def too_short(self) -> list[int]:
+        """The numbers of the series that are too short to be searched."""
+        return [k for k, series in enumerate(self.series) if len(series) < self.shortest]
+
+    @cached_property
+    def quiet(self) -> list[int]:
+        """The numbers of the series that were searched and did not change."""
+        left_out = {*self.changed, *self.too_short}
+        return [k for k in range(len(self.series)) if k not in left_out]
+
+    def count(self, effect: str) -> int:
+        """Return the number of changes with an effect."""
+        return sum(change.effect == effect for change in self.worst_first)
+
+
+def list_switches_once(changes: Sequence[ReportedChange]) -> list[ReportedChange]:
+    """Return the changes of a series, with the worst one for all by which it switches.
+
+    A series switches between two levels where at least four changes follow each other of which
+    each next one brings the level back to where it was, within a fifth of the step.
+
+    Args:
+        changes: The changes, oldest first.
+    """
+    listed: list[ReportedChange] = []
+    first = 0
+    for end in range(1, len(changes) + 1):
+        if end < len(changes) and _is_undone(changes[end - 1], changes[end]):
+            continue
+        run, first = changes[first:end], end
+        if len(run) < SWITCHES:
+            listed += run
+        else:
+            listed.append(replace(worst_first(run)[0], switches=run))
+    return listed
+
+
+def _is_undone(change: ReportedChange, following: ReportedChange) -> bool:
+    before, after, _ = change.size
+    return abs(following.size.after - before) <= RETURNED * abs(after - before)
+
+
+def worst_first(changes: Iterable[ReportedChange]) -> list[ReportedChange]:
+    """Return changes for the worse first, those for the better last, large ones before small."""
+    return sorted(changes, key=lambda change: (EFFECTS.index(change.effect), -change.hazard))

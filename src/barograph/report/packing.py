@@ -1,0 +1,156 @@
+"""The data of charts as compact JSON: thinned, quantised, and with each commit stored once."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.report.changes import ReportedChange
+from barograph.report.panel import Panel
+from barograph.results.series import UNKNOWN_TIME, Floats, Ints, Series
+from barograph.results.wording import (
+    TREND,
+    change_text,
+    printable,
+    probability_text,
+    short_commit,
+    typeset,
+    unit_text,
+)
+
+MOST, FEWEST = 600, 200  # drawn results of a series: about one for each pixel column
+ROOM = 350_000  # drawn results of all series, which take about 3 MB
+STEPS = 65534  # of the vertical axis
+DIGITS = 6
+
+
+class ChartData:
+    """Packs series for `drawSeries` of static/chart.js; all of them share their commits.
+
+    Args:
+        count: The number of series that will be added: of many, fewer results are drawn.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._most = min(MOST, max(FEWEST, ROOM // max(count, 1)))
+        self._numbers: dict[tuple[str, str | int], int] = {}
+        self._names: list[str] = []
+        self._times: list[int] = []
+        self._series: list[dict[str, Any]] = []
+
+    def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
+        """Add a series with its changes."""
+        panel = Panel(series.values, [change.point for change in changes])
+        indices = thinned(series.values, [change.point.index for change in changes], self._most)
+        low, high = panel.limits
+        shown = series.values[indices]
+        scaled = np.clip((shown - low) / (high - low), 0.0, 1.0)
+        beyond = np.flatnonzero((shown < low) | (shown > high)).tolist()
+        self._series.append(
+            {
+                "count": len(series),
+                "unit": unit_text(series.unit),
+                "limits": [_rounded(low), _rounded(high)],
+                "values": _base64(np.round(STEPS * scaled), "<u2"),
+                "beyond": [[k, _rounded(shown[k])] for k in beyond],
+                "index": _numbers(indices) if indices.size < len(series) else None,
+                "names": _numbers(np.array(self._places(series, indices))),
+                "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
+                "changes": [_mark(change) for change in changes],
+            }
+        )
+
+    def json(self) -> str:
+        """Return the data as JSON that may stand in a script element of a page."""
+        content = {"names": self._names, "times": _steps(self._times), "series": self._series}
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # A name may hold the end of the script element, or a separator that ends a line.
+        for sign in "<>&\u2028\u2029":
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
+        return text
+
+    def _places(self, series: Series, indices: Ints) -> list[int]:
+        project, places = series.id.project, indices.tolist()
+        commits = list(series.commits) or [""] * len(series)
+        orders = series.orders.tolist()
+        keys = [(project, commits[k] or orders[k]) for k in places]
+        for k, key in zip(places, keys, strict=True):
+            if key not in self._numbers:
+                self._numbers[key] = len(self._names)
+                commit = printable(short_commit(commits[k]))
+                self._names.append(commit or f"order {orders[k]}")
+                self._times.append(UNKNOWN_TIME if series.times is None else int(series.times[k]))
+        return [self._numbers[key] for key in keys]
+
+
+def thinned(values: Floats, change_points: Sequence[int], limit: int = MOST) -> Ints:
+    """Return the indices of the results to draw: all, or the extremes of equal stretches.
+
+    The first and the last result and those on both sides of a change are always kept.
+
+    Args:
+        values: The results.
+        change_points: The indices at which levels begin.
+        limit: About the largest number of results to draw.
+
+    Example:
+        >>> thinned(np.array([1.0, 3.0, 2.0, 2.0, 9.0, 2.0, 2.0, 2.0]), [], limit=4).tolist()
+        [0, 1, 4, 5, 7]
+    """
+    size = values.size
+    if size <= limit:
+        return np.arange(size)
+    edges = np.linspace(0, size, max(limit // 2, 1) + 1).astype(np.int64)
+    indices = {0, size - 1}
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        part = values[start:end]
+        indices |= {start + int(np.argmin(part)), start + int(np.argmax(part))}
+    for place in change_points:
+        indices |= {place - 1, place}
+    return np.array(sorted(indices), dtype=np.int64)
+
+
+def _mark(change: ReportedChange) -> list[Any]:
+    probability = change.point.probability
+    text = change_text(change.size.percent) + f" {TREND}" * change.size.is_trend
+    if probability is not None:
+        text = f"{text}, {probability_text(probability)} real"
+    return [
+        change.point.index,
+        typeset(text),
+        change.effect,
+        None if probability is None else round(probability, 3),
+    ]
+
+
+def _numbers(numbers: Ints) -> list[Any]:
+    """Return whole numbers as bytes, and the bits of each of them."""
+    bits = 16 if numbers.max(initial=0) < 2**16 else 32
+    return [bits, _base64(numbers, f"<u{bits // 8}")]
+
+
+def _base64(numbers: npt.NDArray[Any], kind: str) -> str:
+    return b64encode(numbers.astype(kind).tobytes()).decode()
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _steps(times: Sequence[int]) -> list[int | None]:
+    """Return the seconds since the last known time; None where the time is unknown."""
+    steps: list[int | None] = []
+    last = 0
+    for time in times:
+        if time == UNKNOWN_TIME:
+            steps.append(None)
+            continue
+        seconds = time // 1000
+        steps.append(seconds - last)
+        last = seconds
+    return steps

@@ -1,0 +1,137 @@
+"""What the picture of a series shows, in numbers and words; nothing here draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Ints
+from barograph.results.sizes import LevelLine, level_lines
+from barograph.results.wording import number, plural, typeset
+from barograph.runtime.errors import DataError
+
+TITLE, LANE, GAP = 36.0, 27.0, 8.0  # points above the axes: the title, a lane of labels, a gap
+LANES = 2
+CLOSE = 0.12  # share of the width that a label needs
+# Where some results lie farther out than FAR times half the range of the others and of the levels,
+# they are drawn at the edge.
+FAR, REST = 2.0, 0.02
+LARGEST = 1e307  # differences and sums of larger results can be infinite
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A series as it is drawn."""
+
+    values: Floats
+    change_points: Sequence[ChangePoint]
+    title: str = ""
+    direction: Direction = Direction.UNKNOWN
+    commits: Sequence[str] = ()
+    times: Ints | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse change points that are not places between results, in order."""
+        for k, point in enumerate(self.change_points):
+            if not isinstance(point, ChangePoint):
+                raise DataError(
+                    f"change_points[{k}] is {point!r:.40}; it must be a ChangePoint, as "
+                    "`detect` returns them"
+                )
+        places = [point.index for point in self.change_points]
+        for place in places:
+            if not 0 < place < self.values.size:
+                raise DataError(
+                    f"change point at {place}: values has {self.values.size} results, so it must "
+                    f"be from 1 to {self.values.size - 1}"
+                )
+        finite = self.values[np.isfinite(self.values)]
+        if not finite.size:
+            raise DataError("values has no finite result to draw")
+        if (largest := np.abs(finite).max()) > LARGEST:
+            raise DataError(f"values has a result of size {largest:g}; the largest is {LARGEST:g}")
+        if any(after <= before for before, after in pairwise(places)):
+            raise DataError(f"change points must be in order, without repeats, not {places}")
+
+    @cached_property
+    def levels(self) -> list[LevelLine]:
+        """The levels: those that the changes were measured with, and the rest of each segment."""
+        sides = [(point.index, point.before, point.after) for point in self.change_points]
+        return level_lines(self.values, sides)
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The range of values that is drawn: all, or all but a few that lie far out."""
+        ordered = np.sort(self.values[np.isfinite(self.values)])
+        rest = max(1, math.ceil(REST / 2 * ordered.size))
+        inner = ordered[rest:-rest] if ordered.size > 4 * rest else ordered
+        levels = [line.level for line in self.levels]
+        low, high = float(min([inner[0], *levels])), float(max([inner[-1], *levels]))
+        reach = 0.5 * FAR * (high - low)
+        low = float(ordered[0]) if ordered[0] >= low - reach else low
+        high = float(ordered[-1]) if ordered[-1] <= high + reach else high
+        margin = 0.12 * (high - low) or 0.01 * abs(high) or 1.0
+        return low - margin, high + margin
+
+    @property
+    def beyond(self) -> Floats:
+        """-1 for results below the limits, 1 for those above, 0 for all others."""
+        low, high = self.limits
+        return np.where(self.values > high, 1.0, np.where(self.values < low, -1.0, 0.0))
+
+    @property
+    def subtitle(self) -> str:
+        """How many results and changes there are, and what the picture does not show."""
+        size, count = self.values.size, len(self.change_points)
+        parts = [
+            plural(size, "result"),
+            plural(count, "change") if count else "no changes",
+        ]
+        if self.direction:
+            parts.append(self.direction.name.lower().replace("_", " "))
+        far = self.values[self.beyond != 0]
+        if far.size:
+            range_text = number(far.min())
+            range_text = f"{range_text} to {number(far.max())}" if far.size > 1 else range_text
+            parts.append(f"{far.size:,} outside the scale: {typeset(range_text)}")
+        return " · ".join(parts)
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes that the labels of the change points need."""
+        places = np.array([point.index for point in self.change_points]) / self.values.size
+        return min(len(places), 1) if np.all(np.diff(places) > CLOSE) else LANES
+
+    @property
+    def above(self) -> float:
+        """Points from the axes to the title: the lanes of labels."""
+        return GAP + self.lanes * LANE
+
+    @property
+    def top(self) -> float:
+        """Inches above the axes."""
+        return (self.above + (TITLE if self.title else TITLE / 2)) / 72
+
+    def place(self, index: int) -> str:
+        """Name a result by its commit, else by its index."""
+        commit = self.commits[index] if len(self.commits) else ""
+        return commit[:8] or f"at {index}"
+
+    def day(self, index: float, _position: object = None) -> str:
+        """Name a tick of the horizontal axis: the day of the result if known, else its index."""
+        number = round(index)
+        if number != index:  # a tick between results
+            return ""
+        if self.times is None or not 0 <= number < self.values.size:
+            return f"{number:,}"
+        time = int(self.times[number])
+        if time == UNKNOWN_TIME:
+            return f"{number:,}" if np.all(self.times == UNKNOWN_TIME) else ""
+        return f"{datetime.fromtimestamp(time / 1000, UTC):%-d %b %Y}"

@@ -1,0 +1,1 @@
+"""Results: the table of results, its series, histories, candidates and files."""

@@ -1,0 +1,172 @@
+"""Numeric kernels, which are compiled by Numba or interpreted: one choice for the whole process.
+
+Numba needs half a minute to compile what a command uses, and then keeps it on disk. Until it is
+there, a few hundred points are interpreted, which takes a second. A process that interprets changes
+over once, and for good, when it gets more to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import warnings
+from collections.abc import Callable
+from functools import cache, partial, update_wrapper
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Long sums may be reordered and use fused multiply-add. Full fast-math is never used, because it
+# gives up the meaning of NaN and infinity.
+FUSED = frozenset({"reassoc", "contract", "nsz"})
+SMALL = 800  # points of one call that are interpreted in less than two seconds
+ALTOGETHER = 4 * SMALL  # points of many calls, interpreted in about the time that compiling takes
+PACKAGE = Path(__file__).resolve().parent
+FOLDER = re.compile(r"barograph-[0-9a-f]{16}")  # for compiled code
+COMPLETE = "complete"  # a file in the folder, once every kernel that commands use is compiled
+# Whether the user has switched the compiler off, as Numba documents it.
+FORCED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+class _Process:
+    """What this process does with kernels.
+
+    Attributes:
+        interprets: Whether kernels are interpreted.
+        is_chosen: Whether that was chosen, or a kernel was called without a choice.
+        points: Number of points that were interpreted so far.
+    """
+
+    interprets = FORCED
+    is_chosen = FORCED
+    points = 0.0
+
+
+class Kernel(Generic[P, R]):
+    """A numeric function, which is compiled or interpreted when it is called.
+
+    Args:
+        function: The function that Numba compiles.
+        interpreted: What is called instead if kernels are interpreted.
+        options: Further options of `numba.njit`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        interpreted: Callable[P, R] | None = None,
+        **options: Any,
+    ) -> None:
+        update_wrapper(self, function)
+        self.function, self.options = function, options
+        self._interpreted = interpreted or function
+        self._compiled: Callable[P, R] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the compiled or the interpreted function."""
+        if _Process.interprets:
+            return self._interpreted(*args, **kwargs)
+        return (self._compiled or self.compiled())(*args, **kwargs)
+
+    def __reduce__(self) -> str:
+        """Pickle a reference, as for a function."""
+        return self.function.__qualname__
+
+    def compiled(self) -> Callable[P, R]:
+        """Return the function of Numba, which compiles it on its first call."""
+        from barograph.runtime import jit
+
+        _Process.is_chosen = True
+        if self._compiled is None:
+            jit.let_kernels_call(Kernel)
+            self._compiled = jit.compile_function(self.function, self.options, make_code_folder())
+        return self._compiled
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile with strict IEEE semantics: sums from left to right, no fused multiply-add."""
+    return Kernel(function)
+
+
+def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile with reordered and fused sums, several times faster on long reductions."""
+    return Kernel(function, fastmath=set(FUSED))
+
+
+def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile like `kernel`; where kernels are interpreted, use a function of NumPy arrays.
+
+    Args:
+        arrays: Does the same, to the bit, in few calls of NumPy.
+    """
+    return partial(Kernel, interpreted=arrays)
+
+
+def choose(points: float) -> None:
+    """Choose whether kernels are interpreted, before they are called with a number of points.
+
+    The first call in a process that finds few points and no compiled kernels chooses the
+    interpreter. A later call with many points chooses the compiler, and so does the sum of many
+    calls; nothing undoes that. Without any call, kernels are compiled.
+
+    Args:
+        points: Number of points, or of as much work.
+    """
+    if FORCED or (_Process.is_chosen and not _Process.interprets):
+        return
+    _Process.points += points
+    is_little = points <= SMALL and _Process.points <= ALTOGETHER
+    _Process.interprets = is_little and (_Process.is_chosen or not is_complete())
+    if _Process.interprets and not _Process.is_chosen:
+        # Compiled code gives NaN or infinity without a word.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"barograph\.")
+    _Process.is_chosen = True
+
+
+def is_complete() -> bool:
+    """Return whether every kernel that commands use is compiled and on disk."""
+    return (code_folder() / COMPLETE).exists()
+
+
+@cache
+def code_folder() -> Path:
+    """Return the folder for the code compiled from this version of the package.
+
+    It is below `NUMBA_CACHE_DIR`, or beside the package, or in the user's folder for caches.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
+    return _parent() / f"barograph-{digest.hexdigest()}"
+
+
+@cache
+def make_code_folder() -> Path | None:
+    """Make the folder for compiled code, and remove those of other versions.
+
+    Returns:
+        The folder, None if it cannot be written to.
+    """
+    folder = code_folder()
+    if not folder.exists():
+        try:
+            folder.mkdir(parents=True)
+        except OSError:
+            return None
+        for other in folder.parent.iterdir():
+            if FOLDER.fullmatch(other.name) and other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _parent() -> Path:
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(named)
+    beside = PACKAGE / "__pycache__"
+    if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
+        return beside
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "barograph"

@@ -1,0 +1,251 @@
+"""When results of each series come, so that silence, lateness and waiting are noticed.
+
+A series whose points changed is looked at again: of its newest commits, how long the gaps between
+them were, which came late, and whether the newest one is a suspect that waits for a rerun. One row
+holds what was found; questions about all series read these rows, never the points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, starmap
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.online import ANSWERS, Answer
+from barograph.results.series import MIN_CHANGE, SeriesId
+from barograph.results.sizes import Size
+from barograph.server.store.database import Insertion, Row
+from barograph.server.store.reading import series_id
+from barograph.server.store.schema import arrivals, points, series
+
+NEWEST = 21  # commits that the usual gap is learned from
+LEAST = 5  # gaps; with fewer, the usual gap is unknown
+USUAL = 0.9  # quantile of the gaps: two of twenty may be of any length
+PATIENCE = 3  # usual gaps without a result make a series silent
+HOUR = 3_600_000  # milliseconds; a shorter silence is never reported
+SUSPECT = ANSWERS.index(Answer.SUSPECT)
+COLUMNS = ("last", "expected", "late", "late_order", "late_received", "suspect_order", "reruns")
+ARRIVAL = Insertion(arrivals, ("series", *COLUMNS), replace=COLUMNS)
+PIPELINE = (series.c.project, series.c.variant, series.c.task)
+
+
+class SilentSource(NamedTuple):
+    """A series or a pipeline that fell silent.
+
+    Attributes:
+        series: Number of the series; 0 for a pipeline.
+        name: Identity of the series, or project, variant and task.
+        members: Number of series of the pipeline; 1 for a series.
+        last: When its newest result was measured, in milliseconds since 1970.
+        expected: Its usual gap in milliseconds.
+    """
+
+    series: int
+    name: SeriesId | str
+    members: int
+    last: int
+    expected: int
+
+
+class LateSeries(NamedTuple):
+    """A series with results that came after those of later commits."""
+
+    series: int
+    name: SeriesId
+    late: int
+    order: int
+    received: int
+
+
+class WaitingSuspect(NamedTuple):
+    """A newest result that only a rerun can tell from a change.
+
+    As with `gate`, what departs by less than 0.5 % waits for nothing.
+    """
+
+    series: int
+    name: SeriesId
+    order: int
+    reruns: int
+    last: int
+
+
+class SeriesCounts(NamedTuple):
+    """How many series there are, and how many of them are watched for silence."""
+
+    active: int
+    watched: int
+    silent: int
+    late: int
+    suspects: int
+
+
+def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
+    """Return the rows of some series, for `write`.
+
+    Args:
+        connection: From `Store.read`.
+        numbers: Numbers of the series.
+    """
+    p = points.c
+    query = (
+        sa.select(p.order, p.time, p.received, p.answer, p.reruns, p.settled)
+        .where(p.series == sa.bindparam("number"), p.settled.is_not(None))
+        .order_by(p.order.desc())
+        .limit(NEWEST)
+    )
+    newest = ((number, connection.execute(query, {"number": number}).all()) for number in numbers)
+    return [(number, *_observed(rows)) for number, rows in newest if rows]
+
+
+def write(connection: sa.Connection, rows: list[Row]) -> None:
+    """Write what was observed."""
+    ARRIVAL.into(connection, rows)
+
+
+def usual_gap(times: Iterable[int]) -> int | None:
+    """Return the usual gap between times: the 0.9 quantile, or None for fewer than six times.
+
+    Example:
+        >>> usual_gap([0, 10, 20, 30, 40, 50, 60, 1_000, 1_010, 1_020, 1_030, 1_040])
+        10
+    """
+    gaps = [later - earlier for earlier, later in pairwise(sorted(set(times)))]
+    if len(gaps) < LEAST:
+        return None
+    return int(np.quantile(gaps, USUAL, method="lower"))
+
+
+def counts(connection: sa.Connection, now: int) -> SeriesCounts:
+    """Return how many series are watched, silent, late and suspect at a time."""
+    a = arrivals.c
+    query = sa.select(
+        sa.func.count(),
+        sa.func.count(a.expected),
+        sa.func.sum(sa.case((_is_silent(now), 1), else_=0)),
+        sa.func.sum(sa.case((a.late > 0, 1), else_=0)),
+        sa.func.count(a.suspect_order),
+    ).select_from(_active())
+    return SeriesCounts(*(int(count or 0) for count in connection.execute(query).one()))
+
+
+def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
+    """Return the pipelines all of whose watched series are silent, the longest silence first."""
+    a = arrivals.c
+    watched = sa.func.count(a.expected)
+    silent = sa.func.sum(sa.case((_is_silent(now), 1), else_=0))
+    query = (
+        sa.select(*PIPELINE, sa.func.count(), sa.func.max(a.last), sa.func.max(a.expected))
+        .select_from(_active())
+        .group_by(*PIPELINE)
+        .having(watched > 0, silent == watched)
+        .order_by(sa.func.max(a.last))
+        .limit(limit)
+    )
+    return [
+        SilentSource(0, " / ".join(filter(None, names)) or "without a name", *rest)
+        for *names, count, last, expected in connection.execute(query)
+        for rest in [(count, last, expected)]
+    ]
+
+
+def silent_series(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
+    """Return silent series whose pipelines still send others, the longest silence first."""
+    a = arrivals.c
+    sends = sa.and_(a.expected.is_not(None), ~_is_silent(now))
+    alive = sa.select(*PIPELINE).select_from(_active()).where(sends).distinct().subquery()
+    same = (alive.c[column.name] == column for column in PIPELINE)
+    query = (
+        sa.select(series, a.last, a.expected)
+        .select_from(_active().join(alive, sa.and_(*same)))
+        .where(_is_silent(now))
+        .order_by(a.last)
+        .limit(limit)
+    )
+    return [
+        SilentSource(row.id, series_id(row), 1, row.last, row.expected)
+        for row in connection.execute(query)
+    ]
+
+
+def late_series(connection: sa.Connection, limit: int) -> list[LateSeries]:
+    """Return the series with late results, the latest arrival first."""
+    a = arrivals.c
+    columns, order = (a.late, a.late_order, a.late_received), a.late_received.desc()
+    return list(starmap(LateSeries, _rows(connection, columns, a.late > 0, order, limit)))
+
+
+def waiting_suspects(connection: sa.Connection, limit: int) -> list[WaitingSuspect]:
+    """Return the suspects that wait for a rerun, the longest wait first."""
+    a = arrivals.c
+    columns, waits = (a.suspect_order, a.reruns, a.last), a.suspect_order.is_not(None)
+    return list(starmap(WaitingSuspect, _rows(connection, columns, waits, a.last, limit)))
+
+
+def _observed(rows: Sequence[Any]) -> Row:
+    """Return the columns of one series from its newest commits, the newest first."""
+    times = [row.received if row.time is None else row.time for row in rows]
+    late: list[Any] = []
+    earliest = rows[0].received
+    for row in rows[1:]:
+        if row.received > earliest:  # a result of a later commit was there before
+            late.append(row)
+        earliest = min(earliest, row.received)
+    last_late = max(late, key=lambda row: row.received, default=None)
+    newest = rows[0]
+    waits = (
+        newest.answer == SUSPECT and newest.reruns > 0 and is_large([row.settled for row in rows])
+    )
+    return (
+        max(times),
+        usual_gap(times),
+        len(late),
+        None if last_late is None else last_late.order,
+        None if last_late is None else last_late.received,
+        newest.order if waits else None,
+        newest.reruns if waits else 0,
+    )
+
+
+def is_large(values: Sequence[float]) -> bool:
+    """Return whether the newest result is far from the one before it, or from the usual level.
+
+    Args:
+        values: Results, the newest first.
+
+    Example:
+        >>> is_large([100.2, 100.0, 100.1]), is_large([101.0, 100.0, 100.1])
+        (False, True)
+    """
+    value, *before = values
+    levels = (before[0], median(before)) if before else ()
+    return any(abs(Size(level, value).percent) >= MIN_CHANGE for level in levels)
+
+
+def _rows(
+    connection: sa.Connection,
+    columns: Sequence[sa.Column[Any]],
+    match: sa.ColumnElement[bool],
+    order: sa.ColumnElement[Any],
+    limit: int,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield number, identity and some columns of the active series that meet a condition."""
+    query = sa.select(series, *columns).select_from(_active())
+    for row in connection.execute(query.where(match).order_by(order).limit(limit)):
+        yield row.id, series_id(row), *row[-len(columns) :]
+
+
+def _active() -> sa.FromClause:
+    """Return the rows of the series that are not retired."""
+    same_series = series.c.id == arrivals.c.series
+    return arrivals.join(series, sa.and_(same_series, series.c.retired.is_(None)))
+
+
+def _is_silent(now: int) -> sa.ColumnElement[bool]:
+    a = arrivals.c
+    silent = a.expected.is_not(None), a.last + PATIENCE * a.expected < now, a.last + HOUR < now
+    return sa.and_(*silent)

@@ -1,0 +1,307 @@
+"""The life of a series: rename it, merge it into another one, retire it, or delete it.
+
+Each of these changes what writers have cached, so it runs in `Store.change`. A name that a series
+had before stays known: results that arrive under it go to the series.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from barograph.results.series import Direction, SeriesId
+from barograph.results.units import conversion
+from barograph.runtime.errors import DataError
+from barograph.server.store import audit, commit_details
+from barograph.server.store.database import count_rows, insert
+from barograph.server.store.measurement import Limits, Measurement, series_fault
+from barograph.server.store.reading import StoredSeries, get_series
+from barograph.server.store.schema import (
+    aliases,
+    candidates,
+    clusters,
+    commits,
+    metadata,
+    moves,
+    points,
+    revisions,
+    series,
+    ticketed,
+    verdicts,
+)
+
+
+@dataclass(frozen=True)
+class DeletedSeries:
+    """What was deleted with a series."""
+
+    points: int
+    candidates: int
+    verdicts: int
+
+
+def rename(
+    connection: sa.Connection, number: int, name: SeriesId, who: str, limits: Limits | None = None
+) -> StoredSeries:
+    """Give a series another identity; results under its former ones still go to it.
+
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        name: The new identity.
+        who: Name for the audit trail.
+        limits: What a name may contain.
+
+    Raises:
+        DataError: There is no such series, or the name is invalid or taken.
+    """
+    old = get_series(connection, number)
+    if old.name == name:
+        return old
+    if reason := series_fault(name, limits or Limits()):
+        raise DataError(reason)
+    if old.name.test and not name.test:
+        raise DataError(f"series {number}: the new test is empty; leave it out to keep it")
+    taken = connection.scalar(sa.select(series.c.id).where(series.c.digest == name.digest))
+    if taken is not None:
+        raise DataError(f"series {taken} has the name {str(name)!r:.200}; merge the two instead")
+    owner = connection.scalar(sa.select(aliases.c.series).where(aliases.c.digest == name.digest))
+    if owner is not None and owner != number:
+        raise DataError(f"{str(name)!r:.200} is a former name of series {owner}")
+    connection.execute(sa.delete(aliases).where(aliases.c.digest == name.digest))
+    row = {"digest": name.digest, **name.labels, "args": name.args_json}
+    connection.execute(sa.update(series).where(series.c.id == number).values(row))
+    _add_alias(connection, old.name, number)
+    if name.project != old.name.project:
+        _copy_commits(connection, number, old.name.project, name.project)
+    _note(connection, who, "rename", number, before=str(old.name), after=str(name))
+    return get_series(connection, number)
+
+
+def retire(
+    connection: sa.Connection, number: int, who: str, *, retired: bool = True
+) -> StoredSeries:
+    """Retire a series that is no longer measured, or bring it back, and return it.
+
+    A retired series raises no alarm for its silence; its points and verdicts are kept. A series
+    that is retired already keeps its time, and the audit trail notes nothing.
+
+    Raises:
+        NotFoundError: There is no such series.
+    """
+    known = get_series(connection, number)
+    if (known.retired is not None) == retired:
+        return known
+    timestamp = audit.now() if retired else None
+    connection.execute(sa.update(series).where(series.c.id == number).values(retired=timestamp))
+    _note(connection, who, "retire" if retired else "bring back", number)
+    return known._replace(retired=timestamp)
+
+
+def delete(
+    connection: sa.Connection, number: int, who: str, *, with_verdicts: bool = False
+) -> DeletedSeries:
+    """Delete a series with its points, decisions, candidates and former names.
+
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        who: Name for the audit trail.
+        with_verdicts: Whether to delete verdicts, too.
+
+    Raises:
+        DataError: There is no such series, or it has verdicts that must not be deleted.
+    """
+    name = get_series(connection, number).name
+    of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
+    judged = count_rows(connection, verdicts, verdicts.c.candidate.in_(of_series))
+    if judged and not with_verdicts:
+        raise DataError(
+            f"series {number} has {judged} verdicts, which train models; retire it, or delete it "
+            "with its verdicts"
+        )
+    deleted = DeletedSeries(
+        count_rows(connection, points, points.c.series == number),
+        count_rows(connection, candidates, candidates.c.series == number),
+        judged,
+    )
+    _remove(connection, number)
+    facts = {"points": deleted.points, "candidates": deleted.candidates, "verdicts": judged}
+    _note(connection, who, "delete", number, name=str(name), **facts)
+    return deleted
+
+
+def results_to_move(
+    connection: sa.Connection, source: int, target: int, limits: Limits
+) -> list[Measurement]:
+    """Return the results of a series under the name of another one that it can be merged into.
+
+    Args:
+        connection: From `Store.read`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        limits: What a series may contain.
+
+    Raises:
+        DataError: One of them does not exist, they are the same, or they do not fit together.
+    """
+    if source == target:
+        raise DataError(f"series {source} cannot be merged with itself")
+    old, new = get_series(connection, source), get_series(connection, target)
+    if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
+        raise DataError(f"series {source} and {target} differ in which direction is better")
+    if old.unit and new.unit and conversion(old.unit, new.unit) != 1.0:
+        raise DataError(
+            f"the values of series {source} are in {old.unit!r}, those of {target} in {new.unit!r}"
+        )
+    p, q = points.c, points.alias().c
+    same_order = q.series == target, p.series == source, p.order == q.order
+    differ = p.commit != q.commit, p.commit != "", q.commit != ""
+    order = connection.scalar(sa.select(sa.func.min(p.order)).where(*same_order, *differ))
+    if order is not None:
+        raise DataError(f"series {source} and {target} have different commits at order {order}")
+    k = commits.c
+    same_commit = p.series == source, k.project == new.name.project, k.commit == p.commit
+    moved = sa.select(p.commit, p.order, k.order).where(*same_commit, k.order != p.order)
+    if row := connection.execute(moved.limit(1)).first():
+        raise DataError(
+            f"commit {row[0]!r} has order {row[1]} in series {source}, but order {row[2]} in "
+            f"project {new.name.project!r}; a commit has one order in its project"
+        )
+    runs = sa.func.count(p.run.distinct())
+    both = sa.select(runs.label("runs")).where(p.series.in_([source, target])).group_by(p.order)
+    count = both.subquery().c.runs
+    length, most = connection.execute(sa.select(sa.func.count(), sa.func.max(count))).one()
+    for what, number, limit in (
+        ("commits", length, limits.series_length),
+        ("runs of a commit", most or 0, limits.runs),
+    ):
+        if number > limit:
+            raise DataError(
+                f"series {source} and {target} have {number} {what} together, allowed are {limit}"
+            )
+    return _results(connection, old, new)
+
+
+def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
+    """Move everything but the points of one series to another, and delete the first.
+
+    Args:
+        connection: Of `Store.change`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        who: Name for the audit trail.
+
+    Returns:
+        The results of the deleted series, under the name of the other one.
+    """
+    old, new = get_series(connection, source), get_series(connection, target)
+    results = _results(connection, old, new)
+    if new.name.project != old.name.project:
+        _copy_commits(connection, source, old.name.project, new.name.project)
+    _join_candidates(connection, source, target)
+    of_source = aliases.c.series == source
+    connection.execute(sa.update(aliases).where(of_source).values(series=target))
+    _remove(connection, source)
+    _add_alias(connection, old.name, target)
+    _note(connection, who, "merge", source, name=str(old.name), into=target, points=len(results))
+    return results
+
+
+def _results(
+    connection: sa.Connection, source: StoredSeries, target: StoredSeries
+) -> list[Measurement]:
+    """Return every result of a series, superseded values first, under the name of another one."""
+    number, direction = source.id, source.direction or target.direction
+    p, r = points.c, revisions.c
+    superseded = sa.select(r.order, p.commit, r.run, r.time, r.value).where(
+        *(r.series == number, p.series == number, p.order == r.order, p.run == r.run)
+    )
+    current = sa.select(p.order, p.commit, p.run, p.time, p.value).where(p.series == number)
+    return [
+        Measurement(target.name, value, order, commit, run, time, direction, source.unit)
+        for query in (superseded, current)
+        for order, commit, run, time, value in connection.execute(query)
+    ]
+
+
+def _join_candidates(connection: sa.Connection, source: int, target: int) -> None:
+    """Give the candidates of a series to another one; two at the same order become one."""
+    c = candidates.c
+    columns = sa.select(c.id, c.order, c.version, c.triaged_on, c.verdict)
+    by_order = {row.order: row for row in connection.execute(columns.where(c.series == target))}
+    for row in connection.execute(columns.where(c.series == source)).all():
+        other = by_order.get(row.order)
+        if other is not None:
+            later = (row.triaged_on or 0) > (other.triaged_on or 0)
+            kept, dropped = (row, other) if later else (other, row)
+            for table in (verdicts, moves):
+                of_dropped = table.c.candidate == dropped.id
+                connection.execute(sa.update(table).where(of_dropped).values(candidate=kept.id))
+            _move_tickets(connection, dropped.id, kept.id)
+            connection.execute(sa.delete(candidates).where(c.id == dropped.id))
+            version = kept.version + dropped.version
+            connection.execute(sa.update(candidates).where(c.id == kept.id).values(version=version))
+    connection.execute(sa.update(candidates).where(c.series == source).values(series=target))
+
+
+def _move_tickets(connection: sa.Connection, dropped: int, kept: int) -> None:
+    t = ticketed.c
+    about = connection.scalars(sa.select(t.ticket).where(t.candidate == dropped)).all()
+    if about:
+        rows = [{"ticket": ticket, "candidate": kept} for ticket in about]
+        connection.execute(insert(connection, ticketed).on_conflict_do_nothing(), rows)
+        connection.execute(sa.delete(ticketed).where(t.candidate == dropped))
+
+
+def _remove(connection: sa.Connection, number: int) -> None:
+    """Delete every row of a series."""
+    of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
+    for table in reversed(metadata.sorted_tables):
+        for column in table.columns:
+            if column.references(candidates.c.id):
+                connection.execute(sa.delete(table).where(column.in_(of_series)))
+    for table in reversed(metadata.sorted_tables):
+        for column in table.columns:
+            if column.references(series.c.id):
+                connection.execute(sa.delete(table).where(column == number))
+    _leave_clusters(connection, number)
+    connection.execute(sa.delete(series).where(series.c.id == number))
+
+
+def _leave_clusters(connection: sa.Connection, number: int) -> None:
+    """Take a series out of the clusters that it is in, and delete those with no series left."""
+    k = clusters.c
+    for cluster, text in connection.execute(sa.select(k.id, k.members)).all():
+        members = json.loads(text)
+        if number in members:
+            left = json.dumps([member for member in members if member != number])
+            connection.execute(sa.update(clusters).where(k.id == cluster).values(members=left))
+    connection.execute(sa.delete(clusters).where(k.members == "[]"))
+
+
+def _add_alias(connection: sa.Connection, name: SeriesId, number: int) -> None:
+    connection.execute(sa.insert(aliases), {"digest": name.digest, "series": number})
+
+
+def _copy_commits(connection: sa.Connection, number: int, former: str, project: str) -> None:
+    """Make the commits of a series known in another project, where they are not."""
+    p = points.c
+    query = sa.select(p.commit, p.order).where(p.series == number, p.commit != "").distinct()
+    rows = [
+        {"project": project, "commit": commit, "order": order}
+        for commit, order in connection.execute(query)
+    ]
+    if rows:
+        connection.execute(insert(connection, commits).on_conflict_do_nothing(), rows)
+        names = [str(row["commit"]) for row in rows]
+        known = commit_details.find(connection, project, names)
+        before = commit_details.find(connection, former, names)
+        missing = (name for name in before if not any(known[name][2:]))
+        commit_details.save(connection, (before[n]._replace(project=project) for n in missing))
+
+
+def _note(connection: sa.Connection, who: str, action: str, number: int, **detail: object) -> None:
+    audit.note(connection, audit.now(), who, f"{action} series", f"series {number}", **detail)

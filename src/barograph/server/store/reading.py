@@ -1,0 +1,331 @@
+"""Read series, points with their decisions, and candidates, page by page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.online import AlarmStep, StepKind
+from barograph.results.series import LABELS, Direction, Series, SeriesId
+from barograph.runtime.errors import DataError, NotFoundError
+from barograph.server.store.database import rows_in
+from barograph.server.store.measurement import DECISION, CommitDecision
+from barograph.server.store.schema import aliases, models, points, revisions, series, steps
+
+POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
+STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
+
+
+class StoredSeries(NamedTuple):
+    """A series with its number in the store, its unit, and since when it is retired."""
+
+    id: int
+    name: SeriesId
+    direction: Direction
+    unit: str = ""
+    retired: int | None = None
+
+
+class StoredPoint(NamedTuple):
+    """A result and the decision on its commit.
+
+    Attributes:
+        order: Order of the commit.
+        run: Run of the commit.
+        commit: Commit, or an empty text.
+        time: When it was measured, if known.
+        value: The result.
+        settled: The value that counts for the commit; None if this is a rerun.
+        decision: The decision on the commit.
+        model: Version of the model that decided.
+        threshold: Threshold of the model.
+        reasons: Reasons of the decision, if they were requested.
+    """
+
+    order: int
+    run: str
+    commit: str
+    time: int | None
+    value: float
+    settled: float | None
+    decision: CommitDecision
+    model: str
+    threshold: float
+    reasons: Any
+
+
+class Revision(NamedTuple):
+    """One value that was sent for a point, and whether it is the one that holds."""
+
+    value: float
+    time: int | None
+    received: int
+    holds: bool
+
+
+def find_series(
+    connection: sa.Connection,
+    *,
+    after: int = 0,
+    limit: int = 100,
+    **labels: str,
+) -> list[StoredSeries]:
+    """Return series by their labels, in the order of their numbers.
+
+    Args:
+        connection: From `Store.read`.
+        after: Number of the last series of the page before.
+        limit: Maximum number of series.
+        labels: Required values of project, variant, task, test or measurement.
+    """
+    unknown = set(labels) - set(LABELS)
+    if unknown:
+        raise DataError(f"a series has no label {min(unknown)!r}")
+    query = sa.select(series).where(series.c.id > after)
+    for name, text in labels.items():
+        query = query.where(series.c[name] == text)
+    rows = connection.execute(query.order_by(series.c.id).limit(limit))
+    return list(map(stored_series, rows))
+
+
+def projects(connection: sa.Connection) -> list[str]:
+    """Return the projects of all series, sorted."""
+    return sorted(connection.scalars(sa.select(series.c.project).distinct()))
+
+
+def get_series(connection: sa.Connection, number: int) -> StoredSeries:
+    """Return a series by its number."""
+    row = connection.execute(sa.select(series).where(series.c.id == number)).first()
+    if row is None:
+        raise NotFoundError(f"there is no series {number}")
+    return stored_series(row)
+
+
+def series_id(row: sa.Row[Any]) -> SeriesId:
+    """Return the identity in a row that has the columns of the table."""
+    return SeriesId.from_row(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+
+
+def stored_series(row: sa.Row[Any]) -> StoredSeries:
+    """Return the series of a row that has the columns of the table."""
+    direction = Direction(row.direction)
+    return StoredSeries(row.id, series_id(row), direction, row.unit, row.retired)
+
+
+def series_named(
+    connection: sa.Connection, names: Iterable[SeriesId]
+) -> dict[SeriesId, StoredSeries]:
+    """Return series by their identities, present or former; those that are unknown are left out."""
+    by_digest = {name.digest: name for name in names}
+    present = sa.select(series.c.digest.label("sent"), series)
+    former = sa.select(aliases.c.digest.label("sent"), series).join_from(
+        aliases, series, series.c.id == aliases.c.series
+    )
+    stored = {}
+    for query, digest in ((former, aliases.c.digest), (present, series.c.digest)):
+        for row in rows_in(connection, query, digest, [*by_digest]):
+            stored[by_digest[row.sent]] = stored_series(row)
+    return stored
+
+
+def points_of(
+    connection: sa.Connection,
+    number: int,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    limit: int = 1000,
+    reruns: bool = True,
+) -> list[StoredPoint]:
+    """Return the points of a series between two orders, ascending by order and run.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        first: Lowest order to include.
+        last: Highest order to include.
+        limit: Maximum number of points.
+        reruns: Whether to return all runs of a commit, not the first one alone.
+    """
+    query = _points_query(first is not None, last is not None, reruns)
+    values = {"number": number, "first": first, "last": last, "count": limit}
+    rows = connection.execute(query, values).all()
+    commits = commits_at(connection, number, {row.known_since for row in rows})
+    return [_point(row, commits) for row in rows]
+
+
+@lru_cache
+def _points_query(is_from: bool, is_until: bool, reruns: bool) -> sa.Select[Any]:
+    """Return the query of `points_of`; to build it takes longer than to run it."""
+    p = points.c
+    selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(
+        p.series == sa.bindparam("number")
+    )
+    if is_from:
+        selected = selected.where(p.order >= sa.bindparam("first"))
+    if is_until:
+        selected = selected.where(p.order <= sa.bindparam("last"))
+    if not reruns:
+        selected = selected.where(p.settled.is_not(None))
+    page = (
+        selected.order_by(p.order, p.run).limit(sa.bindparam("count", type_=sa.Integer)).subquery()
+    )
+    # With the join inside the subquery PostgreSQL would read the whole series for each page.
+    return (
+        sa.select(*(page.c[name] for name in POINT))
+        .add_columns(models.c.version.label("model"), models.c.threshold)
+        .join_from(page, models, models.c.id == page.c.model)
+        .order_by(page.c.order, page.c.run)
+    )
+
+
+def commits_at(
+    connection: sa.Connection, number: int, orders: Iterable[int | None]
+) -> dict[int | None, str]:
+    """Return the commits of a series at some orders."""
+    p = points.c
+    known = [order for order in orders if order is not None]
+    match = p.series == number, p.order.in_(known), p.settled.is_not(None)
+    rows = connection.execute(sa.select(p.order, p.commit).where(*match)) if known else ()
+    return dict(tuple(row) for row in rows)
+
+
+def settled_tail(
+    connection: sa.Connection, number: int, order: int, count: int
+) -> list[tuple[int, str, float]]:
+    """Return order, name and settled value of the last commits of a series up to an order.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        order: Order of the last commit.
+        count: Maximum number of commits.
+    """
+    p = points.c
+    match = p.series == number, p.order <= order, p.settled.is_not(None)
+    newest_first = sa.select(p.order, p.commit, p.settled).where(*match).order_by(p.order.desc())
+    rows = connection.execute(newest_first.limit(count)).all()
+    return [tuple(row) for row in rows[::-1]]
+
+
+def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
+    """Return the point of the columns POINT, version and threshold of a model."""
+    order, run, commit, time, value, settled, *stored, reasons, version, threshold = row
+    decision = CommitDecision.of(tuple(stored), commits.get(stored[-1], ""))
+    known = None if reasons is None else json.loads(reasons)
+    place = order, run, commit, time, value, settled
+    return StoredPoint(*place, decision, version, threshold, known)
+
+
+def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
+    """Return whole series, by their numbers in the store: one settled value for each commit."""
+    p, s = points.c, series.c
+    rows = connection.execute(
+        sa.select(p.series, p.order, p.commit, p.settled)
+        .where(p.series.in_(numbers), p.settled.is_not(None))
+        .order_by(p.series, p.order)
+    ).all()
+    owners = np.array([row[0] for row in rows], dtype=np.int64)
+    result = {}
+    for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
+        low, high = np.searchsorted(owners, [row.id, row.id + 1])
+        part = rows[low:high]
+        result[row.id] = Series(
+            series_id(row),
+            np.array([point[1] for point in part], dtype=np.int64),
+            np.array([point[3] for point in part], dtype=np.float64),
+            [point[2] for point in part],
+            direction=Direction(row.direction),
+            unit=row.unit,
+        )
+    return result
+
+
+def revisions_of(
+    connection: sa.Connection,
+    number: int,
+    order: int,
+    run: str,
+    *,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Revision]:
+    """Return every value that was sent for one point, the one that holds first.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        order: Order of the point.
+        run: Run of the point.
+        after: Number of values on the pages before.
+        limit: Maximum number of values.
+
+    Raises:
+        NotFoundError: There is no such point.
+    """
+
+    def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
+        t = table.c
+        return sa.select(t.value, t.time, t.received, sa.literal(hold).label("holds")).where(
+            t.series == number, t.order == order, t.run == run
+        )
+
+    held = values(points, hold=True)
+    if connection.execute(held).first() is None:
+        raise NotFoundError(f"there is no point at order {order}, run {run!r:.60}")
+    every = sa.union_all(held, values(revisions, hold=False)).subquery()
+    query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
+    return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
+
+
+def steps_between(
+    connection: sa.Connection, number: int, first: int, last: int
+) -> dict[int, tuple[AlarmStep, str]]:
+    """Return the steps that happened from one order to another, each with its model."""
+    s = steps.c
+    query = sa.select(*(s[name] for name in STEP), models.c.version)
+    chosen = query.join(models, models.c.id == s.model).where(s.series == number)
+    rows = connection.execute(chosen.where(s.order >= first, s.order <= last))
+    return {step.newest: (step, model) for *fields, model in rows for step in [_step(fields)]}
+
+
+def steps_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[AlarmStep]]:
+    """Return all steps of each series, in order."""
+    s = steps.c
+    query = sa.select(s.series, *(s[name] for name in STEP)).order_by(s.series, s.order)
+    by_series: dict[int, list[AlarmStep]] = {number: [] for number in numbers}
+    for number, *fields in rows_in(connection, query, s.series, numbers):
+        by_series[number].append(_step(fields))
+    return by_series
+
+
+def _step(fields: Sequence[Any]) -> AlarmStep:
+    """Return the step of the columns STEP."""
+    kind, *rest = fields
+    return AlarmStep(StepKind(kind), *rest)
+
+
+def current_states(connection: sa.Connection, number: int, first: int, last: int) -> dict[int, str]:
+    """Return the state of every change that begins, or began, from one order to another.
+
+    `moved` is a change that begins elsewhere now; there it is `called` or `confirmed`. A change
+    that another one replaces is `withdrawn`.
+    """
+    s = steps.c
+    within = sa.or_(s.change_order.between(first, last), s.from_order.between(first, last))
+    states: dict[int, str] = {}
+    for kind, order, from_order in connection.execute(
+        sa.select(s.kind, s.change_order, s.from_order)
+        .where(s.series == number, within)
+        .order_by(s.order)
+    ):
+        states[order] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
+        if from_order is not None:
+            replaced = kind == StepKind.CALLED.value
+            states[from_order] = StepKind.WITHDRAWN.value if replaced else kind
+    return {order: state for order, state in states.items() if first <= order <= last}

@@ -1,0 +1,128 @@
+"""Access tokens and their scopes.
+
+A token is 256 random bits, so the store keeps its plain SHA-256: salt and stretching slow down
+guessing, which 256 bits rule out, and a fast hash can be checked on every request. Tokens are
+neither stored nor logged.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from barograph.runtime.errors import DataError
+from barograph.server.store import audit
+from barograph.server.store.audit import now
+from barograph.server.store.schema import tokens
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # a URL holds it as it is
+RESERVED = ("local", "cli")  # these stand in the audit trail for callers without a token
+PREFIX = "baro_"  # lets scanners find published tokens
+
+
+class Scope(StrEnum):
+    """A permission; admin includes all others."""
+
+    INGEST = "ingest"
+    READ = "read"
+    TRIAGE = "triage"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True)
+class Token:
+    """A stored token, without its secret."""
+
+    id: int
+    name: str
+    scopes: frozenset[Scope]
+    created: int
+    revoked: int | None
+
+    def allows(self, scope: Scope) -> bool:
+        """Return whether it is valid and includes a scope."""
+        return self.revoked is None and not self.scopes.isdisjoint({scope, Scope.ADMIN})
+
+
+def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: str) -> str:
+    """Create a token and return its secret, which cannot be read again.
+
+    Raises:
+        DataError: The name is taken or invalid, or there is no scope.
+    """
+    names = sorted({Scope(scope).value for scope in scopes})
+    if not names:
+        raise DataError(f"a token needs a scope: {', '.join(Scope)}")
+    if not NAME.fullmatch(name):
+        raise DataError(
+            f"a token needs a name of 1 to 200 letters, digits and . _ - that begins with a letter "
+            f"or a digit, got {name!r:.60}"
+        )
+    if name in RESERVED:
+        raise DataError(f"the name {name!r} is reserved for what is done without a token")
+    if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
+        raise DataError(f"a token is already named {name!r}")
+    secret, timestamp = PREFIX + new_secret(), now()
+    row = {
+        "name": name,
+        "hash": secret_hash(secret),
+        "scopes": " ".join(names),
+        "created": timestamp,
+    }
+    connection.execute(sa.insert(tokens), row)
+    audit.note(connection, timestamp, who, "token created", name, scopes=names)
+    return secret
+
+
+def revoke(connection: sa.Connection, name: str, who: str) -> None:
+    """Revoke a token."""
+    timestamp = now()
+    valid = sa.and_(tokens.c.name == name, tokens.c.revoked.is_(None))
+    if not connection.execute(sa.update(tokens).where(valid).values(revoked=timestamp)).rowcount:
+        raise DataError(f"there is no token {name!r} to revoke")
+    audit.note(connection, timestamp, who, "token revoked", name)
+
+
+def every(connection: sa.Connection) -> list[Token]:
+    """Return all tokens, the oldest first."""
+    return [_token(row) for row in connection.execute(sa.select(tokens).order_by(tokens.c.id))]
+
+
+def find(connection: sa.Connection, secret: str) -> Token | None:
+    """Return the valid token of a secret.
+
+    All hashes are compared, each in constant time, so that the duration reveals nothing.
+    """
+    digest = secret_hash(secret)
+    token = None
+    for row in connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))):
+        if hmac.compare_digest(bytes(row.hash), digest):
+            token = _token(row)
+    return token
+
+
+def valid(connection: sa.Connection, number: int) -> Token | None:
+    """Return the token with a number, unless it was revoked."""
+    query = sa.select(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
+    row = connection.execute(query).first()
+    return None if row is None else _token(row)
+
+
+def new_secret() -> str:
+    """Return 256 random bits as text."""
+    return secrets.token_urlsafe(32)
+
+
+def secret_hash(secret: str) -> bytes:
+    """Return the hash that the store keeps of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _token(row: sa.Row[tuple[object, ...]]) -> Token:
+    scopes = frozenset(map(Scope, row.scopes.split()))
+    return Token(row.id, row.name, scopes, row.created, row.revoked)

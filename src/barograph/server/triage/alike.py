@@ -1,0 +1,199 @@
+"""Decided cases like a candidate: the nearest in the space of the model's features."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.models import TriageModel
+from barograph.results.series import FINAL, Floats, SeriesId, Verdict
+from barograph.server.store import reading
+from barograph.server.store.candidate_records import (
+    candidates_numbered,
+    candidates_of_series,
+    get_candidate,
+)
+from barograph.server.store.database import chunks
+from barograph.server.store.schema import candidates, verdicts
+from barograph.server.triage.explanations import scored
+
+MOST = 400  # decided candidates that are compared, the latest verdicts first
+CHUNK = 50  # series that are read in one go
+PLOTTED = 30  # results on each side of a plot
+FARTHEST = 4.0  # interquartile ranges: no feature decides alone
+
+
+class _Key(NamedTuple):
+    """What the features of a candidate depend on: another series or other levels are a new key."""
+
+    candidate: int
+    series: int
+    order: int
+    before: str | None
+    after: str | None
+
+
+RowCache = dict[_Key, Floats | None]  # None: the series has no results on both sides
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedCase:
+    """A decided candidate that is like another one.
+
+    Attributes:
+        candidate: Its number.
+        series: Number of its series.
+        name: Identity of its series.
+        order: Its order.
+        commit: Its commit.
+        before: The level before.
+        after: The level after.
+        verdict: What people decided.
+        who: Who decided last; empty if the store does not know.
+        time: When.
+        distance: How far its features are, in interquartile ranges; 0 is the nearest possible.
+        values: The results around it.
+        split: Index of the first result of the new level among them.
+    """
+
+    candidate: int
+    series: int
+    name: SeriesId
+    order: int
+    commit: str
+    before: float | None
+    after: float | None
+    verdict: Verdict
+    who: str
+    time: int | None
+    distance: float
+    values: tuple[float, ...]
+    split: int
+
+
+class DecidedCases:
+    """The features of decided candidates, computed once for each model.
+
+    Verdicts of this store count, and no others. A request waits for another one only if both need
+    features that were not computed yet.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: tuple[str, RowCache] = ("", {})  # the model's version; replaced, never changed
+
+    def nearest(
+        self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
+    ) -> list[DecidedCase]:
+        """Return the decided candidates that are most like a candidate, the nearest first.
+
+        Args:
+            connection: From `Store.read`.
+            candidate: Number of the candidate.
+            model: The model that scores candidates.
+            count: Maximum number of cases.
+
+        Raises:
+            NotFoundError: There is no such candidate.
+        """
+        target = get_candidate(connection, candidate)
+        features = _features(connection, [target.series], model).get(candidate)  # it may have grown
+        decided = [key for key in _decided(connection) if key.candidate != candidate]
+        if features is None or not decided:
+            return []
+        known = self._rows(connection, decided, model)
+        rows = {key: row for key in decided if (row := known[key]) is not None}
+        if not rows:
+            return []
+        keys, distance = list(rows), _distances(features, np.array(list(rows.values())))
+        chosen = np.argsort(distance, kind="stable")[:count].tolist()
+        return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
+
+    def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> RowCache:
+        """Return the features of some candidates; compute those that are not known."""
+        version, rows = self._known
+        if version == model.version and all(key in rows for key in keys):
+            return rows
+        with self._lock:
+            version, rows = self._known
+            known = rows if version == model.version else {}
+            missing = [key for key in keys if key not in known]
+            rows = {key: known[key] for key in keys if key in known}
+            owners = sorted({key.series for key in missing})
+            for part in chunks(owners, CHUNK):
+                features = _features(connection, part, model)
+                rows |= {key: features.get(key.candidate) for key in missing if key.series in part}
+            self._known = model.version, rows
+        return rows
+
+
+def _decided(connection: sa.Connection) -> list[_Key]:
+    c = candidates.c
+    query = sa.select(c.id, c.series, c.order, c.before, c.after).where(c.verdict.in_(FINAL))
+    latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
+    return [_Key(*row) for row in connection.execute(latest)]
+
+
+def _features(
+    connection: sa.Connection, numbers: list[int], model: TriageModel
+) -> dict[int, Floats]:
+    """Return the features of all candidates of some series, by candidate."""
+    points = reading.read_series(connection, numbers)
+    known = candidates_of_series(connection, numbers)
+    result: dict[int, Floats] = {}
+    for number, history in points.items():
+        if found := scored(model, history, known.get(number, [])):
+            ids, scorer = found
+            result.update(zip(ids, scorer.features(), strict=True))
+    return result
+
+
+def _distances(target: Floats, rows: Floats) -> Floats:
+    """Return the mean distance over the features, each in interquartile ranges."""
+    every = np.vstack([target, rows])
+    low, high = np.nanpercentile(every, [25.0, 75.0], axis=0)
+    scale = np.where(high > low, high - low, 1.0)
+    apart = np.minimum(np.abs(rows - target) / scale, FARTHEST)
+    mean: Floats = np.nanmean(apart, axis=1)
+    return mean
+
+
+def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[DecidedCase]:
+    """Return what people want to know about some candidates, with the results around them."""
+    numbers = [key.candidate for key, _ in chosen]
+    records = {record.id: record for record in candidates_numbered(connection, numbers)}
+    owners = sorted({record.series for record in records.values()})
+    v = verdicts.c
+    latest = sa.select(sa.func.max(v.id)).where(v.candidate.in_(numbers)).group_by(v.candidate)
+    who = dict(
+        tuple(row)
+        for row in connection.execute(sa.select(v.candidate, v.who).where(v.id.in_(latest)))
+    )
+    points = reading.read_series(connection, owners)
+    cases = []
+    for key, distance in chosen:
+        record = records[key.candidate]
+        split = points[record.series].index_of(record.order)
+        first = max(split - PLOTTED, 0)
+        cases.append(
+            DecidedCase(
+                candidate=record.id,
+                series=record.series,
+                name=points[record.series].id,
+                order=record.order,
+                commit=record.commit,
+                before=None if record.before is None else record.before.level,
+                after=None if record.after is None else record.after.level,
+                verdict=record.verdict,
+                who=who.get(record.id, ""),
+                time=record.triaged_on,
+                distance=distance,
+                values=tuple(points[record.series].values[first : split + PLOTTED].tolist()),
+                split=split - first,
+            )
+        )
+    return cases

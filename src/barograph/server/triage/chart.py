@@ -1,0 +1,294 @@
+"""Everything that the chart of a series shows, in columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.excursions import excursions
+from barograph.results.series import Direction, Verdict
+from barograph.results.sizes import LevelLine, level_lines
+from barograph.results.wording import CHANGED, EffectWord
+from barograph.server.store import reading
+from barograph.server.store.arrivals import SUSPECT
+from barograph.server.store.candidate_records import CandidateRecord, candidates_of_series
+from barograph.server.store.reading import StoredSeries
+from barograph.server.store.schema import candidates, moves, points, ticketed, tickets
+
+
+class MarkState(StrEnum):
+    """The state of a change point on a chart."""
+
+    UNPROCESSED = "unprocessed"
+    REAL = "real"
+    NOISE = "noise"
+    MOVED = "moved"  # it was here, and is elsewhere now
+    WITHDRAWN = "withdrawn"  # the latest detection does not find it
+
+
+# Change points of these states separate levels.
+DIVIDING = (MarkState.UNPROCESSED, MarkState.REAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A change point on a chart, or the place that it moved away from.
+
+    Attributes:
+        id: Number of the candidate.
+        version: Its version, which verdicts refer to.
+        index: Index of its first result among those of the chart.
+        order: Its order.
+        commit: Commit of that result.
+        state: What is drawn.
+        verdict: The verdict that holds.
+        probability: The probability that a person calls it real.
+        hazard: Size of the change; positive is worse.
+        before: The level before.
+        after: The level after.
+        effect: worse, better, changed or trend.
+        time: When it moved away, or got its verdict, or was found.
+    """
+
+    id: int
+    version: int
+    index: int
+    order: int
+    commit: str
+    state: MarkState
+    verdict: Verdict
+    probability: float | None
+    hazard: float | None
+    before: float | None
+    after: float | None
+    effect: EffectWord
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TicketMark:
+    """A ticket about a change point on a chart."""
+
+    key: str
+    url: str
+    title: str
+    status: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesChart:
+    """A series for a chart: one entry of each column for a commit, oldest first.
+
+    Attributes:
+        series: The series.
+        orders: Orders of the commits.
+        commits: Their names; empty where unknown.
+        times: When they were measured, in milliseconds since 1970.
+        values: The values that count for them.
+        low: The least result of their runs.
+        high: The largest result of their runs.
+        runs: The number of their runs.
+        levels: The levels, as indices and values.
+        marks: The change points, oldest first.
+        outliers: Indices of results that belong to a short excursion.
+        suspects: Indices of the newest results that wait for a rerun.
+        ranges: First and last index of the results around each undecided change.
+        tickets: The tickets about its change points.
+    """
+
+    series: StoredSeries
+    orders: list[int]
+    commits: list[str]
+    times: list[int | None]
+    values: list[float]
+    low: list[float]
+    high: list[float]
+    runs: list[int]
+    levels: list[LevelLine] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    outliers: list[int] = field(default_factory=list)
+    suspects: list[int] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    tickets: list[TicketMark] = field(default_factory=list)
+
+
+def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
+    """Return everything that the chart of a series shows, in five queries.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+
+    Raises:
+        NotFoundError: There is no such series.
+    """
+    series = reading.get_series(connection, number)
+    columns = _columns(connection, number)
+    orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
+    records = candidates_of_series(connection, [number], withdrawn=True)[number]
+    marks = _marks(connection, series, records, orders, names)
+    levels = _levels(values, marks, records)
+    return SeriesChart(
+        series,
+        orders,
+        names,
+        times,
+        values,
+        low,
+        high,
+        runs,
+        levels=levels,
+        marks=marks,
+        outliers=_outliers(values, marks),
+        suspects=_waiting(answers),
+        ranges=[
+            (mark.index - 1, mark.index)
+            for mark in marks
+            if mark.state is MarkState.UNPROCESSED and mark.index
+        ],
+        tickets=_tickets(connection, number, orders),
+    )
+
+
+def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
+    """Return the columns of a chart: the runs of a commit share an entry."""
+    p = points.c
+    rows = connection.execute(
+        sa.select(
+            p.order,
+            sa.func.max(p.commit),
+            sa.func.max(p.time),
+            sa.func.max(p.settled),
+            sa.func.min(p.value),
+            sa.func.max(p.value),
+            sa.func.count(),
+            sa.func.max(p.answer),
+        )
+        .where(p.series == number)
+        .group_by(p.order)
+        .order_by(p.order)
+    ).all()
+    return list(zip(*rows, strict=True)) if rows else [()] * 8
+
+
+def _marks(
+    connection: sa.Connection,
+    series: StoredSeries,
+    records: Sequence[CandidateRecord],
+    orders: Sequence[int],
+    names: Sequence[str],
+) -> list[Mark]:
+    if not orders:
+        return []
+    shown = {change.id: change for change in records}
+    c, m = candidates.c, moves.c
+    query = (
+        sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
+        .join(candidates, c.id == m.candidate)
+        .where(c.series == series.id, m.kind == "moved", m.from_order != c.order)
+        .group_by(m.candidate, m.from_order)
+    )
+    left = [
+        _mark(series, shown[key], order, orders, names, MarkState.MOVED, moved)
+        for key, order, moved in connection.execute(query)
+        if key in shown
+    ]
+    current = [
+        _mark(series, change, change.order, orders, names, _state(change), None)
+        for change in records
+    ]
+    return sorted(left + current, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
+
+
+def _index(orders: Sequence[int], order: int) -> int:
+    """Return the index of the first result at an order or later, and of the last one after all."""
+    return min(bisect_left(orders, order), len(orders) - 1)
+
+
+def _state(change: CandidateRecord) -> MarkState:
+    if change.verdict is Verdict.TRUE_POSITIVE:
+        return MarkState.REAL
+    if change.verdict is Verdict.FALSE_POSITIVE:
+        return MarkState.NOISE
+    return MarkState.UNPROCESSED if change.present else MarkState.WITHDRAWN
+
+
+def _mark(
+    series: StoredSeries,
+    change: CandidateRecord,
+    order: int,
+    orders: Sequence[int],
+    names: Sequence[str],
+    state: MarkState,
+    moved: int | None,
+) -> Mark:
+    size, index = change.size, _index(orders, order)
+    return Mark(
+        id=change.id,
+        version=change.version,
+        index=index,
+        order=order,
+        commit=names[index],
+        state=state,
+        verdict=change.verdict,
+        probability=change.probability,
+        hazard=change.hazard,
+        before=None if size is None else size.before,
+        after=None if size is None else size.after,
+        effect=CHANGED if size is None else size.effect(Direction(series.direction)),
+        time=moved or change.triaged_on or change.calculated_on,
+    )
+
+
+def _levels(
+    values: Sequence[float], marks: Sequence[Mark], records: Sequence[CandidateRecord]
+) -> list[LevelLine]:
+    """Return the levels between the changes that count."""
+    known = {change.id: change for change in records}
+    places = {mark.index: known[mark.id] for mark in marks if mark.state in DIVIDING}
+    sides = [(index, places[index].before, places[index].after) for index in sorted(places)]
+    return level_lines(np.array(values), [side for side in sides if side[0]])
+
+
+def _outliers(values: Sequence[float], marks: Sequence[Mark]) -> list[int]:
+    """Return the indices of results in excursions that have ended and are no levels."""
+    if not values:
+        return []
+    starts = {mark.index for mark in marks if mark.state in DIVIDING}
+    runs = [
+        run
+        for run in excursions(np.array(values))
+        if run.start not in starts and run.end < len(values)
+    ]
+    return [k for run in runs for k in range(run.start, run.end)]
+
+
+def _waiting(answers: Sequence[int]) -> list[int]:
+    """Return the indices of the newest results in a row that only a rerun can explain."""
+    start = len(answers)
+    while start and answers[start - 1] == SUSPECT:
+        start -= 1
+    return list(range(start, len(answers)))
+
+
+def _tickets(connection: sa.Connection, number: int, orders: Sequence[int]) -> list[TicketMark]:
+    t, c, link = tickets.c, candidates.c, ticketed.c
+    query = (
+        sa.select(t.key, t.url, t.title, t.status, c.order)
+        .join(ticketed, link.ticket == t.id)
+        .join(candidates, c.id == link.candidate)
+        .where(c.series == number)
+        .order_by(c.order, t.id)
+    )
+    return [
+        TicketMark(key, url, title, status, _index(orders, order))
+        for key, url, title, status, order in connection.execute(query)
+        if orders
+    ]

@@ -1,0 +1,242 @@
+"""Clusters: steps that many series of a project have in common (Skia), kept between runs."""
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.stepfit import (
+    ClusterSettings,
+    Status,
+    StepCluster,
+    cluster_steps,
+    coalesce,
+)
+from barograph.results.series import Floats, Ints
+from barograph.runtime.errors import NotFoundError
+from barograph.server.store import audit
+from barograph.server.store.audit import now
+from barograph.server.store.database import chunks
+from barograph.server.store.schema import clusters, commits, points, series
+from barograph.server.store.store import Store
+
+
+class Cluster(NamedTuple):
+    """A cluster in the store; its members are numbers of series, and it steps at `order`."""
+
+    id: int
+    project: str
+    order: int
+    cluster: StepCluster
+
+
+class Traces(NamedTuple):
+    """The results of a project: a row for each series, by number, and a column for each commit.
+
+    Attributes:
+        numbers: The numbers of the series, ascending.
+        orders: The orders of the commits.
+        values: The settled values, NaN where a result is missing.
+    """
+
+    numbers: list[int]
+    orders: Ints
+    values: Floats
+
+
+def recluster(store: Store, project: str, settings: ClusterSettings | None = None) -> list[Cluster]:
+    """Search the last commits for common steps, and merge them into the stored clusters.
+
+    Args:
+        store: The store.
+        project: The project whose series are searched.
+        settings: How to search.
+
+    Returns:
+        The clusters of this search, the largest regression first.
+    """
+    settings = settings or ClusterSettings()
+    with store.read() as connection:
+        numbers, orders, values = traces_of(connection, project, settings.span)
+    latest = cluster_steps(values, numbers, orders=orders, settings=settings)
+
+    def work(connection: sa.Connection) -> None:
+        # Meanwhile series may have been deleted, and another process may have stored clusters.
+        left = frozenset[Hashable](_numbers(connection, project))
+        known = [row.cluster for row in of_project(connection, project)]
+        old = sa.and_(clusters.c.project == project, clusters.c.current)
+        connection.execute(sa.update(clusters).where(old).values(current=False))
+        for cluster in coalesce(latest, known, orders):
+            members = tuple(filter(left.__contains__, cluster.members))
+            if cluster.current and members:
+                _write(connection, project, replace(cluster, members=members))
+
+    store.write(work)
+    with store.read() as connection:
+        return [cluster for cluster in of_project(connection, project) if cluster.cluster.current]
+
+
+def search(
+    connection: sa.Connection,
+    project: str,
+    settings: ClusterSettings | None = None,
+    traces: Traces | None = None,
+) -> list[StepCluster]:
+    """Return the common steps of the last commits, and the stored clusters that did not appear.
+
+    Members are numbers of series. Nothing is written.
+
+    Args:
+        connection: A connection from `Store.read`.
+        project: The project whose series are searched.
+        settings: How to search.
+        traces: What `traces_of` returned for the project, if it is known.
+    """
+    settings = settings or ClusterSettings()
+    numbers, orders, values = traces or traces_of(connection, project, settings.span)
+    known = [row.cluster for row in of_project(connection, project)]
+    return cluster_steps(values, numbers, orders=orders, known=known, settings=settings)
+
+
+def commits_of(connection: sa.Connection, project: str, orders: Ints) -> list[str]:
+    """Return the names of the commits of a project at some orders; empty where unknown."""
+    c = commits.c
+    first, last = (int(orders[0]), int(orders[-1])) if orders.size else (0, -1)
+    chosen = c.project == project, c.order >= first, c.order <= last
+    rows = connection.execute(sa.select(c.order, c.commit).where(*chosen))
+    known: dict[int, str] = {order: name for order, name in rows}  # noqa: C416 - typed rows
+    return [known.get(order, "") for order in orders.tolist()]
+
+
+def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
+    """Return the clusters of a project, those of the latest search first, by regression."""
+    c = clusters.c
+    query = sa.select(clusters).where(c.project == project)
+    rows = connection.execute(
+        query.order_by(c.current.desc(), sa.func.abs(c.regression).desc(), c.id)
+    )
+    return [_cluster(row) for row in rows]
+
+
+def find(
+    connection: sa.Connection,
+    *,
+    project: str | None = None,
+    current: bool | None = True,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Cluster]:
+    """Return clusters by ascending number.
+
+    Args:
+        connection: A connection from `Store.read`.
+        project: Only clusters of this project.
+        current: Only clusters that the latest search found; None for all.
+        after: The number of the last cluster of the previous page.
+        limit: Maximum number of clusters.
+    """
+    c = clusters.c
+    query = sa.select(clusters).where(c.id > after)
+    if project is not None:
+        query = query.where(c.project == project)
+    if current is not None:
+        query = query.where(c.current == current)
+    return [_cluster(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
+
+
+def get(connection: sa.Connection, number: int) -> Cluster:
+    """Return a cluster by its number."""
+    row = connection.execute(sa.select(clusters).where(clusters.c.id == number)).first()
+    if row is None:
+        raise NotFoundError(f"there is no cluster {number}")
+    return _cluster(row)
+
+
+def set_status(connection: sa.Connection, cluster: int, status: Status, who: str) -> None:
+    """Record a person's status for a cluster, which it keeps in later searches."""
+    update = sa.update(clusters).where(clusters.c.id == cluster)
+    if not connection.execute(update.values(status=status.value)).rowcount:
+        raise NotFoundError(f"there is no cluster {cluster}")
+    audit.note(connection, now(), who, "cluster", f"cluster {cluster}", status=status.value)
+
+
+def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
+    shape = StepCluster(
+        members=tuple(json.loads(row.members)),
+        centroid=np.array(json.loads(row.centroid)),
+        index=0,  # only meant for the traces of its search
+        order=row.order,
+        key=row.id,
+        step=row.step,
+        fit=row.fit,
+        regression=row.regression,
+        status=Status(row.status),
+        current=row.current,
+    )
+    return Cluster(row.id, row.project, row.order, shape)
+
+
+def _write(connection: sa.Connection, project: str, cluster: StepCluster) -> None:
+    row = {
+        "project": project,
+        "order": cluster.order,
+        "members": json.dumps(list(cluster.members)),
+        "centroid": json.dumps(cluster.centroid.tolist()),
+        "step": cluster.step,
+        "fit": cluster.fit,
+        "regression": cluster.regression,
+        "current": True,
+    }
+    if cluster.key is None:
+        connection.execute(sa.insert(clusters), {**row, "status": cluster.status.value})
+    else:  # keep the status: a person may have set it meanwhile
+        connection.execute(sa.update(clusters).where(clusters.c.id == cluster.key).values(**row))
+
+
+def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
+    """Return the results of a project at its last commits."""
+    numbers = _numbers(connection, project)
+    orders = _orders(connection, project, numbers, span)
+    table = np.full((len(numbers), orders.size), np.nan)
+    p = points.c
+    places = {number: k for k, number in enumerate(numbers)}
+    for part in chunks(numbers if orders.size else []):
+        rows = connection.execute(
+            sa.select(p.series, p.order, p.settled).where(
+                p.series.in_(part), p.order >= int(orders[0]), p.settled.is_not(None)
+            )
+        ).all()
+        columns = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
+        for (number, order, value), column in zip(rows, columns.tolist(), strict=True):
+            if column < orders.size and orders[column] == order:
+                table[places[number], column] = value
+    measured = ~np.isnan(table).all(axis=0)
+    return Traces(numbers, orders[measured], table[:, measured])
+
+
+def _numbers(connection: sa.Connection, project: str) -> list[int]:
+    query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
+    return list(connection.scalars(query))
+
+
+def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:
+    """Return the last orders of a project: those of its named commits, or the last integers."""
+    c = commits.c
+    named = connection.scalars(
+        sa.select(c.order)
+        .where(c.project == project)
+        .distinct()
+        .order_by(c.order.desc())
+        .limit(span)
+    ).all()
+    if named:
+        return np.array(named[::-1], dtype=np.int64)
+    of_one = sa.select(sa.func.max(points.c.order)).where(points.c.series == series.c.id)
+    of_all = sa.select(sa.func.max(of_one.scalar_subquery())).where(series.c.project == project)
+    last = connection.scalar(of_all)
+    if last is None or not numbers:
+        return np.empty(0, dtype=np.int64)
+    return np.arange(last - span + 1, last + 1)

@@ -1,0 +1,144 @@
+"""Why a candidate has its probability: the reasons of the model, and facts beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.scoring import CandidateScorer
+from barograph.models import TriageModel
+from barograph.models.reasons import ReasonText
+from barograph.results.candidates import Candidates
+from barograph.results.series import UNKNOWN_TIME, Series, Verdict
+from barograph.results.wording import plural
+from barograph.server.store import reading
+from barograph.server.store.candidate_records import (
+    CandidateRecord,
+    candidates_of_series,
+    get_candidate,
+)
+from barograph.server.triage.siblings import Siblings
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateExplanation:
+    """Why a candidate has its probability.
+
+    Attributes:
+        probability: The probability; None if no model scored the candidate.
+        reasons: The reasons of the model, the most decisive first, each with its part.
+        facts: What the model does not know: siblings, and earlier verdicts on the series.
+        against: Such facts that speak against a real change: siblings that moved the other way.
+        model: Version of the model; None without one.
+    """
+
+    probability: float | None
+    reasons: tuple[ReasonText, ...]
+    facts: tuple[str, ...]
+    against: tuple[str, ...]
+    model: str | None
+
+
+def explanation(
+    connection: sa.Connection, candidate: int, model: TriageModel | None, around: Siblings
+) -> CandidateExplanation:
+    """Return why a candidate has its probability.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+        model: The model that scores candidates; None if there is none.
+        around: What `siblings` returns for the candidate.
+
+    Raises:
+        NotFoundError: There is no such candidate.
+    """
+    change = get_candidate(connection, candidate)
+    others = candidates_of_series(connection, [change.series])[change.series]
+    reasons: tuple[ReasonText, ...] = ()
+    if model is not None:
+        points = reading.read_series(connection, [change.series])[change.series]
+        reasons = _reasons(model, points, others, change)
+    facts, against = _verdict_texts(others, change), list[str]()
+    if text := _siblings_text(around):
+        (against if _is_contradicted(change, around) else facts).insert(0, text)
+    version = None if model is None else model.version
+    return CandidateExplanation(change.probability, reasons, tuple(facts), tuple(against), version)
+
+
+def scored(
+    model: TriageModel, series: Series, records: list[CandidateRecord]
+) -> tuple[list[int], CandidateScorer] | None:
+    """Return numbers of candidates of a series and what scores them; None if there are none.
+
+    Those before the first or after the last result are left out.
+    """
+    places = [(series.index_of(change.order), change) for change in records]
+    inside = [(index, change) for index, change in places if 0 < index < len(series)]
+    if not inside:
+        return None
+    rows = [
+        (
+            *(0, index, change.verdict.value),
+            UNKNOWN_TIME if change.calculated_on is None else change.calculated_on,
+            UNKNOWN_TIME if change.triaged_on is None else change.triaged_on,
+        )
+        for index, change in inside
+    ]
+    owners, indices, verdicts, found_on, triaged_on = map(np.array, zip(*rows, strict=True))
+    table = Candidates(owners, indices, verdicts, found_on, triaged_on)
+    offsets = np.array([0, len(series)], dtype=np.int64)
+    scorer = CandidateScorer(model, np.array(series.values), offsets, table)
+    return [change.id for _, change in inside], scorer
+
+
+def _reasons(
+    model: TriageModel, points: Series, others: list[CandidateRecord], change: CandidateRecord
+) -> tuple[ReasonText, ...]:
+    found = scored(model, points, others if change in others else [*others, change])
+    if found is None or change.id not in found[0]:
+        return ()
+    numbers, scorer = found
+    return tuple(scorer.explain()[numbers.index(change.id)])
+
+
+def _is_contradicted(change: CandidateRecord, around: Siblings) -> bool:
+    """Return whether all siblings that moved went the other way."""
+    size = change.size
+    if size is None or size.is_trend:
+        return False
+    alike, others = around.rose, around.fell
+    if size.after < size.before:
+        alike, others = others, alike
+    return others > 0 and not alike
+
+
+def _siblings_text(around: Siblings) -> str:
+    """Return a sentence about the siblings; empty if there are none with results on both sides."""
+    judged = around.rose + around.fell + around.steady
+    if not judged:
+        return ""
+    if not around.rose and not around.fell:
+        return f"None of {plural(judged, 'sibling series')[:-1]} moved at this commit."
+    parts = [
+        f"{count} of {judged} sibling series {verb}"
+        for count, verb in ((around.fell, "fell"), (around.rose, "rose"))
+        if count
+    ]
+    return " and ".join(parts) + " at the same commit."
+
+
+def _verdict_texts(others: list[CandidateRecord], change: CandidateRecord) -> list[str]:
+    """Return sentences about the verdicts on other changes of the series."""
+    texts = []
+    for verdict, word in ((Verdict.TRUE_POSITIVE, "real"), (Verdict.FALSE_POSITIVE, "noise")):
+        count = sum(other.verdict is verdict and other.id != change.id for other in others)
+        if count:
+            has = "change" if count == 1 else "changes"
+            texts.append(
+                f"{count} other {has} of this series {'was' if count == 1 else 'were'} "
+                f"marked {word}."
+            )
+    return texts

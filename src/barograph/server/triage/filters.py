@@ -1,0 +1,158 @@
+"""What the queue shows: the filter that the address of the page and the API hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from barograph.results.series import LABELS, Verdict
+from barograph.runtime.errors import DataError
+from barograph.server.triage.grouping import SORTS, QueueEntry
+from barograph.server.triage.patterns import KINDS
+
+DAY = 86_400_000
+# The verdict of each state, and whether the latest run found the candidate; None for either.
+STATES = {
+    "open": (Verdict.NOT_TRIAGED.value, True),
+    "investigation": (Verdict.UNDER_INVESTIGATION.value, None),
+    "unsure": (Verdict.UNSURE.value, None),
+    "withdrawn": (Verdict.NOT_TRIAGED.value, False),
+    "any": (None, None),
+}
+EFFECTS = {
+    "worse": ("worse",),
+    "better": ("better",),
+    "unknown": ("rose", "fell", "changed", "trend"),
+}
+
+
+@dataclass(frozen=True)
+class QueueFilter:
+    """What the queue shows, and in which order.
+
+    Labels and `args` are compared as they are, or as globs if they hold "*", "?" or "[".
+
+    Attributes:
+        project, variant, task, test, measurement: Labels of the series.
+        args: An argument of the series, such as "thread_level=8", or its value alone.
+        q: Words that the name of the series or the commit must hold.
+        effect: "worse", "better", "unknown", or "" for all.
+        hazard: The smallest magnitude of the hazard.
+        probability: The smallest probability.
+        since: The day, or the number of days ("7d"), since when candidates were found.
+        until: The last day on which candidates were found.
+        state: One of `STATES`.
+        show: Kinds of series that are hidden otherwise.
+        ids: Numbers of candidates: only these.
+        sort: A column to sort by; "-" in front reverses it.
+    """
+
+    project: str = ""
+    variant: str = ""
+    task: str = ""
+    test: str = ""
+    measurement: str = ""
+    args: str = ""
+    q: str = ""
+    effect: str = ""
+    hazard: float = 0.0
+    probability: float = 0.0
+    since: str = ""
+    until: str = ""
+    state: str = "open"
+    show: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+    sort: str = "expected"
+
+    def __post_init__(self) -> None:
+        """Check the values that are one of a few."""
+        for name, allowed in (("state", STATES), ("effect", ("", *EFFECTS))):
+            if getattr(self, name) not in allowed:
+                raise DataError(refusal(name, getattr(self, name), allowed))
+        if self.sort.removeprefix("-") not in SORTS:
+            raise DataError(refusal("sort", self.sort, SORTS))
+        for kind in self.show:
+            if kind not in KINDS:
+                raise DataError(refusal("show", kind, KINDS))
+        for name in ("since", "until"):
+            moment(name, getattr(self, name), 0)
+
+    def changed(self) -> dict[str, object]:
+        """Return the fields that are not at their default, for the address of the page."""
+        default = QueueFilter()
+        fields = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        return {name: value for name, value in fields if value != getattr(default, name)}
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether there is anything that `lets_through` checks."""
+        return bool(self.hazard or self.probability or self._patterns or self.args or self.q)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, str]]:
+        """The labels that have a pattern, and the pattern."""
+        return [(label, getattr(self, label)) for label in LABELS if getattr(self, label)]
+
+    def lets_through(self, entry: QueueEntry) -> bool:
+        """Return whether a candidate passes, apart from its state, its kind and its effect."""
+        if self.hazard and abs(entry.hazard or 0.0) < self.hazard:
+            return False
+        if self.probability and (entry.probability or 0.0) < self.probability:
+            return False
+        for label, pattern in self._patterns:
+            if not _matches(getattr(entry.identity, label), pattern):
+                return False
+        if self.args and not any(
+            _matches(f"{name}={value}", self.args) or _matches(value, self.args)
+            for name, value in entry.identity.args
+        ):
+            return False
+        if not self.q:
+            return True
+        text = f"{entry.name} {entry.commit}".casefold()
+        return all(word in text for word in self.q.casefold().split())
+
+    def within(self, entries: Iterable[QueueEntry], timestamp: int) -> list[QueueEntry]:
+        """Return the candidates that were found within the days of the filter."""
+        if not (self.since or self.until):
+            return list(entries)
+        first = moment("since", self.since, timestamp) or 0
+        last = moment("until", self.until, timestamp)
+        end = timestamp + DAY if last is None else last + DAY
+        return [
+            entry
+            for entry in entries
+            if entry.detected_on is not None and first <= entry.detected_on < end
+        ]
+
+    def is_hidden(self, kind: str) -> bool:
+        """Return whether series of a kind are hidden."""
+        return bool(kind) and kind not in self.show and not self.ids
+
+
+def moment(name: str, text: str, timestamp: int) -> int | None:
+    """Return the time that a day, or a number of days before a timestamp, stands for."""
+    if not text:
+        return None
+    if text.endswith("d") and text[:-1].isascii() and text[:-1].isdigit():
+        return timestamp - min(int(text[:-1]), 100_000) * DAY
+    try:
+        return int(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() * 1000)
+    except ValueError:
+        raise DataError(
+            f"{name}: {text!r:.60} is neither a day such as 2026-03-12 nor 7d"
+        ) from None
+
+
+def _matches(text: str, pattern: str) -> bool:
+    is_glob = any(sign in pattern for sign in "*?[")
+    return text == pattern or (is_glob and fnmatchcase(text, pattern))
+
+
+def refusal(name: str, value: str, allowed: Iterable[str]) -> str:
+    """Return why a value cannot be used."""
+    names = ", ".join(repr(word) for word in allowed)
+    return f"{name}: {value!r:.60} is not one of {names}"

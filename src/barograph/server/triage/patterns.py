@@ -1,0 +1,109 @@
+"""Patterns that say which series are canaries, of low priority, or informational.
+
+A pattern is a glob over the printed identity of a series, such as `sys-perf/*/canary_*`; the quotes
+of its parts may be left out. The first kind with a matching pattern applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import sqlalchemy as sa
+
+from barograph.results.patterns import matches
+from barograph.results.texts import CONTROL
+from barograph.runtime.errors import DataError
+from barograph.server.store import audit
+from barograph.server.store.schema import patterns
+
+# A machine check that should never move, what is looked at last, and what fails no job.
+KINDS = ("canary", "low_priority", "informational")
+LONGEST = 2000  # characters of a pattern
+MOST = 1000  # patterns in all
+CACHED = 200_000  # names of series
+
+
+def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+    """Return the patterns of every kind."""
+    stored: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    query = sa.select(patterns.c.kind, patterns.c.pattern)
+    for kind, pattern in connection.execute(query.order_by(patterns.c.pattern)):
+        stored[kind].append(pattern)
+    return {kind: tuple(texts) for kind, texts in stored.items()}
+
+
+def set_patterns(
+    connection: sa.Connection,
+    by_kind: Mapping[str, Iterable[str]],
+    who: str,
+    timestamp: int | None = None,
+) -> None:
+    """Replace the patterns of the named kinds; others stay.
+
+    Args:
+        connection: The connection of a write transaction.
+        by_kind: Patterns by kind.
+        who: Name for the audit trail.
+        timestamp: Milliseconds since 1970; now by default.
+
+    Raises:
+        DataError: A kind does not exist, or a pattern cannot be stored.
+    """
+    new = {kind: sorted(set(texts)) for kind, texts in by_kind.items()}
+    for kind, texts in new.items():
+        if kind not in KINDS:
+            raise DataError(f"no kind of pattern {kind!r:.60}; allowed: {', '.join(KINDS)}")
+        for pattern in texts:
+            if not pattern or len(pattern) > LONGEST or CONTROL.search(pattern):
+                raise DataError(
+                    f"{kind} pattern {pattern!r:.60}: 1 to {LONGEST} characters, "
+                    "and no control characters"
+                )
+    if sum(map(len, new.values())) > MOST:
+        raise DataError(f"{sum(map(len, new.values()))} patterns; allowed: {MOST}")
+    before = stored_patterns(connection)
+    changed = {kind: texts for kind, texts in new.items() if tuple(texts) != before[kind]}
+    if not changed:
+        return
+    connection.execute(sa.delete(patterns).where(patterns.c.kind.in_(changed)))
+    rows = [{"kind": kind, "pattern": text} for kind, texts in changed.items() for text in texts]
+    if rows:
+        connection.execute(sa.insert(patterns), rows)
+    counts = {kind: len(texts) for kind, texts in changed.items()}
+    audit.note(connection, timestamp or audit.now(), who, "patterns", "patterns", **counts)
+
+
+class PatternSet:
+    """Patterns, with a cache of the kinds of series.
+
+    Args:
+        pairs: Kinds and patterns, in the order of the kinds.
+
+    Example:
+        >>> PatternSet((("canary", "*/canary_*"),)).kind_of("db/canary_ping/ops")
+        'canary'
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._patterns = [*pairs]
+        self._known: dict[str, str] = {}
+
+    def kind_of(self, name: str) -> str:
+        """Return the kind of a series by its printed identity, "" for an ordinary one."""
+        kind = self._known.get(name)
+        if kind is None:
+            matching = (kind for kind, pattern in self._patterns if matches(pattern, name))
+            kind = next(matching, "")
+            if len(self._known) >= CACHED:
+                self._known.clear()
+            self._known[name] = kind
+        return kind
+
+
+def compiled(by_kind: Mapping[str, Iterable[str]]) -> PatternSet:
+    """Return patterns ready to use; the same ones are compiled once."""
+    return _compiled(tuple((kind, text) for kind in KINDS for text in by_kind.get(kind, ())))
+
+
+_compiled = lru_cache(8)(PatternSet)

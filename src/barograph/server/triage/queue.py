@@ -1,0 +1,298 @@
+"""The queue of candidates that wait for a verdict: filtered, grouped by cause, and sorted.
+
+All open candidates are read in one query and filtered in memory: five thousand take less time than
+the indexes would that each combination of filters needs. They are read once for each revision of
+the store, and grouped once for each set that a filter lets through. The labels of a series are read
+once: its digest, which is a hash of the labels, says whether they are known already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from barograph.results.series import LABELS, SeriesId
+from barograph.results.wording import CHANGED, TREND
+from barograph.runtime.errors import DataError, NotFoundError
+from barograph.server.store import commit_details
+from barograph.server.store.audit import now
+from barograph.server.store.commit_details import CommitDetails
+from barograph.server.store.database import revision, rows_in
+from barograph.server.store.reading import series_id
+from barograph.server.store.schema import candidates, series
+from barograph.server.triage.effects import Effect
+from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
+from barograph.server.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
+from barograph.server.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
+from barograph.server.triage.ranges import Bounds, KnownRange, known_ranges
+from barograph.server.triage.traces import levels
+
+PAGE = 100  # groups
+MEMORY = 8  # sets of candidates that are kept, and of their groups
+KNOWN = 200_000  # series whose labels are kept in memory
+_C, _S = candidates.c, series.c
+COLUMNS = (
+    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.trend, _C.hazard),
+    *(_C.probability, sa.func.coalesce(_C.detected_on, _C.calculated_on), _C.verdict, _C.present),
+    *(_S.direction, _S.digest),
+)
+HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
+
+_read: deque[tuple[tuple[str, QueueFilter], list[QueueEntry]]] = deque(maxlen=MEMORY)
+_grouped: deque[tuple[list[QueueEntry], list[CauseGroup]]] = deque(maxlen=MEMORY)
+
+
+@dataclass(frozen=True)
+class QueuePage:
+    """A page of the queue.
+
+    Attributes:
+        groups: The groups of the page.
+        previous: The group before the first, if there is one.
+        total: The number of groups on all pages.
+        members: The number of candidates in them.
+        series: The number of their series.
+        commits: The number of suspect ranges.
+        effects: The number of groups for each value of `QueueFilter.effect`.
+        hidden: The number of groups that are hidden, by kind.
+        newest: When the newest candidate was found, in milliseconds.
+        newer: The number of groups whose candidates were all found after a given time.
+        ranges: The commits that can be the cause, by project, `last_before` and `order`.
+        details: What is known about the last commits that can be the cause, by project and name.
+    """
+
+    groups: Sequence[CauseGroup]
+    previous: CauseGroup | None = None
+    total: int = 0
+    members: int = 0
+    series: int = 0
+    commits: int = 0
+    effects: dict[str, int] = field(default_factory=dict)
+    hidden: dict[str, int] = field(default_factory=dict)
+    newest: int = 0
+    newer: int = 0
+    ranges: dict[tuple[str, int, int], KnownRange] = field(default_factory=dict)
+    details: dict[tuple[str, str], CommitDetails] = field(default_factory=dict)
+
+
+def open_groups(
+    connection: sa.Connection,
+    queue_filter: QueueFilter | None = None,
+    *,
+    offset: int = 0,
+    limit: int = PAGE,
+    newer_than: int | None = None,
+) -> QueuePage:
+    """Return a page of groups.
+
+    Args:
+        connection: From `Store.read`.
+        queue_filter: The filter; by default all open candidates except those of hidden kinds.
+        offset: The number of groups on the pages before.
+        limit: The maximum number of groups.
+        newer_than: Count the groups that were found after this time, in milliseconds.
+    """
+    queue_filter = queue_filter or QueueFilter()
+    groups = every_group(connection, queue_filter)
+    hidden = Counter(group.kind for group in groups if queue_filter.is_hidden(group.kind))
+    shown = [group for group in groups if not queue_filter.is_hidden(group.kind)]
+    effects = Counter(name for group in shown for name in EFFECTS if group.effect in EFFECTS[name])
+    if queue_filter.effect:
+        shown = [group for group in shown if group.effect in EFFECTS[queue_filter.effect]]
+    ordered = sorted_groups(shown, queue_filter.sort)
+    page = ordered[offset : offset + limit]
+    return QueuePage(
+        groups=page,
+        previous=ordered[offset - 1] if 0 < offset <= len(ordered) else None,
+        total=len(ordered),
+        members=sum(len(group.members) for group in ordered),
+        series=len({entry.series for group in ordered for entry in group.members}),
+        commits=len({(group.project, group.order) for group in ordered}),
+        effects={name: effects[name] for name in EFFECTS},
+        hidden={kind: hidden[kind] for kind in KINDS if hidden[kind]},
+        newest=max(
+            (entry.detected_on or 0 for group in ordered for entry in group.members), default=0
+        ),
+        newer=0 if newer_than is None else sum(_is_newer(group, newer_than) for group in ordered),
+        ranges=_ranges(connection, page),
+        details=_details(connection, page),
+    )
+
+
+def _is_newer(group: CauseGroup, time: int) -> bool:
+    return all((entry.detected_on or 0) > time for entry in group.members)
+
+
+def _details(
+    connection: sa.Connection, page: Sequence[CauseGroup]
+) -> dict[tuple[str, str], CommitDetails]:
+    """Return what is known about the last commit of each group, by project and name."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for group in page:
+        names[group.project].add(group.commit)
+    return {
+        (project, name): details
+        for project, of_project in names.items()
+        for name, details in commit_details.find(connection, project, of_project).items()
+    }
+
+
+def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
+    """Return all groups that a filter lets through, whatever their effect or kind."""
+    members = _candidates(connection, queue_filter)
+    if queue_filter.has_conditions:
+        members = [entry for entry in members if queue_filter.lets_through(entry)]
+    return _groups(queue_filter.within(members, now()))
+
+
+def _groups(members: list[QueueEntry]) -> list[CauseGroup]:
+    """Return the groups of candidates; those of the same candidates are remembered.
+
+    Most requests meet the same candidates, which are kept: the comparison is one of addresses, and
+    takes a hundredth of the time of grouping.
+    """
+    for known, groups in tuple(_grouped):
+        if known == members:
+            return groups
+    groups = by_cause(members)
+    _grouped.appendleft((members, groups))
+    return groups
+
+
+def get_group(connection: sa.Connection, queue_filter: QueueFilter, candidate: int) -> CauseGroup:
+    """Return the group of a candidate.
+
+    Raises:
+        DataError: The filter does not let the candidate through.
+    """
+    for group in every_group(connection, replace(queue_filter, show=KINDS)):
+        if any(entry.id == candidate for entry in group.members):
+            return group
+    raise NotFoundError(f"candidate {candidate} is not in the queue")
+
+
+def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
+    """Return the values of a label in the open candidates with their counts, most frequent first.
+
+    Args:
+        connection: From `Store.read`.
+        name: One of the labels, or "args".
+    """
+    if name not in (*LABELS, "args"):
+        raise DataError(refusal("label", name, (*LABELS, "args")))
+    counts: Counter[str] = Counter()
+    for entry in _candidates(connection, QueueFilter()):
+        if name == "args":
+            counts.update(f"{key}={value}" for key, value in entry.identity.args)
+        else:
+            counts[getattr(entry.identity, name)] += 1
+    return [pair for pair in counts.most_common() if pair[0]]
+
+
+def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
+    """Return the candidates in the state of a filter.
+
+    They are remembered for a revision of the store. Another transaction than those of ingest makes
+    a new one, in whichever process it runs.
+    """
+    key = revision(connection), QueueFilter(state=queue_filter.state, ids=queue_filter.ids)
+    for known, kept in tuple(_read):
+        if known == key:
+            return kept
+    read = _open(connection, queue_filter)
+    _read.appendleft((key, read))
+    return read
+
+
+def _open(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
+    """Return the candidates in the state of a filter."""
+    c = candidates.c
+    query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
+    verdict, present = STATES[
+        "any" if queue_filter.ids and queue_filter.state == "open" else queue_filter.state
+    ]
+    if verdict is not None:
+        query = query.where(c.verdict == verdict)
+    if present is not None:
+        query = query.where(c.present == present)
+    if queue_filter.ids:
+        return list(entries(connection, list(rows_in(connection, query, c.id, queue_filter.ids))))
+    return list(entries(connection, connection.execute(query).all()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # compared by address, which is quick
+class _Labels:
+    """What a series is called."""
+
+    identity: SeriesId
+    name: str
+
+
+_known: dict[bytes, _Labels] = {}  # by digest
+
+
+def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
+    """Yield the candidates of rows that begin with `COLUMNS`."""
+    columns = [tuple(row[: len(COLUMNS)]) for row in rows]
+    labels = _labels(connection, {row[DIGEST] for row in columns})
+    patterns = compiled(stored_patterns(connection))
+    unsized = levels(connection, [row[0] for row in columns if row[HAZARD] is None])
+    for row in columns:
+        yield _entry(row, labels[row[DIGEST]], unsized.get(row[0]), patterns)
+
+
+def _labels(connection: sa.Connection, digests: set[bytes]) -> dict[bytes, _Labels]:
+    """Return the labels of series by digest; read those that are not known yet."""
+    if len(_known) > KNOWN:
+        _known.clear()  # other threads keep what they have
+    labels = {digest: kept for digest in digests if (kept := _known.get(digest)) is not None}
+    missing = [digest for digest in digests if digest not in labels]
+    for row in rows_in(connection, sa.select(series), _S.digest, missing):
+        identity = series_id(row)
+        labels[row.digest] = _known[row.digest] = _Labels(identity, str(identity))
+    return labels
+
+
+@lru_cache(50_000)
+def _entry(
+    row: tuple[Any, ...], labels: _Labels, known: Effect | None, patterns: PatternSet
+) -> QueueEntry:
+    """Return a candidate; most are the same as at the last look."""
+    number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row
+    probability, detected_on, verdict, present, direction, _ = rest
+    identity, name = labels.identity, labels.name
+    effect = TREND if is_trend else _effect(hazard, direction, known)
+    return QueueEntry(
+        *(number, version, owner, identity, name, patterns.kind_of(name), order),
+        *(order - 1 if last_before is None else last_before, commit),
+        *(effect, hazard, probability, detected_on, verdict, present),
+    )
+
+
+def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
+    """Return what a change is, in one word: see `QueueEntry.effect`."""
+    worse = hazard
+    if worse is None and known is not None and known.size is not None:
+        worse = known.size.percent * (-direction or 1)
+    if not worse:
+        return CHANGED
+    return (("worse", "better") if direction else ("rose", "fell"))[worse < 0]
+
+
+def _ranges(
+    connection: sa.Connection, groups: Sequence[CauseGroup]
+) -> dict[tuple[str, int, int], KnownRange]:
+    """Return the commits that can be the cause of each group."""
+    bounds: defaultdict[str, set[Bounds]] = defaultdict(set)
+    for group in groups:
+        bounds[group.project].add((group.last_before, group.order))
+    return {
+        (project, *place): known
+        for project, places in bounds.items()
+        for place, known in known_ranges(connection, project, places).items()
+    }

@@ -1,0 +1,246 @@
+"""Verdicts with the probabilities before them, and the candidates that are still open."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.results.series import FINAL, Verdict
+from barograph.server.store.candidate_records import is_listed
+from barograph.server.store.database import rows_in
+from barograph.server.store.schema import (
+    candidates,
+    models,
+    points,
+    series,
+    steps,
+    ticketed,
+    verdicts,
+)
+
+NEAR = 5  # commits between a change and the place that its alarm points at
+CALLED = ("called", "moved")
+
+
+class ScoredVerdict(NamedTuple):
+    """The verdict that holds for a candidate, and its probability before the first one.
+
+    Attributes:
+        candidate: Number of the candidate.
+        time: When it got its first final verdict, in milliseconds since 1970.
+        verdict: The verdict that holds now.
+        probability: Of the candidate before its first verdict.
+        threshold: Of the model that gave the probability.
+        project: Project of the series.
+        order: Order of the candidate.
+    """
+
+    candidate: int
+    time: int
+    verdict: Verdict
+    probability: float
+    threshold: float
+    project: str
+    order: int
+
+
+class OpenCandidate(NamedTuple):
+    """A candidate, for the choice of what to decide next."""
+
+    candidate: int
+    series: int
+    project: str
+    order: int
+    probability: float
+    hazard: float | None
+    before: str | None
+    after: str | None
+
+
+class Effectiveness(NamedTuple):
+    """What became of the change points, as Daly et al. 2020 count it in section 5.2.
+
+    Attributes:
+        change_points: Number of candidates that the latest search found, or that were judged.
+        commits: Number of commits that they are at, each of one project.
+        commits_with_ticket: Number of commits where a ticket is about one of them.
+        commits_processed: Number of commits where one of them is judged real or noise.
+        tickets: Number of tickets about them.
+        real: Number of those judged real.
+        real_not_found: Real, but no longer found.
+        real_without_ticket: Real, but no ticket is about it.
+        noise: Number of those judged noise.
+        noise_with_ticket: Noise, but a ticket is about it.
+        noise_not_found: Noise, and no longer found.
+    """
+
+    change_points: int
+    commits: int
+    commits_with_ticket: int
+    commits_processed: int
+    tickets: int
+    real: int
+    real_not_found: int
+    real_without_ticket: int
+    noise: int
+    noise_with_ticket: int
+    noise_not_found: int
+
+
+def effectiveness(
+    connection: sa.Connection, *, since: int | None = None, project: str | None = None
+) -> Effectiveness:
+    """Count what became of the change points.
+
+    Args:
+        connection: From `Store.read`.
+        since: Only those that were first found at or after this time, in milliseconds since 1970.
+        project: Only those of this project.
+    """
+    listed = _listed(since, project)
+    row = listed.c
+    real, noise = (
+        row.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
+    )
+    by_commit = (
+        sa.select(_any(row.ticket).label("ticket"), _any(sa.or_(real, noise)).label("processed"))
+        .group_by(row.project, row.order)
+        .subquery()
+    )
+    of_commits = (
+        *(sa.func.count(), sa.func.sum(by_commit.c.ticket)),
+        sa.func.sum(by_commit.c.processed),
+    )
+    link = sa.select(sa.func.count(ticketed.c.ticket.distinct()))
+    kinds = (
+        *(real, sa.and_(real, ~row.present), sa.and_(real, ~row.ticket)),
+        *(noise, sa.and_(noise, row.ticket), sa.and_(noise, ~row.present)),
+    )
+    sums = (sa.func.sum(sa.case((kind, 1), else_=0)) for kind in kinds)
+    total, *counts = connection.execute(sa.select(sa.func.count(), *sums).select_from(listed)).one()
+    tickets = connection.scalar(link.join(listed, row.id == ticketed.c.candidate))
+    commits = connection.execute(sa.select(*of_commits)).one()
+    return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
+
+
+def _listed(since: int | None, project: str | None) -> sa.CTE:
+    """Return the candidates that `effectiveness` counts."""
+    c = candidates.c
+    has_ticket = sa.exists().where(ticketed.c.candidate == c.id).label("ticket")
+    query = (
+        sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket)
+        .join(series, series.c.id == c.series)
+        .where(is_listed())
+    )
+    if since is not None:
+        query = query.where(sa.func.coalesce(c.detected_on, c.calculated_on, 0) >= since)
+    if project is not None:
+        query = query.where(series.c.project == project)
+    return query.cte("listed")
+
+
+def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    return sa.func.max(sa.case((condition, 1), else_=0))
+
+
+def scored_verdicts(connection: sa.Connection, since: int) -> list[ScoredVerdict]:
+    """Return the candidates that got their first final verdict since a time.
+
+    The model cannot have known the first verdict. What holds is the latest one: a slip that was
+    undone at once does not count, and a candidate that was reopened is left out.
+    """
+    v, c = verdicts.c, candidates.c
+    earlier = verdicts.alias()
+    had_one = sa.exists().where(
+        earlier.c.candidate == v.candidate, earlier.c.id < v.id, earlier.c.verdict.in_(FINAL)
+    )
+    query = (
+        sa.select(
+            *(v.candidate, v.time, c.verdict, v.probability, models.c.threshold),
+            *(series.c.project, c.order),
+        )
+        .join(candidates, c.id == v.candidate)
+        .join(series, series.c.id == c.series)
+        .join(models, models.c.id == v.model)
+        .where(v.time >= since, v.verdict.in_(FINAL), c.verdict.in_(FINAL), ~had_one)
+        .where(v.probability.is_not(None))
+        .order_by(v.id)
+    )
+    rows = (row._asdict() for row in connection.execute(query))
+    return [ScoredVerdict(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+
+
+def alarm_delays(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """Return how many commits after its change each candidate first raised an alarm.
+
+    An alarm belongs to a candidate if it points at most `NEAR` commits from it. Candidates without
+    an alarm are left out, and so is what no second look was taken at.
+    """
+    c, s = candidates.c, steps.c
+    low = sa.case((c.order < s.change_order, c.order), else_=s.change_order)
+    high = sa.case((c.order < s.change_order, s.change_order), else_=c.order)
+    query = (
+        sa.select(c.id, _commits(c.order, s.order))
+        .join(steps, s.series == c.series)
+        .where(s.kind.in_(CALLED), s.order >= c.order, _commits(low, high) <= NEAR)
+        .order_by(c.id, s.order.desc())
+    )
+    # Of several alarms the first is kept: it comes last.
+    return dict(tuple(row) for row in rows_in(connection, query, c.id, numbers))
+
+
+def has_alarms(connection: sa.Connection) -> bool:
+    """Return whether the second look ever raised an alarm."""
+    return connection.execute(sa.select(steps.c.series).limit(1)).first() is not None
+
+
+def uncertain_candidates(connection: sa.Connection, limit: int) -> list[OpenCandidate]:
+    """Return the open candidates whose probability is nearest to one half."""
+    c = candidates.c
+    is_open = c.present, c.verdict == Verdict.NOT_TRIAGED.value, c.probability.is_not(None)
+    gap = sa.func.abs(c.probability - 0.5)
+    return _candidates(connection, sa.and_(*is_open), (gap, c.id), limit)
+
+
+def decided_candidates(connection: sa.Connection, limit: int) -> list[OpenCandidate]:
+    """Return the candidates that were decided last."""
+    c = candidates.c
+    decided = sa.and_(c.verdict.in_(FINAL), c.present, c.probability.is_not(None))
+    return _candidates(connection, decided, (c.triaged_on.desc(), c.id), limit)
+
+
+def still_decided(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, bool]:
+    """Return which of some candidates have a final verdict, each with whether it is real."""
+    c = candidates.c
+    query = sa.select(c.id, c.verdict).where(c.id.in_(numbers), c.verdict.in_(FINAL))
+    rows = connection.execute(query) if numbers else ()
+    return {number: verdict == Verdict.TRUE_POSITIVE.value for number, verdict in rows}
+
+
+def _commits(after: Any, until: Any) -> Any:
+    """Return the number of commits of the candidate's series after one order, up to another."""
+    p = points.c
+    between = p.order > after, p.order <= until, p.settled.is_not(None)
+    return (
+        sa.select(sa.func.count())
+        .select_from(points)
+        .where(p.series == candidates.c.series, *between)
+        .scalar_subquery()
+    )
+
+
+def _candidates(
+    connection: sa.Connection, match: Any, order: Sequence[Any], limit: int
+) -> list[OpenCandidate]:
+    c = candidates.c
+    query = (
+        sa.select(
+            *(c.id, c.series, series.c.project, c.order),
+            *(c.probability, c.hazard, c.before, c.after),
+        )
+        .join(series, series.c.id == c.series)
+        .where(match)
+        .order_by(*order)
+        .limit(limit)
+    )
+    return [OpenCandidate(*row) for row in connection.execute(query)]

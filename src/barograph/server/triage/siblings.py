@@ -1,0 +1,210 @@
+"""The siblings of a series: the same test in other variants or with other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from barograph.results.series import Verdict
+from barograph.results.wording import EffectWord
+from barograph.server.store import reading
+from barograph.server.store.cache import orders_before
+from barograph.server.store.candidate_records import (
+    CandidateRecord,
+    candidates_numbered,
+    get_candidate,
+    is_listed,
+)
+from barograph.server.store.reading import StoredSeries, stored_series
+from barograph.server.store.schema import candidates, points, series
+from barograph.server.triage.effects import (
+    Effect,
+    SettledResults,
+    effect_between,
+    results_between,
+)
+
+MOST = 200  # siblings that are looked at
+PLOTTED = 30  # results on each side of a plot
+
+
+class SiblingState(StrEnum):
+    """What a sibling did at the commit where a series changed."""
+
+    MOVED = "moved"
+    STEADY = "steady"
+    NO_RESULT = "no_result"  # none from the first commit of the new level on
+    TOO_FEW = "too_few"  # results before
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A sibling, and what it did where a series changed.
+
+    Attributes:
+        series: The series.
+        state: What it did.
+        effect: How far it moved; the size of its own candidate if it has one.
+        candidate: Its own candidate in the suspect range, if there is one.
+        verdict: The verdict on that candidate.
+        orders: The orders of the results to plot.
+        values: The results to plot.
+    """
+
+    series: StoredSeries
+    state: SiblingState
+    effect: Effect
+    candidate: int | None
+    verdict: Verdict | None
+    orders: tuple[int, ...]
+    values: tuple[float, ...]
+
+    @property
+    def word(self) -> EffectWord:
+        """Whether it got worse or better, or that its direction is unknown."""
+        return self.effect.word(self.series.direction)
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """The siblings of a series at one of its changes, those that moved first.
+
+    Attributes:
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+        rose: The number of siblings that moved up.
+        fell: The number of siblings that moved down.
+        steady: The number of siblings that did not move.
+        waiting: The number of siblings without a result yet, or with too few.
+        siblings: The siblings.
+    """
+
+    last_before: int
+    first_after: int
+    rose: int
+    fell: int
+    steady: int
+    waiting: int
+    siblings: tuple[Sibling, ...]
+
+
+def siblings(connection: sa.Connection, candidate: int) -> Siblings:
+    """Return what the siblings of a series did where a candidate is.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
+    Raises:
+        NotFoundError: There is no such candidate.
+    """
+    change = get_candidate(connection, candidate)
+    last = order_before(connection, change.series, change.order)
+    target = reading.get_series(connection, change.series)
+    others = sibling_results(connection, target, last, change.order)
+    numbers = [other.id for other, _ in others]
+    called = _candidates_between(connection, numbers, last, change.order)
+    ranked = sorted(
+        (_sibling(other, results, called, last, change.order) for other, results in others),
+        key=_rank,
+    )
+    moved = [sibling for sibling in ranked if sibling.state is SiblingState.MOVED]
+    rose = sum((sibling.effect.after or 0.0) > (sibling.effect.before or 0.0) for sibling in moved)
+    steady = sum(sibling.state is SiblingState.STEADY for sibling in ranked)
+    waiting = len(ranked) - len(moved) - steady
+    return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(ranked))
+
+
+def sibling_results(
+    connection: sa.Connection, target: StoredSeries, last_before: int, first_after: int
+) -> list[tuple[StoredSeries, SettledResults]]:
+    """Return the siblings of a series, each with its results around a change of the series.
+
+    Args:
+        connection: From `Store.read`.
+        target: The series.
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+    """
+    s = series.c
+    name = target.name
+    same = s.project == name.project, s.test == name.test, s.measurement == name.measurement
+    query = sa.select(series).where(*same, s.id != target.id).order_by(s.variant, s.task, s.id)
+    others = list(map(stored_series, connection.execute(query.limit(MOST))))
+    window = _window(connection, target.id, last_before, first_after)
+    results = results_between(connection, [other.id for other in others], *window)
+    return [(other, results.get(other.id, ())) for other in others]
+
+
+def _window(
+    connection: sa.Connection, number: int, last_before: int, first_after: int
+) -> tuple[int, int]:
+    """Return the orders between which the siblings of a series are compared."""
+    p = points.c
+    old = orders_before(connection, number, last_before + 1, PLOTTED)
+    query = sa.select(p.order).where(p.series == number, p.order >= first_after)
+    settled = query.where(p.settled.is_not(None)).order_by(p.order)
+    new = connection.scalars(settled.limit(PLOTTED + 1)).all()
+    first, last = (old or [last_before])[-1], (new[:PLOTTED] or [first_after])[-1]
+    reach = last - first + 1
+    # Beyond the last result of the series itself everything counts: a sibling may have newer ones.
+    is_last = 0 < len(new) <= PLOTTED
+    return first - reach // 4, last + (reach if is_last else reach // 4)
+
+
+def order_before(connection: sa.Connection, number: int, order: int) -> int:
+    """Return the last order of a series before an order, or the order before it."""
+    before = orders_before(connection, number, order, 1)
+    return before[0] if before else order - 1
+
+
+def _candidates_between(
+    connection: sa.Connection, numbers: Sequence[int], after: int, last: int
+) -> dict[int, CandidateRecord]:
+    """Return the candidate of each series whose suspect range overlaps the given one."""
+    c, p = candidates.c, points.c
+    previous = (
+        sa.select(sa.func.max(p.order))
+        .where(p.series == c.series, p.order < c.order)
+        .correlate(candidates)
+        .scalar_subquery()
+    )
+    found = connection.scalars(
+        sa.select(c.id).where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
+    )
+    records = candidates_numbered(connection, found.all())
+    latest_first = sorted(records, key=lambda record: -record.order)
+    return {record.series: record for record in latest_first}
+
+
+def _sibling(
+    other: StoredSeries,
+    results: SettledResults,
+    called: dict[int, CandidateRecord],
+    last_before: int,
+    first_after: int,
+) -> Sibling:
+    effect = effect_between(results, last_before, first_after)
+    own = called.get(other.id)
+    is_called = own is not None and own.verdict is not Verdict.FALSE_POSITIVE
+    if effect.after is None:
+        state = SiblingState.NO_RESULT
+    elif effect.before is None:
+        state = SiblingState.TOO_FEW
+    elif effect.is_clear or (is_called and effect.before != effect.after):
+        state = SiblingState.MOVED
+        effect = (own and Effect.of(own)) or effect
+    else:
+        state = SiblingState.STEADY
+    orders, values = zip(*results, strict=True) if results else ((), ())
+    candidate, verdict = (None, None) if own is None else (own.id, own.verdict)
+    return Sibling(other, state, effect, candidate, verdict, tuple(orders), tuple(values))
+
+
+def _rank(sibling: Sibling) -> tuple[int, float, str]:
+    """Sort those that moved first, by size, and those without a result last."""
+    ranks = [SiblingState.MOVED, SiblingState.STEADY, SiblingState.TOO_FEW, SiblingState.NO_RESULT]
+    return ranks.index(sibling.state), -abs(sibling.effect.percent or 0.0), str(sibling.series.name)

@@ -1,0 +1,203 @@
+"""The service as one ASGI app."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+from fastapi import FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+import barograph
+from barograph.detection.excursions import excursions
+from barograph.runtime.errors import BarographError
+from barograph.server.store import Store
+from barograph.server.web.auth import Auth
+from barograph.server.web.background import BackgroundWorker
+from barograph.server.web.context import AppContext
+from barograph.server.web.data_health import RejectionCounter
+from barograph.server.web.metrics import Metrics
+from barograph.server.web.middleware import ServiceMiddleware
+from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
+from barograph.server.web.pages import assets, health, rendering, sign_in
+from barograph.server.web.pages import commit as commit_page
+from barograph.server.web.pages import model as model_page
+from barograph.server.web.pages import queue as queue_pages
+from barograph.server.web.pages import series as series_page
+from barograph.server.web.responses import handle_errors
+from barograph.server.web.retraining import Retraining
+from barograph.server.web.routes import (
+    board,
+    change_points,
+    charts,
+    clusters,
+    commits,
+    evidence,
+    inference,
+    lifecycle,
+    operations,
+    points,
+    queue,
+    series,
+    tickets,
+    tokens,
+    training,
+    verdicts,
+)
+from barograph.server.web.settings import Settings
+
+LOG = logging.getLogger("barograph.server.web")
+GC_THRESHOLD = 200_000  # objects, more than one batch allocates
+MODEL_POLL = 1.0  # seconds between two checks of the model file
+ROUTERS = (  # requests are matched in this order
+    points.routes,
+    operations.probes,
+    operations.routes,
+    operations.reports,
+    series.routes,
+    change_points.routes,
+    verdicts.routes,
+    verdicts.giving,
+    charts.routes,
+    evidence.routes,
+    board.routes,
+    commits.routes,
+    commits.sending,
+    clusters.routes,
+    clusters.statuses,
+    tickets.routes,
+    tickets.filing,
+    inference.routes,
+    inference.administration,
+    training.routes,
+    training.administration,
+    tokens.routes,
+    lifecycle.routes,
+    queue.routes,
+    queue.saving,
+    queue.administration,
+    queue_pages.routes,
+    tokens.session,
+    assets.routes,
+    sign_in.routes,
+    series_page.routes,
+    commit_page.routes,
+    model_page.routes,
+    health.routes,
+)
+
+
+class BarographAPI(FastAPI):
+    """An app whose OpenAPI document holds the schemas of msgspec, which FastAPI cannot read."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document; it is made once."""
+        if self.openapi_schema is None:
+            super().openapi()["components"]["schemas"].update(points.SCHEMAS)
+        return super().openapi()
+
+
+def create_app(
+    store: Store,
+    watch: ModelWatch,
+    settings: Settings | None = None,
+    worker: BackgroundWorker | None = None,
+    on_failure: Callable[[], None] = lambda: None,
+    retraining: Retraining | None = None,
+) -> FastAPI:
+    """Return the service over an open store.
+
+    The app answers while it loads the first model, and refuses results until then.
+
+    Args:
+        store: Open store; the caller closes it after the app has ended.
+        watch: Loads the first model, unless it was started, and new ones.
+        settings: Limits of the service.
+        worker: Refreshes the candidates while the app runs. None leaves them as they are.
+        on_failure: Called if the first model is not usable; `watch.failure` says why.
+        retraining: Retrains on request. None offers no retraining.
+    """
+    settings, metrics = settings or Settings(), Metrics()
+    app = BarographAPI(
+        title="Barograph",
+        version=barograph.__version__,
+        description="Send benchmark results and get decisions on the newest commit.",
+        docs_url=None,  # its pages load scripts from another site
+        redoc_url=None,
+        redirect_slashes=False,  # a redirect could send tokens over http, or to any Host
+        lifespan=_lifespan,
+    )
+    app.state.on_failure = on_failure
+    scorer = CandidateModel(None if worker is None else worker.config.path)
+    app.state.context = AppContext(
+        *(store, watch, metrics, settings, Auth(store, settings), RejectionCounter(store)),
+        *(worker, scorer),
+        retraining=retraining,
+    )
+    _add_parts(app, metrics, settings)
+
+    def use(loaded: LoadedModel) -> None:
+        # The next transaction uses it; the running one ends with the former judge.
+        store.judge = loaded.judge
+        metrics.set_model(loaded.judge.version)
+
+    watch.subscribe(use, metrics.refused_models.inc)
+    return app
+
+
+def _add_parts(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
+    """Add routes, the answers to errors, and middleware."""
+    handle_errors(app)
+    app.add_exception_handler(404, rendering.answer_missing)
+    for router in ROUTERS:
+        # Not include_router: it nests the routes, and metrics need their paths.
+        app.router.routes.extend(router.routes)
+    app.add_middleware(ServiceMiddleware, metrics=metrics)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    context: AppContext = app.state.context
+    preload = threading.Thread(
+        target=_preload, args=(context.store,), name="barograph-preload", daemon=True
+    )
+    threading.Thread(
+        target=context.watch.run,
+        args=(MODEL_POLL, preload.start, app.state.on_failure),
+        name="barograph-model",
+        daemon=True,
+    ).start()
+    if context.retraining is not None:
+        watch = context.retraining.run
+        threading.Thread(target=watch, name="barograph-registry", daemon=True).start()
+    if context.worker is not None:
+        context.worker.start()
+    yield
+    if context.retraining is not None:
+        context.retraining.stop()
+    context.watch.stop()
+    context.rejections.flush()
+    if context.worker is not None:
+        context.worker.stop()
+
+
+def _preload(store: Store) -> None:
+    """Read pages and the newest values of all series into memory; freeze the garbage collector."""
+    rendering.preload()
+    excursions(np.zeros(1))  # loads the compiler, for which the first chart would wait 0.2 s
+    try:
+        store.preload()
+    except BarographError as error:
+        LOG.info("preload failed, series are read on demand: %s", error)
+    # A full collection would pause the service for 0.2 s with 10,000 series, and garbage collection
+    # would take a third of the time of an ingest (10,000 series, batches of 5,000).
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)

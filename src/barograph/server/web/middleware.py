@@ -1,0 +1,78 @@
+"""The outermost layer: security headers, unexpected errors, and request metrics."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from barograph.server.web.metrics import Metrics
+from barograph.server.web.responses import RETRY, error_response, problem
+
+LOG = logging.getLogger(__name__)
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",  # with "no-referrer" forms would send the Origin "null"
+    "Strict-Transport-Security": "max-age=31536000",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+
+
+class ServiceMiddleware:
+    """Adds security headers, answers unexpected errors, and counts requests."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status, method = time.perf_counter(), 0, scope["method"]
+        if method == "HEAD":  # the server leaves out the body of the answer
+            scope = {**scope, "method": "GET"}
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = with_security_headers(message.get("headers", ()))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            LOG.debug("%s %s: the client hung up", method, scope["path"])
+        except asyncio.CancelledError:  # the server ends, and its requests had their time
+            if status:
+                raise
+            message = "the service ends; send the request again"
+            await error_response(503, message, headers=RETRY)(scope, receive, send_with_headers)
+        except Exception as error:
+            if status:  # the answer has begun: only closing the connection can signal the error
+                raise
+            failed, message, _ = problem(error)
+            await error_response(failed, message)(scope, receive, send_with_headers)
+        finally:
+            method = method if method in METHODS else "other"
+            # The path of the route, never what the sender typed: that could be anything.
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.count_request(method, route, status, time.perf_counter() - start)
+
+
+def with_security_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer with the security headers that it lacks."""
+    kept = list(headers)
+    names = {name for name, _ in kept}
+    return kept + [pair for pair in RAW_HEADERS if pair[0] not in names]

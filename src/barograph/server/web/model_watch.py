@@ -1,0 +1,221 @@
+"""The models in use, loaded again when their files change; the last good model stays.
+
+The online model is tried before it decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from barograph.detection.online import (
+    Judge,
+    PendingSeries,
+    SecondLookConfig,
+    make_judge,
+)
+from barograph.models import OnlineModels, TriageModel
+from barograph.runtime.errors import ArtifactError, BarographError
+from barograph.server.triage.refresh import label_free_model
+
+LOG = logging.getLogger("barograph.server.web")
+FileVersion = tuple[int, int, int]
+MAX_REASON = 300  # characters
+TRIAL_LENGTHS = (2, 3, 12, 80)  # enough for every branch that a decision can take
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model that passed its trial, and the judge that uses it."""
+
+    model: TriageModel
+    judge: Judge
+    source: str
+    second_look: bool
+    second_look_disabled_reason: str = ""  # empty unless a second look was wanted
+
+
+def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -> LoadedModel:
+    """Load an online model and try it, which compiles the kernels at the first start.
+
+    Args:
+        path: Model file, or None for the built-in model.
+        second_look: How later results re-check a point; skipped if the models cannot do it.
+
+    Raises:
+        ArtifactError: The file is not a model, is made for another use, or fails its trial.
+    """
+    models = OnlineModels.load(path) if path is not None else OnlineModels.default()
+    judge, disabled_reason = make_judge(models, second_look)
+    source = str(path) if path is not None else "the built-in model"
+    _try(judge, source)
+    return LoadedModel(models.newest, judge, source, judge.confirm is not None, disabled_reason)
+
+
+def trials() -> tuple[list[PendingSeries], ...]:
+    """Return series that take every branch of a decision, in one batch and alone."""
+    rng = np.random.default_rng(0)
+    histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
+    return histories, histories[-1:]
+
+
+def _try(judge: Judge, source: str) -> None:
+    """Let a judge decide on random histories."""
+    try:
+        results = [judge.judge(trial) for trial in trials()]
+    except BarographError:
+        raise
+    except Exception as error:
+        raise ArtifactError(f"{source}: the model fails: {error}") from error
+    if not all(0.0 <= p <= 1.0 for result in results for p in result.probability):
+        raise ArtifactError(f"{source}: the model gives probabilities outside 0 to 1")
+
+
+class ModelWatch:
+    """Polls the model file and hands over new models that passed their trial.
+
+    Args:
+        path: Where a model is released; while there is no file, the built-in model is used.
+            None always uses the built-in model.
+        second_look: How later results re-check a point.
+    """
+
+    def __init__(self, path: Path | None, second_look: SecondLookConfig | None = None) -> None:
+        self._path, self._second_look = path, second_look
+        self._version: FileVersion | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._on_model: Callable[[LoadedModel], None] | None = None
+        self._on_refused: Callable[[], None] | None = None
+        self.current: LoadedModel | None = None
+        self.failure: BarographError | None = None  # why `run` could not load the first model
+        self.refused_reason = ""
+
+    def start(self) -> LoadedModel:
+        """Load the first model.
+
+        Raises:
+            ArtifactError: The model is not usable.
+        """
+        with self._lock:
+            self._version = file_version(self._path)
+            return self._use(self._load())
+
+    def subscribe(
+        self, on_model: Callable[[LoadedModel], None], on_refused: Callable[[], None]
+    ) -> None:
+        """Call back with the model in use and each later one, and after each refused file."""
+        with self._lock:
+            self._on_model, self._on_refused = on_model, on_refused
+            if self.current is not None:
+                on_model(self.current)
+
+    def check(self, *, force: bool = False) -> bool:
+        """Load a new model if there is one; return whether it is in use now.
+
+        A rollback deletes the only released file: then the built-in model is used. The model stays
+        if the whole folder is gone.
+
+        Args:
+            force: Load the file even if it did not change.
+        """
+        with self._lock:
+            version = file_version(self._path)
+            if version == self._version and not force:
+                return False
+            if version is None and (self._path is None or not self._path.parent.is_dir()):
+                return False
+            self._version = version
+            try:
+                self._use(self._load())
+            except Exception as error:  # whatever a file does, the watch goes on
+                known = isinstance(error, BarographError)
+                reason = str(error) if known else f"{self._path}: {type(error).__name__}: {error}"
+                self.refused_reason = " ".join(reason.split())[:MAX_REASON]
+                LOG.warning(
+                    "new model refused, the last good model stays in use: %s", self.refused_reason
+                )
+                if self._on_refused is not None:
+                    self._on_refused()
+                return False
+            return True
+
+    def run(
+        self, pause: float, on_ready: Callable[[], None], on_failure: Callable[[], None]
+    ) -> None:
+        """Load the first model if `start` was not called; check every `pause` seconds until `stop`.
+
+        Args:
+            pause: Seconds between two checks.
+            on_ready: Called once a model is in use.
+            on_failure: Called if the first model is not usable; `failure` says why.
+        """
+        if self.current is None:
+            try:
+                self.start()
+            except BarographError as error:
+                self.failure = error
+                on_failure()
+                return
+        on_ready()
+        while not self._stop.wait(pause):
+            self.check()
+
+    def stop(self) -> None:
+        """End `run`."""
+        self._stop.set()
+
+    def _load(self) -> LoadedModel:
+        return load_model(self._path if self._version else None, self._second_look)
+
+    def _use(self, loaded: LoadedModel) -> LoadedModel:
+        reason = loaded.second_look_disabled_reason
+        if reason and (self.current is None or self.current.second_look_disabled_reason != reason):
+            LOG.warning("%s", reason)
+        self.current, self.refused_reason = loaded, ""
+        if self._on_model is not None:
+            self._on_model(loaded)
+        LOG.info("model %s is in use, from %s", loaded.judge.version, loaded.source)
+        return loaded
+
+
+class CandidateModel:
+    """The released label-free model, or the built-in one while there is no file.
+
+    Args:
+        path: Where a model is released; None always uses the built-in model.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._model: TriageModel | None = None
+        self._loaded_version: object = self  # no file version equals it
+
+    def newest(self) -> TriageModel | None:
+        """Return the newest usable model; None if there is none at all."""
+        with self._lock:
+            version = file_version(self._path)
+            if version != self._loaded_version:
+                self._loaded_version = version
+                try:
+                    self._model = label_free_model(self._path if version else None) or self._model
+                except BarographError as error:
+                    LOG.warning("new model refused, the last good model stays in use: %s", error)
+            return self._model
+
+
+def file_version(path: Path | None) -> FileVersion | None:
+    """Return what changes when a file is replaced, or None without a file."""
+    if path is None:
+        return None
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

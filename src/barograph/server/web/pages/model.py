@@ -1,0 +1,222 @@
+"""The page of the model: how it did, retraining, release and rollback, and work lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import Request
+from starlette.responses import Response
+
+from barograph.learning.weekly_record import PastRecord, Record
+from barograph.results.wording import MINUS
+from barograph.server.store import reading
+from barograph.server.store.candidate_records import get_candidate
+from barograph.server.triage.traces import traces
+from barograph.server.web.comparison import USES
+from barograph.server.web.context import Context
+from barograph.server.web.model_report import WEEKS, model_card, model_report
+from barograph.server.web.pages.rendering import page_router, render
+from barograph.server.web.pages.series import names
+from barograph.server.web.pages.sparklines import sparkline
+from barograph.server.web.retraining import PHASES
+from barograph.server.web.routes.training import folders_of, retraining_state
+from barograph.server.web.work_lists import WorkList, work_lists
+
+WIDE, HIGH = 1000, 200  # of a plot, in its own units
+LISTED = 6  # candidates of each work list
+UNKNOWN = "?"
+routes = page_router()
+
+
+@dataclass(frozen=True)
+class Meter:
+    """One measure by week, as paths of a plot.
+
+    Attributes:
+        title: Name of the measure.
+        value: The value of the last weeks, as text.
+        note: What it is a share of.
+        labels: The axis, from the top to the bottom.
+        line: Path through the weeks; a week without a value interrupts it.
+        dots: Path of one dot a week.
+        band: Path of the intervals; empty without them.
+        summary: The plot in words.
+    """
+
+    title: str
+    value: str
+    note: str
+    labels: tuple[str, str, str]
+    line: str
+    dots: str
+    band: str
+    summary: str
+
+
+@routes.get("/model")
+def get_model_page(request: Request, context: Context) -> Response:
+    """Return the page."""
+    with context.store.read() as connection:
+        report = model_report(connection, folders_of(context))
+        lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
+    return render(
+        request,
+        "model.html",
+        active="model",
+        report=report,
+        scoring=next(file for file in report.files if file.name == "label_free"),
+        meters=meters(report.past, has_alarms=report.has_alarms),
+        weeks=WEEKS,
+        titles=USES,
+        state=retraining_state(context),
+        phases=PHASES,
+        lists=lists,
+        card=model_card(folders_of(context)),
+        calibration=_calibration(report.past.calibration),
+        texts=compared_texts,
+        interval=interval_path,
+    )
+
+
+def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
+    """Return the four measures by week; delays only where alarms are raised."""
+    shares = [
+        ("Agreement", "verdicts", lambda record: record.agreement),
+        ("Useful alarms", "alarms", lambda record: record.useful),
+        ("Missed", "real changes", lambda record: record.missed),
+    ]
+    result = [_share_meter(past, *share) for share in shares]
+    if has_alarms:
+        result.append(_delay_meter(past))
+    return result
+
+
+def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
+    recent = pick(past.recent)
+    weeks = [pick(week.record) for week in past.weeks]
+    shares = [count.value for count in weeks if count.value is not None]
+    # Multiples of 20 %, so that the middle of the axis is a round number, too.
+    low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
+    high = 1.0 if title != "Missed" else math.ceil(5 * max([0.1, *shares])) / 5
+    value = UNKNOWN if recent.value is None else _percent(recent.value)
+    texts = [
+        f"{week.start:%-d %b} {count.hits} of {count.of}"
+        for week, count in zip(past.weeks, weeks, strict=True)
+    ]
+    return Meter(
+        *(title, value, f"{recent.hits} of {recent.of} {of}"),
+        (_percent(high), _percent((low + high) / 2), _percent(low)),
+        *_paths(weeks, low, high),
+        f"{title} by week: {', '.join(texts)}",
+    )
+
+
+def _delay_meter(past: PastRecord) -> Meter:
+    weeks = [week.record.delay for week in past.weeks]
+    recent, alarmed = past.recent.delay, past.recent.alarmed
+    top = max([4.0, *(week.value for week in weeks if week.value is not None)])
+    value = UNKNOWN if recent.value is None else f"{recent.value:g}"
+    texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
+    unit = "commit" if recent.value == 1 else "commits"
+    return Meter(
+        *("Delay", value, f"{unit}, median; {alarmed.hits} of {alarmed.of} alarmed"),
+        (f"{top:g}", f"{top / 2:g}", "0"),
+        *_paths(weeks, 0.0, top),
+        f"Median delay by week: {', '.join(texts)}",
+    )
+
+
+def _paths(weeks: Sequence[Any], least: float, most: float) -> tuple[str, str, str]:
+    """Return the line, the dots and the band of a plot, with gaps where nothing is known."""
+    step = WIDE / max(len(weeks) - 1, 1)
+    line, dots, band = [], [], []
+
+    def y(value: float) -> float:
+        return HIGH * (most - min(max(value, least), most)) / (most - least)
+
+    def place(k: int, week: Any, name: str) -> str:
+        end = getattr(week, name)  # it may be unknown although the value is known
+        return f"{k * step:.0f} {y(week.value if end is None else end):.1f}"
+
+    for is_known, part in groupby(enumerate(weeks), lambda pair: pair[1].value is not None):
+        if not is_known:
+            continue
+        run = list(part)
+        low, middle, high = (
+            [place(k, week, name) for k, week in run] for name in ("low", "value", "high")
+        )
+        line.append("M" + "L".join(middle))
+        dots += [f"M{point}h0" for point in middle]
+        band.append("M" + "L".join(low + high[::-1]) + "Z")
+    return "".join(line), "".join(dots), "".join(band)
+
+
+def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the plot of the calibration, and its largest bin in words; None without verdicts."""
+    if not bins:
+        return None
+    line = "M" + "L".join(f"{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}" for bin_ in bins)
+    dots = "".join(f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}h0" for bin_ in bins)
+    ranges = "".join(
+        f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.low):.1f}V{200 * (1 - bin_.high):.1f}"
+        for bin_ in bins
+    )
+    largest = max(bins, key=lambda bin_: bin_.rows)
+    words = (
+        f"Of the {largest.rows} candidates scored about {_percent(largest.stated)}, people called "
+        f"{_percent(largest.share)} real."
+    )
+    return {"line": line, "dots": dots, "ranges": ranges, "words": words}
+
+
+def listed(connection: sa.Connection, work_list: WorkList) -> list[dict[str, Any]]:
+    """Return the first candidates of a work list, with what the page shows of them."""
+    numbers = work_list.candidates[:LISTED]
+    plots = traces(connection, numbers)
+
+    def row(number: int) -> dict[str, Any]:
+        candidate = get_candidate(connection, number)
+        identity = reading.get_series(connection, candidate.series).name
+        name, rest = names(identity)
+        spark = sparkline(plots.get(number))
+        return {
+            "candidate": candidate,
+            "identity": identity,
+            "name": name,
+            "rest": rest,
+            "spark": spark,
+        }
+
+    return [row(number) for number in numbers]
+
+
+def interval_path(low: float, high: float, difference: float) -> dict[str, float]:
+    """Return where an interval lies on a line from 0 to 200 with zero in the middle."""
+    largest = max(abs(low), abs(high), abs(difference)) or 1.0
+    return {
+        name: round(100 + 92 * value / largest, 1)
+        for name, value in (("low", low), ("high", high), ("at", difference))
+    }
+
+
+def compared_texts(measure: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the old and the new value of a measure, and their difference, for people.
+
+    Example:
+        >>> compared_texts({"old": 0.75, "new": 0.8, "is_share": True})
+        ('75.0 %', '80.0 %', '+5.0')
+    """
+    old, new = measure["old"], measure["new"]
+    if measure["is_share"]:
+        texts = f"{old:.1%}".replace("%", " %"), f"{new:.1%}".replace("%", " %")
+        return *texts, f"{100 * (new - old):+.1f}".replace("-", MINUS)
+    return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

@@ -1,0 +1,310 @@
+"""The queue, what was processed, and the first page of a store without results."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
+
+import sqlalchemy as sa
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from barograph.results import wording
+from barograph.results.series import LABELS, Verdict
+from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
+from barograph.server.store.commit_details import CommitDetails
+from barograph.server.store.reading import find_series
+from barograph.server.triage import saved_filters
+from barograph.server.triage.filters import QueueFilter
+from barograph.server.triage.grouping import SECTIONED, CauseGroup, QueueEntry
+from barograph.server.triage.overview import seconds_left
+from barograph.server.triage.processed import PAGE, processed
+from barograph.server.triage.queue import QueuePage, get_group, open_groups
+from barograph.server.triage.ranges import KnownRange
+from barograph.server.triage.traces import Trace, traces
+from barograph.server.web.auth import LOCAL
+from barograph.server.web.context import AppContext, CallerName, Context
+from barograph.server.web.pages.rendering import page_router, render, stream
+from barograph.server.web.pages.sparklines import Sparkline, sparkline
+from barograph.server.web.routes.board import Kind, Who
+from barograph.server.web.routes.queue import FilterQuery, Offset
+
+MEMBERS = 100  # of a group that are shown at once
+CUT = 24  # characters of a label in the second line
+TITLES = {
+    "open": "Unprocessed",
+    "investigation": "Under investigation",
+    "unsure": "Not sure",
+    "withdrawn": "No longer found",
+    "any": "All states",
+}
+KIND_NAMES = {"canary": "canary", "low_priority": "low priority", "informational": "informational"}
+EFFECT_WORDS = {"rose": "higher", "fell": "lower"}
+CHIPS = (
+    *((label, label.capitalize(), "") for label in LABELS),
+    *(("args", "Argument", ""), ("hazard", "Hazard", "≥ "), ("probability", "Probability", "≥ ")),
+    *(("since", "Found since", ""), ("until", "Found until", ""), ("state", "State", "")),
+    ("ids", "Chosen", ""),
+)
+COLUMNS = (
+    *(
+        ("name", "Worst member", ""),
+        ("change", "Change", "num"),
+        ("probability", "Probability", "num"),
+    ),
+    ("hazard", "Hazard", "num c-hide"),
+    ("series", "Series", "num c-hide"),
+    ("age", "Age", "num c-hide"),
+)
+
+EXAMPLE = (
+    '{"project": "demo", "test": "insert", "measurement": "ops_per_sec",\n'
+    '       "commit": "4c1e9d7", "value": 41210, "unit": "ops/s"}'
+)
+
+After = Annotated[str, Query(pattern=r"^([0-9.e+-]{1,30}:\d{1,18})?$")]
+
+routes = page_router()
+
+
+class RowView(NamedTuple):
+    """A candidate as a row shows it: its own, or as the worst of a group."""
+
+    entry: QueueEntry
+    spark: Sparkline | None
+    percent: float | None
+    tone: str  # the class of its colour
+    word: str
+    detail: str  # the second line: labels, which narrow windows cut
+    args: str  # and the arguments, often all that tells two rows apart
+
+
+class GroupView(NamedTuple):
+    """A group with its heading, if it is the first of its commits."""
+
+    group: CauseGroup
+    row: RowView
+    heading: bool
+    suspects: KnownRange
+    details: CommitDetails
+    points: str  # numbers and versions of the members: a template would be slow with thousands
+
+
+@routes.get("/")
+def get_queue(
+    request: Request, context: Context, queue_filter: FilterQuery, caller: CallerName
+) -> Response:
+    """Answer the first page of the queue."""
+    with context.store.read() as connection:
+        if not find_series(connection, limit=1):
+            return _empty_page(request, context)
+    assets = ("queue.css", "queue.js")
+    return stream(request, "queue.html", assets, lambda: _values(context, queue_filter, caller))
+
+
+def _values(context: Context, queue_filter: QueueFilter, caller: str) -> dict[str, Any]:
+    with context.store.read() as connection:
+        page = open_groups(connection, queue_filter)
+        views = _views(connection, page, queue_filter)
+        filters = saved_filters.every_filter(connection)
+        left = seconds_left(connection, caller, page.total)
+        is_judged = page.total > 0 or any(processed(connection, limit=1).counts.values())
+    query = query_of(queue_filter)
+    return {
+        "active": "queue",
+        "page": page,
+        "views": views,
+        "queue_filter": queue_filter,
+        "title": TITLES["any" if queue_filter.ids else queue_filter.state],
+        "chips": _chips(queue_filter),
+        "columns": COLUMNS,
+        "hidden": ", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
+        "saved": filters,
+        "current": next((saved.name for saved in filters if saved.query == query), ""),
+        "link": lambda **changes: link(queue_filter, changes),
+        "query": query,
+        "minutes": None if left is None else math.ceil(left / 60),
+        "flat": _is_flat(queue_filter),
+        "is_judged": is_judged,
+    }
+
+
+@routes.get("/queue/rows")
+def get_rows(
+    request: Request, context: Context, queue_filter: FilterQuery, offset: Offset = 0
+) -> Response:
+    """Answer the rows of a further page."""
+    with context.store.read() as connection:
+        page = open_groups(connection, queue_filter, offset=offset)
+        views = _views(connection, page, queue_filter)
+    return render(request, "queue_rows.html", views=views, flat=_is_flat(queue_filter))
+
+
+@routes.get("/queue/members")
+def get_members(
+    request: Request, context: Context, queue_filter: FilterQuery, of: Offset, after: After = ""
+) -> Response:
+    """Answer the members of the group that a candidate is in.
+
+    `after` is where the last member stood that the page has: a number of members would be wrong
+    as soon as some of them were decided.
+    """
+    with context.store.read() as connection:
+        group = get_group(connection, queue_filter, of)
+        left = list(group.members)
+        if after:
+            expected, number = after.split(":")
+            left = [member for member in left if member.place > (-float(expected), int(number))]
+        rows = rows_of(connection, left[:MEMBERS])
+    return render(
+        request,
+        "queue_members.html",
+        rows=rows,
+        left=len(left) - len(rows),
+        group=group,
+        flat=_is_flat(queue_filter),
+    )
+
+
+@routes.get("/processed")
+def get_processed(
+    request: Request,
+    context: Context,
+    queue_filter: FilterQuery,
+    verdict: Kind = "",
+    who: Who = "",
+    offset: Offset = 0,
+) -> Response:
+    """Answer the candidates that have a verdict, the latest first."""
+    kind = Verdict(verdict) if verdict else None
+    with context.store.read() as connection:
+        page = processed(connection, queue_filter, kind, who=who, offset=offset)
+        rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
+    query = query_of(queue_filter)
+    more = f"&{query}" if query else ""
+    return render(
+        request,
+        "processed.html",
+        active="processed",
+        pairs=list(zip(page.entries, rows, strict=True)),
+        counts=page.counts,
+        verdict=verdict,
+        who=who,
+        queue_filter=queue_filter,
+        link=lambda **changed: _processed_link({"verdict": verdict, "who": who, **changed}) + more,
+        following=offset + PAGE if page.more else None,
+        offset=offset,
+        page_size=PAGE,
+    )
+
+
+def _processed_link(fields: Mapping[str, object]) -> str:
+    return "/processed?" + urlencode({name: value for name, value in fields.items() if value})
+
+
+def _is_flat(queue_filter: QueueFilter) -> bool:
+    """Return whether the order tears the groups of a commit apart."""
+    return queue_filter.sort.removeprefix("-") not in SECTIONED
+
+
+def query_of(queue_filter: QueueFilter) -> str:
+    """Return a filter as the query of an address."""
+    fields: dict[str, object] = {}
+    for name, value in queue_filter.changed().items():
+        fields[name] = ",".join(map(str, value)) if name == "ids" else value  # type: ignore[call-overload]
+    return urlencode(fields, doseq=True)
+
+
+def link(queue_filter: QueueFilter, changes: Mapping[str, Any]) -> str:
+    """Return the address of the queue with some fields of the filter changed."""
+    query = query_of(replace(queue_filter, **changes))
+    return f"/?{query}" if query else "/"
+
+
+def _views(
+    connection: sa.Connection, page: QueuePage, queue_filter: QueueFilter
+) -> list[GroupView]:
+    worst = [group.worst for group in page.groups]
+    rows = rows_of(connection, worst, with_project=_is_flat(queue_filter))
+    views, previous = [], page.previous
+    for group, row in zip(page.groups, rows, strict=True):
+        is_new = previous is None or (previous.project, previous.order) != (
+            group.project,
+            group.order,
+        )
+        suspects = page.ranges[group.project, group.last_before, group.order]
+        heading = is_new and not _is_flat(queue_filter)
+        details = page.details[group.project, group.commit]
+        points = " ".join(f"{member.id}:{member.version}" for member in group.members)
+        views.append(GroupView(group, row, heading, suspects, details, points))
+        previous = group
+    return views
+
+
+def rows_of(
+    connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
+) -> list[RowView]:
+    """Return candidates as rows, with the results around them."""
+    plots = traces(connection, [entry.id for entry in entries])
+    return [_row(entry, plots.get(entry.id), with_project=with_project) for entry in entries]
+
+
+def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
+    tone = entry.effect if entry.effect in (WORSE, BETTER, TREND) else CHANGED
+    word = EFFECT_WORDS.get(entry.effect, entry.effect)
+    detail, args = _detail(entry, with_project=with_project)
+    size = trace.levels.size if trace and trace.levels else None
+    return RowView(entry, sparkline(trace), size and size.percent, tone, word, detail, args)
+
+
+def _detail(entry: QueueEntry, *, with_project: bool) -> tuple[str, str]:
+    """Return what tells a series from others of its test: its labels, and its arguments."""
+    identity = entry.identity
+    labels = [identity.variant, identity.task, identity.measurement]
+    if with_project:  # the heading of a group has it
+        labels.insert(0, identity.project)
+    return _joined(labels), _joined(f"{name} {value}" for name, value in identity.args)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return " · ".join(wording.middle_cut(wording.printable(part), CUT) for part in parts if part)
+
+
+def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
+    """Return label, value and the address without it for each filter that is set."""
+    changed, default = queue_filter.changed(), QueueFilter()
+    chips = []
+    for name, label, sign in CHIPS:
+        if name in changed:
+            value = changed[name]
+            text = f"{sign}{value}"
+            if name == "ids":
+                text = wording.plural(len(queue_filter.ids), "change point")
+            if name == "state":
+                text = TITLES[queue_filter.state].lower()
+            chips.append((name, label, text, link(queue_filter, {name: getattr(default, name)})))
+    return chips
+
+
+def _empty_page(request: Request, context: AppContext) -> Response:
+    """Return the first page; its commands hold the address that this page was asked for at."""
+    url = "" if context.retraining is None else context.retraining.config.url
+    store = "" if "://" in url else url  # the location of a database may hold a password
+    needs_token = request.state.caller is not LOCAL  # who needs no token is this machine
+    where = f" --store {shlex.quote(store)}" if store and not needs_token else ""
+    token = '  -H "Authorization: Bearer $BAROGRAPH_TOKEN" \\\n' if needs_token else ""
+    address = shlex.quote(f"{request.url.scheme}://{request.url.netloc}/api/v1/points")
+    send = f"curl {address} \\\n{token}  -H \"Content-Type: application/json\" \\\n  -d '{EXAMPLE}'"
+    return render(
+        request,
+        "empty.html",
+        active="queue",
+        import_command=f"barograph import results.csv{where}",
+        send_command=send,
+        demo_command="barograph serve --demo --port 8001",
+        needs_token=needs_token,
+    )

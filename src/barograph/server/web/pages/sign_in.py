@@ -1,0 +1,153 @@
+"""Sign in with a token, and out again."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from urllib.parse import parse_qs
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+
+from barograph.server.store import sessions
+from barograph.server.store.tokens import Scope
+from barograph.server.web.auth import COOKIE, check_host, csrf_of
+from barograph.server.web.context import AppContext
+from barograph.server.web.pages.rendering import render
+from barograph.server.web.requests import media_type, read_body
+from barograph.server.web.responses import ApiError
+
+FORM = "application/x-www-form-urlencoded"
+MAX_FIELDS = 5
+HOUR = 3_600_000
+# A path of this service: browsers take "//host" and "/\host" for another one.
+LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f-\x9f]*")
+MAX_PATH = 2000
+
+routes = APIRouter(include_in_schema=False)
+
+
+@routes.get("/sign-in")
+async def get_sign_in(request: Request) -> Response:
+    """Show the form, unless the caller needs none and does not ask for it by `another`."""
+    auth = _context(request).auth
+    target = safe_path(request.query_params.get("next", "/"))
+    try:
+        await auth.admit(request, Scope.READ)
+    except ApiError as error:
+        if error.status_code not in (401, 403):
+            return _form(request, target, str(error.detail), error.status_code)
+    else:
+        if "another" not in request.query_params:
+            return RedirectResponse(target, 303)
+    has_tokens = await run_in_threadpool(auth.tokens.any)
+    return _form(request, target, has_tokens=has_tokens)
+
+
+@routes.post("/sign-in")
+async def post_sign_in(request: Request) -> Response:
+    """Exchange a token for a session cookie."""
+    target = "/"
+    try:
+        form = await _fields(request)
+        target = safe_path(form.get("next", "/"))
+        return await _begin(request, form.get("token", ""), target)
+    except ApiError as error:
+        status, message = error.status_code, str(error.detail)
+        page = _form(request, target, message, status)
+        page.headers.update({k: v for k, v in (error.headers or {}).items() if k == "Retry-After"})
+        return page
+
+
+@routes.post("/sign-out")
+async def post_sign_out(request: Request) -> Response:
+    """End the session."""
+    context = _context(request)
+    cookie = request.cookies.get(COOKIE, "")
+    try:
+        form = await _fields(request)
+        sent = form.get("csrf", "").encode()
+        if cookie and not hmac.compare_digest(sent, csrf_of(cookie).encode()):
+            raise ApiError(403, "this page is older than your session; reload it, then sign out")
+    except ApiError as error:
+        code, message = error.status_code, str(error.detail)
+        return render(request, "error.html", status=code, code=code, message=message)
+    if cookie:
+        await run_in_threadpool(
+            context.store.write, lambda connection: sessions.end(connection, cookie)
+        )
+        context.auth.forget()
+    answer = RedirectResponse("/sign-in", 303)
+    _set_cookie(request, answer, "", 0)
+    return answer
+
+
+def safe_path(path: str) -> str:
+    """Return a path of this service, and the queue for anything else.
+
+    Example:
+        >>> [safe_path(path) for path in ("/series/7?from=3", "//evil.example", "https://x", "")]
+        ['/series/7?from=3', '/', '/', '/']
+    """
+    return path if len(path) <= MAX_PATH and LOCAL_PATH.fullmatch(path) else "/"
+
+
+async def _begin(request: Request, secret: str, target: str) -> Response:
+    context = _context(request)
+    token = await context.auth.sign_in(request, secret)
+    if not (token.allows(Scope.READ) or token.allows(Scope.ADMIN)):
+        scopes = ", ".join(sorted(token.scopes))
+        raise ApiError(403, f"this token has the scope {scopes}; pages need the scope read")
+    lifetime = round(context.settings.session_hours * HOUR)
+    former = request.cookies.get(COOKIE, "")
+
+    def replace(connection: sa.Connection) -> str:
+        sessions.end(connection, former)
+        return sessions.create(connection, token, lifetime)
+
+    cookie = await run_in_threadpool(context.store.write, replace)
+    context.auth.forget()
+    answer = RedirectResponse(target, 303)
+    _set_cookie(request, answer, cookie, lifetime // 1000)
+    return answer
+
+
+def _set_cookie(request: Request, answer: Response, value: str, seconds: int) -> None:
+    # Strict: no page of another site can send it, not even by a link.
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, value, seconds, secure=secure, httponly=True, samesite="strict")
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """Return the fields of a form that a page of this service sent."""
+    settings = _context(request).settings
+    check_host(request, settings)
+    if media_type(request) != FORM:
+        raise ApiError(415, f"the form must be sent as {FORM}")
+    body = await read_body(request, settings)
+    try:
+        fields = parse_qs(body.decode(), max_num_fields=MAX_FIELDS)
+    except ValueError as error:
+        raise ApiError(400, "the form cannot be read") from error
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _form(
+    request: Request, target: str, problem: str = "", status: int = 200, *, has_tokens: bool = True
+) -> Response:
+    return render(
+        request,
+        "sign_in.html",
+        status=status,
+        target=target,
+        problem=problem,
+        has_tokens=has_tokens,
+        hours=_context(request).settings.session_hours,
+    )
+
+
+def _context(request: Request) -> AppContext:
+    context: AppContext = request.app.state.context
+    return context

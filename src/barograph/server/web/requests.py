@@ -1,0 +1,152 @@
+"""Request bodies: bounded while they arrive, while they unpack, and before they are decoded."""
+
+import asyncio
+import gzip
+import io
+import json
+import zlib
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from fastapi import Request
+
+from barograph.runtime.errors import DataError
+from barograph.server.web.responses import ApiError
+from barograph.server.web.settings import Settings
+
+MEMBER = b"\x1f\x8b\x08"  # how a member of gzip begins
+SMALL = 16_384  # bytes of a compressed body that may be unpacked without a thread
+MAX_MEMBERS = 4096  # of one body; tools that compress in parallel write one for 64 KiB or more
+# Results compress to a fiftieth at best; what compresses far better holds no results.
+MAX_RATIO, FREE = 250, 1 << 20
+MAX_COMMAS = 64  # of one row; a measurement with 32 arguments needs fewer
+
+
+class ApiRequest(Request):
+    """A request whose body is bounded and must be JSON; FastAPI decodes bodies through it."""
+
+    async def body(self) -> bytes:
+        """Return the body, unpacked if it was compressed."""
+        if not hasattr(self, "_body"):
+            media = media_type(self)
+            if media != "application/json":
+                raise ApiError(415, f"Content-Type: {media!r:.60} is not application/json")
+            self._body = await read_body(self, self.app.state.context.settings)
+        return self._body
+
+    async def json(self) -> Any:
+        """Return the decoded body."""
+        body = await self.body()
+        check_elements(body, self.app.state.context.store.limits.batch)
+        return decode_json(body)
+
+
+def media_type(request: Request) -> str:
+    """Return the media type of a request without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_body(request: Request, settings: Settings) -> bytes:
+    """Return the body of a request, unpacked if it is gzip.
+
+    Raises:
+        ApiError: The body is too large, damaged, or has an unknown encoding.
+    """
+    limit = settings.max_body
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > limit:
+        raise _too_large(limit)
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    body = b"".join(chunks)
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return body
+    if encoding == "gzip":
+        if len(body) < SMALL:
+            return _unpack(body, settings.max_unpacked)
+        return await asyncio.to_thread(_unpack, body, settings.max_unpacked)
+    raise ApiError(
+        415, f"Content-Encoding: {encoding!r:.40} is not supported; use gzip or identity"
+    )
+
+
+def check_elements(body: bytes, max_rows: int) -> None:
+    """Refuse a JSON body with far more elements than its rows need, before it is decoded."""
+    if body.count(b",") > max_rows * MAX_COMMAS or (
+        body.count(b"[") + body.count(b"{") > 4 * max_rows + 64
+    ):
+        raise ApiError(413, f"the body has too many elements for {max_rows} rows")
+
+
+def has_surrogates(body: bytes) -> bool:
+    """Return whether a JSON body may hold half of a surrogate pair, which msgspec cannot read.
+
+    Python writes such halves for file names that are not valid Unicode.
+    """
+    return b"\\ud" in body or b"\\uD" in body
+
+
+def decode_json(body: bytes, type_: Any = Any) -> Any:
+    """Decode a JSON body.
+
+    Args:
+        body: UTF-8 text.
+        type_: Expected type, see `msgspec.json.decode`.
+
+    Raises:
+        ApiError: The body is not valid JSON (400), or of another type (422).
+    """
+    try:
+        text = body.decode()
+        if has_surrogates(body):
+            return msgspec.convert(json.loads(text), type_)
+        return msgspec.json.decode(text, type=type_)
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"the body is not UTF-8: byte {error.start}") from error
+    except RecursionError as error:
+        raise ApiError(400, "the body is nested too deeply") from error
+    except msgspec.ValidationError as error:
+        raise ApiError(422, f"body: {error}") from error
+    except ValueError as error:
+        raise ApiError(400, f"the body is not valid JSON: {error!s:.200}") from error
+
+
+def _unpack(packed: bytes, limit: int) -> bytes:
+    """Unpack gzip, which may have several members, up to a limit."""
+    # What follows a member is copied, and each begins with the same bytes, which compressed data
+    # holds by chance once in 16 MiB.
+    if packed.count(MEMBER) > MAX_MEMBERS:
+        raise ApiError(400, f"the body has more than {MAX_MEMBERS} members of gzip")
+    most = min(limit, FREE + MAX_RATIO * len(packed))
+    try:
+        body = gzip.GzipFile(fileobj=io.BytesIO(packed)).read(most + 1)
+    except EOFError as error:
+        raise ApiError(400, "the body is not valid gzip: it is truncated") from error
+    except (OSError, zlib.error) as error:
+        raise ApiError(400, f"the body is not valid gzip: {error}") from error
+    if len(body) <= most:
+        return body
+    if most == limit:
+        raise _too_large(limit)
+    message = f"the body unpacks to more than {MAX_RATIO} times its size and {FREE} bytes"
+    raise ApiError(413, message)
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, f"the body is larger than {limit} bytes; send several requests")
+
+
+def milliseconds(text: str) -> int:
+    """Return an ISO 8601 time in milliseconds since 1970; UTC unless it names a zone."""
+    try:
+        moment = datetime.fromisoformat(text[:64])
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(aware.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"time: {text!r:.40} is neither milliseconds nor ISO 8601") from error

@@ -1,0 +1,157 @@
+"""The triage model: `/invocations` as in MLflow's scoring server, and which model is in use."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from barograph.results.series import Floats
+from barograph.server.store.tokens import Scope
+from barograph.server.web.context import AppContext, Context, guarded_router
+from barograph.server.web.responses import ApiError, Schema, field
+from barograph.server.web.routes.points import MODEL_EXAMPLE
+
+FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
+MAX_ROWS = 50_000  # of one request
+WIDTH = 38  # features of the built-in model
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Frame(BaseModel):
+    """A table by columns and rows."""
+
+    model_config = ConfigDict(extra="forbid")
+    columns: list[str]
+    data: list[list[float]]
+    index: list[Any] | None = None
+
+
+class InvocationsRequest(BaseModel):
+    """Rows of features, in one of the four forms that MLflow's scoring server takes."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]}]},
+    )
+    dataframe_split: Frame | None = None
+    dataframe_records: list[dict[str, Number]] | None = None
+    inputs: list[list[Number]] | dict[str, list[Number]] | None = None
+    instances: list[list[Number]] | list[dict[str, Number]] | None = None
+    params: dict[str, Any] | None = Field(None, description="Ignored; MLflow's clients send it.")
+
+
+class PredictionsResponse(Schema):
+    """The probability of a real change for each row."""
+
+    predictions: list[float] = field([0.93, 0.02])
+    threshold: float = field(0.5)
+    model: str = field(MODEL_EXAMPLE)
+
+
+class ModelResponse(Schema):
+    """The model in use."""
+
+    version: str = field(MODEL_EXAMPLE)
+    source: str = field("the built-in model")
+    use: str = field("online")
+    feature_set: str = field("online")
+    columns: list[str] = field(["edge", "jump"], "The columns of a row of `/invocations`.")
+    threshold: float = field(0.5)
+    card: dict[str, Any] = field({})
+    second_look: bool = field(False, "Whether later results re-check a point.")
+    second_look_disabled_reason: str | None = field(
+        "the file holds no confirming model",
+        "Why the second look is off although it was requested.",
+    )
+    refused_reason: str | None = field(
+        "data/release/online.baro: the file is damaged", "Why the newest model file was refused."
+    )
+
+
+routes = guarded_router(Scope.READ, "model")
+administration = guarded_router(Scope.ADMIN, "model")
+
+
+@routes.post("/invocations", response_model=PredictionsResponse, summary="Score rows of features")
+def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, Any]:
+    """Return the probability of a real change for each row."""
+    loaded = context.model
+    rows = feature_rows(sent, loaded.model.columns)
+    try:
+        probabilities = loaded.model.predict_proba(rows)[:, 1]
+    except ValueError as error:
+        raise ApiError(422, str(error)) from error
+    return {
+        "predictions": probabilities.tolist(),
+        "threshold": loaded.model.threshold,
+        "model": loaded.judge.version,
+    }
+
+
+@routes.get("/api/v1/model", response_model=ModelResponse, summary="The model in use")
+def get_model(context: Context) -> dict[str, Any]:
+    """Return which model is in use, its card, and why a newer file was refused."""
+    return _model_fields(context)
+
+
+@administration.post(
+    "/api/v1/model/reload", response_model=ModelResponse, summary="Reload the model file"
+)
+def post_reload(context: Context) -> dict[str, Any]:
+    """Load the model file again; if it is refused, the last good model stays in use."""
+    context.watch.check(force=True)
+    return _model_fields(context)
+
+
+def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...]) -> Floats:
+    """Return the rows of a request in the order of the model's columns."""
+    forms = [name for name in FORMS if getattr(sent, name) is not None]
+    if len(forms) != 1:
+        raise ApiError(422, f"expected exactly one of {FORMS}, got {forms}")
+    [form] = forms
+    table = getattr(sent, form)
+    if isinstance(table, Frame):
+        table = [dict(zip(table.columns, row, strict=True)) for row in _frame_rows(table)]
+    if isinstance(table, dict):
+        if len({len(column) for column in table.values()}) > 1:
+            raise ApiError(422, f"{form}: the columns have different lengths")
+        table = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    if not 0 < len(table) <= MAX_ROWS:
+        raise ApiError(422, f"{form}: {len(table)} rows; allowed are 1 to {MAX_ROWS}")
+    rows = [_ordered(row, columns) if isinstance(row, dict) else row for row in table]
+    if any(len(row) != len(columns) for row in rows):
+        raise ApiError(422, f"expected rows of {len(columns)} features: {list(columns)}")
+    return np.array(rows, dtype=np.float64)
+
+
+def _frame_rows(frame: Frame) -> list[list[float]]:
+    repeated = [name for name, count in Counter(frame.columns).items() if count > 1]
+    if repeated:
+        raise ApiError(422, f"dataframe_split: column {repeated[0]!r:.60} occurs more than once")
+    width = len(frame.columns)
+    if any(len(row) != width for row in frame.data):
+        raise ApiError(422, f"dataframe_split: expected rows of {width} values, one per column")
+    return frame.data
+
+
+def _ordered(row: dict[str, float], columns: tuple[str, ...]) -> list[float]:
+    if set(row) != set(columns):
+        raise ApiError(422, f"expected the columns {list(columns)}, got {list(row)[:40]}")
+    return [row[name] for name in columns]
+
+
+def _model_fields(context: AppContext) -> dict[str, Any]:
+    loaded = context.model
+    return {
+        "version": loaded.judge.version,
+        "source": loaded.source,
+        "use": loaded.model.use,
+        "feature_set": loaded.model.feature_set,
+        "columns": list(loaded.model.columns),
+        "threshold": loaded.model.threshold,
+        "card": dict(loaded.model.card),
+        "second_look": loaded.second_look,
+        "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
+        "refused_reason": context.watch.refused_reason or None,
+    }

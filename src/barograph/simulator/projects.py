@@ -1,0 +1,175 @@
+"""Projects: their commits, their platforms, and the commits that change performance.
+
+Every simulated object draws from its own stream of random numbers, which depends on the seed and
+on the object, never on what was drawn before. So series number 7,000 is the same whether or not
+the 6,999 before it were simulated, and in any process.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+
+import numpy as np
+
+from barograph.results.series import Ints
+from barograph.simulator.noise import Platform
+from barograph.simulator.profiles import Profile
+
+# Which series a change of performance can affect, and the share of all changes with that reach.
+# A change of one variant is a change of its platform, the only kind that affects canaries.
+REACH = {"project": 0.2, "variant": 0.1, "task": 0.25, "test": 0.35, "series": 0.1}
+REACHES = tuple(REACH)
+# Changes of a group are drawn this many times as often as an average series is affected, so each
+# change affects about half of the series within its reach.
+SELECTIVE = 2.0
+EPOCH_MS = 1_546_300_800_000  # 2019-01-01
+HOUR_MS = 3_600_000
+
+
+class Stream(IntEnum):
+    """The uses of random streams. Changing a number changes every simulated value."""
+
+    PROJECT = 0
+    PLATFORM = 1
+    CHANGES = 2
+    SERIES = 3
+    CROWD = 4
+    COMMIT = 5
+    CANDIDATE = 6
+    FLEET = 7
+    RUNNERS = 8
+
+
+def stream(seed: int, use: Stream, *where: int) -> np.random.Generator:
+    """Return the generator of one object, by its use and its coordinates."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(int(use), *where)))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit that changes performance; `undone` is the order of the commit that reverts it."""
+
+    order: int
+    undone: int | None
+    relative: bool
+    size: float
+    better: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The number of variants, tasks and tests of a project, and its thread levels."""
+
+    variants: int = 6
+    tasks: int = 3
+    tests: int = 2
+    threads: tuple[int, ...] = (1, 16)
+
+    @property
+    def tests_of_variant(self) -> int:
+        """The number of series of a variant: one canary, and all tests at all thread levels."""
+        return 1 + (self.tasks - 1) * self.tests * len(self.threads)
+
+    @property
+    def series(self) -> int:
+        """The number of series of a project."""
+        return self.variants * self.tests_of_variant
+
+
+DEFAULT_LAYOUT = Layout()
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project of a world, with everything that its series share.
+
+    Attributes:
+        times: The time of every commit in milliseconds since 1970.
+        up: The share of its changes that are improvements.
+    """
+
+    seed: int
+    number: int
+    profile: Profile
+    layout: Layout
+    name: str
+    times: Ints
+    platforms: tuple[Platform, ...]
+    up: float
+
+    def changes(self, reach: str, *where: int) -> tuple[Change, ...]:
+        """Return the changes of one reach, the same for every series."""
+        return _changes(self.seed, self.number, self.profile, self.layout, reach, where)
+
+
+@lru_cache(maxsize=4)
+def project(seed: int, number: int, profile: Profile, layout: Layout) -> Project:
+    """Return one project, from the seed alone."""
+    world = profile.key
+    rng = stream(seed, Stream.PROJECT, world, number)
+    gaps = rng.exponential(profile.hours_between_commits * HOUR_MS, profile.commits) + 60_000
+    times = EPOCH_MS + int(rng.integers(365 * 24)) * HOUR_MS + np.cumsum(gaps).astype(np.int64)
+    return Project(
+        seed=seed,
+        number=number,
+        profile=profile,
+        layout=layout,
+        name=f"{profile.name}-{number + 1}",
+        times=times // 1000 * 1000,
+        platforms=tuple(
+            Platform.draw(profile, stream(seed, Stream.PLATFORM, world, number, variant))
+            for variant in range(layout.variants)
+        ),
+        up=float(rng.beta(6.0, 6.0)),
+    )
+
+
+@lru_cache(maxsize=256)
+def _changes(
+    seed: int, number: int, profile: Profile, layout: Layout, reach: str, where: tuple[int, ...]
+) -> tuple[Change, ...]:
+    rng = stream(seed, Stream.CHANGES, profile.key, number, REACHES.index(reach), *where)
+    home = project(seed, number, profile, layout)
+    steps, reverts = group_rates(profile, reach)
+    drawn = [
+        draw_change(home, lasting, rng)
+        for lasting, rate in ((True, steps), (False, reverts))
+        for _ in range(rng.poisson(rate * profile.commits))
+    ]
+    return tuple(sorted(drawn, key=lambda change: change.order))
+
+
+def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
+    """Return the rates of steps and of reverted changes per commit for a group of this reach."""
+    share = SELECTIVE * REACH[reach] * float(np.mean(profile.run_share)) / 100
+    low, high = np.log(profile.reverts_per_100)
+    mean_reverts = (np.exp(high) - np.exp(low)) / max(high - low, 1e-12)
+    return share * float(np.mean(profile.steps_per_100)), share * float(mean_reverts)
+
+
+def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
+    """Draw one commit that changes performance, lasting or reverted later."""
+    profile = home.profile
+    order = int(rng.integers(1, profile.commits + 1))
+    relative = bool(rng.random() < profile.relative_share)
+    if rng.random() < profile.small_share:
+        relative, size = False, profile.small_scale * np.exp(rng.normal(0.0, 0.5))
+    elif relative:
+        tail = rng.standard_t(profile.relative_df)
+        size = profile.relative_scale * np.exp(min(profile.relative_spread * tail, 5.0))
+    else:
+        size = profile.sd_scale * np.exp(rng.normal(0.0, profile.sd_spread))
+    undone = None
+    if not lasting:
+        low, high = profile.revert_length
+        runs = np.exp(rng.uniform(np.log(low), np.log(high)))
+        undone = order + max(1, round(runs / float(np.mean(profile.run_share))))
+        size *= profile.revert_boost
+    better = 1 if rng.random() < home.up else -1
+    return Change(order, undone, relative, float(size), better)
+
+
+def commit_hash(name: str, order: int) -> str:
+    """Return the forty hex digits of a commit."""
+    return hashlib.blake2b(f"{name}@{order}".encode(), digest_size=20).hexdigest()
