@@ -195,3 +195,7 @@ def printed(script: str, folder: Path, **environment: str) -> str:
         check=True,
     )
     return done.stdout.strip()
+
+
+def test_folder_is_named_after_every_file_of_the_package() -> None:
+    assert Path(__file__).parents[1] / "src" / "barograph" == compiled.PACKAGE

@@ -25,7 +25,7 @@ R = TypeVar("R")
 FUSED = frozenset({"reassoc", "contract", "nsz"})
 SMALL = 800  # points of one call that are interpreted in less than two seconds
 ALTOGETHER = 4 * SMALL  # points of many calls, interpreted in about the time that compiling takes
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 FOLDER = re.compile(r"barograph-[0-9a-f]{16}")  # for compiled code
 COMPLETE = "complete"  # a file in the folder, once every kernel that commands use is compiled
 # Whether the user has switched the compiler off, as Numba documents it.

@@ -29,7 +29,7 @@ class _Report(event.Listener):
     def on_start(self, event: Any) -> None:
         """Report if a kernel is compiled."""
         module = event.data["dispatcher"].py_func.__module__
-        if self.is_due and module.startswith(f"{__package__}."):
+        if self.is_due and module.startswith("barograph."):
             self.is_due = False
             sys.stderr.write("compiling numeric code, once for this installation...\n")
             sys.stderr.flush()
