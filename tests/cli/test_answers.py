@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.cli.answers import FailPolicy, JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.judged import JudgedSeries
 from barograph.detection.online import AlarmStep, Answer, Budget
 from barograph.detection.online.decision import StepKind, changes_of
@@ -22,6 +22,7 @@ SMALL = replace(WORSE, series="s", answer="suspect", percent=10.0)
 LARGE = replace(SMALL, series="l", percent=30.0)
 LIKELY_NOISE = replace(LARGE, series="n", is_certain=False)
 QUIET = replace(WORSE, series="q", answer="quiet", percent=0.0)
+CONTRADICTED = replace(LARGE, series="r", answer="quiet", runs=2, reruns=2)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ QUIET = replace(WORSE, series="q", answer="quiet", percent=0.0)
         ([LARGE], 4, 4, 4),
         ([replace(LARGE, percent=-30.0)], 0, 4, 4),
         ([LIKELY_NOISE], 0, 4, 4),
+        ([CONTRADICTED], 0, 0, 0),
         ([LARGE, WORSE], 2, 2, 2),
         ([LARGE, BETTER], 4, 4, 2),
         ([replace(WORSE, percent=0.3)], 0, 0, 0),
@@ -69,8 +71,34 @@ def test_size_from_which_a_suspect_fails_can_be_set(place: float, expected: int)
     assert JobAnswer([SMALL], policy=FailPolicy(suspect_fails_at=place)).exit_code == expected
 
 
+@pytest.mark.parametrize(
+    ("answer", "kind", "reason"),
+    [
+        (WORSE, "regression", ""),
+        (BETTER, "improvement", ""),
+        (SMALL, "suspect", "newest"),
+        (LIKELY_NOISE, "suspect", "newest"),
+        (UNCERTAIN, "suspect", "budget"),
+        (replace(UNCERTAIN, percent=-20.0), "suspect", "budget"),
+        (CONTRADICTED, "suspect", "reruns"),
+        (replace(CONTRADICTED, known=True), "suspect", "reruns"),
+        (replace(CONTRADICTED, reruns=0, known=True), "known", ""),
+        (replace(UNCERTAIN, suppressed="known"), "suppressed", ""),
+        (replace(SMALL, suppressed="known"), "suppressed", ""),
+        (QUIET, "", ""),
+    ],
+)
+def test_answers_are_of_five_kinds_and_a_suspect_has_a_reason(
+    answer: SeriesAnswer, kind: str, reason: str
+) -> None:
+    assert (JobAnswer([answer]).kind_of(answer), answer.suspect_reason) == (kind, reason)
+    assert answer.as_dict()["suspect_reason"] == (reason or None)
+    assert set(KINDS) == {"regression", "suspect", "improvement", "suppressed", "known"}
+
+
 def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:
-    every = [WORSE, BETTER, UNCERTAIN, SMALL, QUIET, replace(WORSE, suppressed="known")]
+    every = [WORSE, BETTER, UNCERTAIN, SMALL, QUIET, CONTRADICTED]
+    every.append(replace(WORSE, suppressed="known"))
     actual: dict[str, Any] = JobAnswer(every, ["t"], ["n"], ["m"], notes=["note"]).as_dict()
     kinds = ("regressions", "improvements", "uncertain", "suspects", "suppressed")
     assert [[series["series"] for series in actual[kind]] for kind in kinds] == [

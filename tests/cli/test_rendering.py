@@ -49,6 +49,15 @@ TRICKY = JobAnswer(
     notes=[HOSTILE],
 )
 
+SUSPECTS = JobAnswer(
+    [
+        replace(SUSPECT, series="db/large", percent=40.0),
+        replace(SUSPECT, series="db/far", percent=30.0, is_certain=False),
+        replace(WORSE, series="db/rare", is_certain=False),
+        replace(SUSPECT, series="db/runs", percent=4.0, answer="quiet", reason="", runs=2),
+    ]
+)
+
 
 def parsed(job: JobAnswer) -> ET.Element:
     return ET.fromstring(junit.report(job).encode())  # noqa: S314 - our own document
@@ -69,9 +78,66 @@ def test_text_is_aligned_and_ends_with_a_summary() -> None:
     )
     assert lines[2].startswith("improvement  db/fast    -30.0 %  better  at c57")
     assert lines[-1] == (
-        "1 regression, 1 suspect, 1 improvement; "
+        "1 regression, 1 suspect (1 does not fail the job), 1 improvement; "
         "4 series judged, 1 too short to judge, 1 new, 1 without the newest commit"
     )
+
+
+def test_text_states_why_an_answer_is_a_suspect_and_whether_it_fails_the_job() -> None:
+    again = "run this commit once more to settle it"
+    departs = "6.7 noise units beyond the last 20 results"
+    rare = "not certain enough for the number of series"
+    assert [re.split(" {2,}", line, maxsplit=4) for line in lines_of(SUSPECTS)[:-1]] == [
+        [
+            "suspect",
+            "db/large",
+            "+40.0 %",
+            "worse",
+            f"at 01234567  {departs}; {again}; fails the job",
+        ],
+        ["suspect", "db/far", "+30.0 %", "worse", f"at 01234567  {departs}; {rare}; {again}"],
+        [
+            "suspect",
+            "db/rare",
+            "+19.3 %",
+            "worse",
+            f"at c57       seen at 01234567; probability 0.98; {rare}",
+        ],
+        ["suspect", "db/runs", "+4.0 %", "worse", f"at 01234567  2 runs differ; {again}"],
+    ]
+    assert lines_of(SUSPECTS)[-1] == (
+        "0 regressions, 4 suspects (3 do not fail the job), 0 improvements; 4 series judged"
+    )
+    strict = replace(SUSPECTS, policy=replace(SUSPECTS.policy, fail_on="suspect"))
+    assert [line.endswith("; fails the job") for line in lines_of(strict)] == [
+        *(True, True, True, False, False)
+    ]
+    assert lines_of(strict)[-1].startswith("0 regressions, 4 suspects (1 does not fail the job), ")
+
+
+def test_every_format_prints_three_reasons_as_suspects() -> None:
+    rows = [dict(zip(table.COLUMNS, row, strict=True)) for row in table.rows(SUSPECTS)]
+    assert [(row["kind"], row["fails"], row["suspect_reason"]) for row in rows] == [
+        ("suspect", "yes", "newest"),
+        ("suspect", "no", "newest"),
+        ("suspect", "no", "budget"),
+        ("suspect", "no", "reruns"),
+    ]
+    page = markdown.comment(SUSPECTS)
+    assert re.findall(r"^\| (\**suspect\**) \|", page, re.MULTILINE) == [
+        "**suspect**",
+        *["suspect"] * 3,
+    ]
+    assert "<details>" not in page
+    texts = [case.findtext("system-out") for case in parsed(SUSPECTS).iter("testcase")]
+    assert [(text or "suspect: failed").split(":")[0] for text in texts] == ["suspect"] * 4
+    [failure] = parsed(SUSPECTS).iter("failure")
+    assert (failure.get("message") or "").startswith("suspect: up 40.0 % (worse)")
+    commands = github.workflow_commands(SUSPECTS)
+    assert [line.split("%3A")[0] for line in commands] == [
+        "::error title=suspect",
+        *["::warning title=suspect"] * 3,
+    ]
 
 
 def test_text_lists_a_new_series_once_although_it_is_too_short() -> None:
@@ -116,7 +182,9 @@ def test_csv_has_a_row_for_each_answer() -> None:
 
 def test_markdown_shows_what_moved_and_folds_the_rest() -> None:
     page = markdown.comment(JOB)
-    assert page.startswith("### Barograph: 1 regression, 1 suspect, 1 improvement\n")
+    assert page.startswith(
+        "### Barograph: 1 regression, 1 suspect (1 does not fail the job), 1 impr"
+    )
     assert "| **regression** | <code>db/insert</code> | up 19.3 % (worse)" in page
     assert "down 30.0 % (better)" in page
     assert "<details><summary>1 series new</summary>\n\n- <code>db/new</code>" in page

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import code, results
+from tests.cli.test_gate import with_newest
 
 
 def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,3 +44,17 @@ def test_report_lists_the_suspects_that_gate_names(
     assert "db/insert/ops_per_sec</bdi>: <bdi>down 8.7 % (worse) at dc79d73" in section
     assert code("report", "docs/results.csv", "--detector", "hunter", "--out", "-") == 0
     assert '<section id="suspects"' not in capsys.readouterr().out
+
+
+def test_report_lists_a_newest_commit_whose_runs_contradict_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_newest(tmp_path, 115.0, 105.0)
+    assert code("gate", path) == 0
+    line, summary = capsys.readouterr().out.splitlines()
+    assert line.startswith("suspect      q  +4.9 %  worse  at c60  2 runs differ; ")
+    assert summary.startswith("0 regressions, 1 suspect (1 does not fail the job), ")
+    assert code("report", path, "--out", "-") == 0
+    page = capsys.readouterr().out
+    section = page.split('<section id="suspects"')[1].split("</section>")[0]
+    assert "q</bdi>: <bdi>up 4.9 % (worse) at c60; 2 runs differ; " in section

@@ -13,16 +13,16 @@ from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
 SUSPECT_FAILS_AT = 25.0  # percent
 FAIL_ON = ("regression", "suspect", "any")
 # What answers are called, in the order in which outputs list them.
-KINDS = (
-    *("regression", "suspect", "uncertain", "improvement"),
-    *("unsettled", "suppressed", "known"),
-)
-LISTS = {  # of the JSON output, with the kind of their answers
-    "regressions": "regression",
-    "suspects": "suspect",
-    "improvements": "improvement",
-    "uncertain": "uncertain",
-    "suppressed": "suppressed",
+KINDS = ("regression", "suspect", "improvement", "suppressed", "known")
+# Why an answer is a suspect: only a rerun can tell a spike from a change, the change is not certain
+# enough for the number of series of the job, or the runs of the commit contradict each other.
+NEWEST, BUDGET, RERUNS = "newest", "budget", "reruns"
+LISTS = {  # of the JSON output, with the kind of their answers, and why those are suspects
+    "regressions": ("regression", ""),
+    "suspects": ("suspect", NEWEST),
+    "improvements": ("improvement", ""),
+    "uncertain": ("suspect", BUDGET),
+    "suppressed": ("suppressed", ""),
 }
 
 
@@ -32,8 +32,8 @@ class FailPolicy:
 
     Args:
         min_change: The smallest change that counts, in percent of the level before.
-        fail_on: `regression`; `suspect` for every suspect and uncertain change as well; `any` for
-            improvements as well.
+        fail_on: `regression`; `suspect` for every suspect by `newest` and those for the worse by
+            `budget` as well; `any` for improvements as well.
         suspect_fails_at: The smallest suspected change for the worse that fails a job on
             `regression`, in percent of the level before.
         fail_on_missing: Whether a series without the newest commit fails the job.
@@ -104,6 +104,17 @@ class SeriesAnswer:
         return CHANGED if not self.direction else WORSE if self.is_worse else BETTER
 
     @property
+    def suspect_reason(self) -> str:
+        """Why the answer is a suspect: `newest`, `budget` or `reruns`; empty if it is none."""
+        if self.answer == "quiet":
+            return RERUNS if self.reruns else ""
+        if self.suppressed:
+            return ""
+        if self.answer == "suspect":
+            return NEWEST
+        return "" if self.is_certain else BUDGET
+
+    @property
     def rerun_advice(self) -> str:
         """How many further runs would settle the answer, as a sentence without a stop."""
         times = "once" if self.reruns == 1 else f"{self.reruns} times"
@@ -120,6 +131,7 @@ class SeriesAnswer:
             **{name: getattr(self, name) for name in names + further},
             "known_since": since,
             "is_certain": self.is_certain,
+            "suspect_reason": self.suspect_reason or None,
             "suppressed": self.suppressed or None,
         }
 
@@ -151,14 +163,12 @@ class JobAnswer:
         """
         if abs(answer.percent) < self.policy.min_change:
             return ""
+        if answer.suspect_reason:
+            return "suspect"
         if answer.answer == "quiet":
-            return "unsettled" if answer.reruns else "known" if answer.known else ""
+            return "known" if answer.known else ""
         if answer.suppressed:
             return "suppressed"
-        if answer.answer == "suspect":
-            return "suspect"
-        if not answer.is_certain:
-            return "uncertain"
         return "regression" if answer.is_worse else "improvement"
 
     def of_kind(self, kind: str) -> list[SeriesAnswer]:
@@ -174,11 +184,14 @@ class JobAnswer:
         """Return whether an answer turns the job red."""
         kind, is_strict = self.kind_of(answer), self.policy.fail_on != "regression"
         if kind == "suspect":
+            return self._suspect_fails(answer, is_strict)
+        return kind == "regression" or (kind == "improvement" and self.policy.fail_on == "any")
+
+    def _suspect_fails(self, answer: SeriesAnswer, is_strict: bool) -> bool:
+        if answer.suspect_reason == NEWEST:
             is_large = answer.is_worse and abs(answer.percent) >= self.policy.suspect_fails_at
             return is_strict or (is_large and answer.is_certain)
-        if kind == "uncertain":
-            return answer.is_worse and is_strict
-        return kind == "regression" or (kind == "improvement" and self.policy.fail_on == "any")
+        return answer.suspect_reason == BUDGET and answer.is_worse and is_strict
 
     @property
     def exit_code(self) -> int:
@@ -192,9 +205,8 @@ class JobAnswer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answers as plain values for JSON."""
-        lists = {name: [answer.as_dict() for answer in self.of_kind(LISTS[name])] for name in LISTS}
         return {
-            **lists,
+            **{name: self._listed(*LISTS[name]) for name in LISTS},
             "series": [answer.as_dict() for answer in self.answers],
             "too_short": [*self.too_short],
             "new": [*self.new],
@@ -202,3 +214,7 @@ class JobAnswer:
             "notes": [*self.notes],
             "exit_code": self.exit_code,
         }
+
+    def _listed(self, kind: str, reason: str) -> list[dict[str, Any]]:
+        answers = self.of_kind(kind)
+        return [answer.as_dict() for answer in answers if answer.suspect_reason == reason]

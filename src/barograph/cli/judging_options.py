@@ -66,7 +66,8 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=FAIL_ON[0],
         show_default=True,
         help="What fails the job. regression: changes for the worse, and large suspects; suspect: "
-        "also every suspect and uncertain change; any: also improvements.",
+        "also every suspect by reason newest, and those by reason budget that are worse; any: "
+        "also improvements.",
     ),
     click.option(
         "--suspect-fails-at",

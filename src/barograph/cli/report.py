@@ -56,6 +56,7 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
 
 def _suspects(history: History) -> list[tuple[str, str]]:
     """Return the name of each series whose newest result is a suspect, and what `gate` says."""
+    from barograph.cli.answers import JobAnswer
     from barograph.cli.gate import judged
     from barograph.cli.judged import answers_of
     from barograph.cli.options import RELEASED, online_models
@@ -66,7 +67,7 @@ def _suspects(history: History) -> list[tuple[str, str]]:
     judge, _ = make_judge(online_models(RELEASED / "online.baro"), SecondLookConfig())
     selection = Selection.of([entry for entry in history if len(entry)])
     answers = answers_of(judged(history, selection, judge), None)
-    suspects = worst_first(answer for answer in answers if answer.answer == "suspect")
+    suspects = worst_first(JobAnswer(answers).of_kind("suspect"))
     return [(printable(answer.series), printable(sentence(answer))) for answer in suspects]
 
 

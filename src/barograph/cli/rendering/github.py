@@ -13,7 +13,7 @@ from barograph.cli.rendering.words import answers_by_kind, coverage, headline, s
 from barograph.results.wording import printable
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-ANNOTATED = ("regression", "suspect", "uncertain", "improvement", "unsettled")
+ANNOTATED = ("regression", "suspect", "improvement")
 MOST = 10  # annotations of a level that GitHub shows for a step
 
 

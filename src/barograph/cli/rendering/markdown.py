@@ -19,7 +19,7 @@ from barograph.results.wording import printable
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name
 SHORTER_LIST = ("regression", "suspect", "improvement")
-REST = ("uncertain", "unsettled", "suppressed", "known")
+REST = ("suppressed", "known")
 # What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
 # mean nothing, except in "www.".
 SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
@@ -33,7 +33,7 @@ def comment(job: JobAnswer) -> str:
         parts.append(_table(moved))
     rest = [row for kind in REST for row in _rows(job, kind)]
     if rest:
-        parts.append(_folded(f"{len(rest):,} more: uncertain, suppressed or known", _table(rest)))
+        parts.append(_folded(f"{len(rest):,} more: suppressed or known", _table(rest)))
     for text, names in (("new", job.new), ("without the newest commit", job.missing)):
         if names:
             shown = "\n".join(f"- {name_cell(name)}" for name in names[:SHOWN])

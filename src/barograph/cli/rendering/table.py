@@ -11,7 +11,7 @@ from barograph.cli.rendering.words import unjudged
 
 COLUMNS = (
     *("kind", "series", "fails", "way", "percent", "probability", "order", "commit", "begins"),
-    *("begins_commit", "runs", "reruns", "baseline_size", "reason", "suppressed"),
+    *("begins_commit", "runs", "reruns", "baseline_size", "reason", "suppressed", "suspect_reason"),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from barograph.cli.answers import JobAnswer
+from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering.words import (
     answers_by_kind,
     coverage,
@@ -21,7 +21,6 @@ from barograph.results.wording import change_text, printable
 COLOURS = {
     "regression": "red",
     "suspect": "yellow",
-    "uncertain": "yellow",
     "improvement": "green",
     "known": "bright_black",
     "suppressed": "bright_black",
@@ -49,7 +48,7 @@ def lines(job: JobAnswer) -> list[str]:
             change_text(answer.percent),
             answer.way,
             printable(place(answer)),
-            printable(detail(answer)),
+            printable(_detail(job, kind, answer)),
         )
         for kind, answer in answers_by_kind(job)
     ]
@@ -59,6 +58,12 @@ def lines(job: JobAnswer) -> list[str]:
             texts.append(f"{kind:<11}  {listed(names)}")
     texts += [f"{'note':<11}  {printable(note)}" for note in job.notes]
     return [*texts, f"{headline(job)}; {coverage(job)}"]
+
+
+def _detail(job: JobAnswer, kind: str, answer: SeriesAnswer) -> str:
+    """Return what else is known of an answer, and of a suspect whether it fails the job."""
+    fails = "fails the job" if kind == "suspect" and job.fails(answer) else ""
+    return "; ".join(filter(None, (detail(answer), fails)))
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], str]]:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from barograph.cli.answers import KINDS, JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, RERUNS, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.results.wording import change_text, place_text, plural, printable
 
@@ -60,9 +60,9 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.answer == "suspect":
         reason = answer.reason.partition(";")[0]
         parts.append(reason or f"probability {answer.probability:.2f}")
-    if answer.answer == "change" and not answer.is_certain:
+    if answer.answer != "quiet" and not answer.is_certain:
         parts.append("not certain enough for the number of series")
-    if answer.answer == "quiet" and answer.reruns:
+    if answer.suspect_reason == RERUNS:
         parts.append(f"{answer.runs} runs differ")
     if answer.reruns:
         parts.append(answer.rerun_advice)
@@ -72,11 +72,12 @@ def detail(answer: SeriesAnswer) -> str:
 
 
 def headline(job: JobAnswer) -> str:
-    """Return the numbers of answers of each kind as one line."""
+    """Return the numbers of answers of each kind, and of suspects that fail no job, as one line."""
     counts = Counter(map(job.kind_of, job.answers))
     parts = [plural(counts[kind], kind) for kind in ("regression", "suspect", "improvement")]
-    if counts["uncertain"]:
-        parts.append(plural(counts["uncertain"], "uncertain change"))
+    passing = sum(not job.fails(answer) for answer in job.of_kind("suspect"))
+    if passing:
+        parts[1] += f" ({passing:,} {'does' if passing == 1 else 'do'} not fail the job)"
     if counts["suppressed"]:
         parts.append(f"{counts['suppressed']:,} suppressed")
     return ", ".join(parts)
