@@ -238,9 +238,10 @@ def test_from_fitted_refuses_other_boosters() -> None:
 
 def test_interpreted_walks_equal_compiled_ones() -> None:
     code = (
-        "from barograph import compiled\n"
+        "from barograph.runtime import compiled\n"
         "import sys\n"
-        "compiled._Choice.interprets = sys.argv[1] == 'interpreted'\n"
+        "compiled._Process.interprets = sys.argv[1] == 'interpreted'\n"
+        "compiled._Process.is_chosen = True\n"
         "import hashlib, numpy as np\n"
         "from barograph.models import TriageModel\n"
         "model = TriageModel.default('label_free')\n"

@@ -21,11 +21,11 @@ PARAMS = Path("params.yaml")
 PROFILE = "profile"
 # The module and the dataclass of each section.
 SECTIONS = {
-    "simulate": ("training.simulation", "SimulateParams"),
+    "simulate": ("learning.simulation", "SimulateParams"),
     "load": ("pipeline.load", "LoadParams"),
     "characterise": ("pipeline.characterise", "CharacteriseParams"),
-    "train": ("training.candidates", "TrainParams"),
-    "tune": ("training.tune", "TuneParams"),
+    "train": ("learning.candidates", "TrainParams"),
+    "tune": ("learning.tune", "TuneParams"),
     "learning": ("studies.learning", "LearningParams"),
     "evaluate": ("studies.table_one", "EvaluateParams"),
     "windows": ("studies.windows", "WindowsParams"),
@@ -37,9 +37,9 @@ SECTIONS = {
     "hybrid": ("pipeline.hybrid", "HybridParams"),
     "selection": ("studies.selection", "SelectionParams"),
     "detectors": ("pipeline.detectors", "DetectorsParams"),
-    "release": ("training.release", "ReleaseParams"),
+    "release": ("learning.release", "ReleaseParams"),
 }
-SIMULATED = ("training.online.histories", "Simulated")
+SIMULATED = ("learning.online.histories", "Simulated")
 # Mappings within a section.
 MAPPINGS = {"train": {"simulated": SIMULATED, "reporting": SIMULATED}}
 T = TypeVar("T")
