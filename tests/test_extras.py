@@ -21,7 +21,7 @@ from barograph.runtime.extras import PACKAGES, missing, needed
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-CORE = {"alembic", "click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy", "yaml"}
+CORE = {"click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy", "yaml"}
 # Whole rooms and packages that need an extra, and single modules of others.
 EXTRA_ROOMS = (*("learning", "pipeline", "server.web", "simulator", "studies"),)
 EXTRA_MODULES = {

@@ -196,8 +196,7 @@ def _prepare_process(log_level: str, *, demo: bool) -> None:
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    for chatty in ("alembic", "numba"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("numba").setLevel(logging.WARNING)
     # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
     # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
     sys.setswitchinterval(0.0005)

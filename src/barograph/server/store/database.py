@@ -1,4 +1,4 @@
-"""Open the database, an SQLite file or PostgreSQL; create its tables; read and write many rows."""
+"""Open the database, an SQLite file or PostgreSQL; read and write many rows."""
 
 import sqlite3
 import time
@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.runtime.errors import ConfigError, StoreError
 from barograph.runtime.extras import needed
-from barograph.server.store.schema import VERSION, create_tables, state
+from barograph.server.store.schema import state
 from barograph.server.store.sqlite_file import MODE, SQLiteFile, missing_right
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 CHUNK = 500  # values in one condition
 KINDS = ("sqlite", "postgresql")
 REVISION = sa.select(state.c.revision)
-LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 PLAIN = {  # what SQLite's errors mean
     sqlite3.SQLITE_NOTADB: "not an SQLite database",
     sqlite3.SQLITE_FULL: "no space left on the device",
@@ -220,62 +219,6 @@ def revision(connection: sa.Connection) -> str:
 def renew_revision(connection: sa.Connection) -> None:
     """Give the store a new revision, in the transaction that changes it."""
     connection.execute(sa.update(state).values(revision=uuid.uuid4().hex))
-
-
-def migrate(engine: sa.Engine) -> None:
-    """Create the tables of an empty database, or bring existing ones to the newest version.
-
-    Raises:
-        StoreError: The tables were made by a newer version.
-    """
-    with reading(engine) as connection:
-        if _version(connection) == VERSION:
-            return
-    with writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            # Several processes may find the same empty database.
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-        version = _version(connection)
-        if version is None:
-            _create(connection)
-        elif version != VERSION:
-            _upgrade(connection)
-
-
-def _version(connection: sa.Connection) -> str | None:
-    """Return the version of the tables; None if there are no tables."""
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    version: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-    return version
-
-
-def _create(connection: sa.Connection) -> None:
-    """Create all tables at the newest version, without Alembic, which takes 0.2 s to import."""
-    create_tables(connection)
-    text = sa.String(32)  # what Alembic creates
-    version = sa.Table(
-        "alembic_version", sa.MetaData(), sa.Column("version_num", text, primary_key=True)
-    )
-    version.create(connection)
-    connection.execute(sa.insert(version), {"version_num": VERSION})
-
-
-def _upgrade(connection: sa.Connection) -> None:
-    from alembic import command
-    from alembic.config import Config
-    from alembic.util import CommandError
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, VERSION)
-    except CommandError as error:
-        raise StoreError(
-            f"the store's tables cannot be brought to the version {VERSION!r}: {error}; "
-            "was it used by a newer barograph?"
-        ) from error
 
 
 def chunks(values: Sequence[Item], size: int = CHUNK) -> Iterator[list[Item]]:

@@ -2,10 +2,9 @@
 
 Times are whole milliseconds since 1970 (UTC); the time of a measurement is null if unknown. Text
 that sorts does so by its bytes on every database, so that a series has the same order everywhere.
-"initial" among the migrations creates these tables as they are here.
+Older stores get a new column if it may be null or has a default of the database: see `tables`.
 """
 
-import uuid
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +15,7 @@ Bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "sizes"  # the latest migration
+VERSION = "sizes"  # of the tables in an archive
 NEARBY = 6  # results on each side of a candidate whose orders are stored with it
 
 metadata = sa.MetaData(
@@ -107,7 +106,8 @@ commit_details = sa.Table(
     metadata,
     sa.Column("project", sa.Text, primary_key=True),
     sa.Column("commit", sa.Text, primary_key=True),
-    *map(_text, ("subject", "author", "url", "parent")),
+    *map(_text, ("subject", "author", "url")),
+    sa.Column("parent", sa.Text, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 
@@ -389,9 +389,3 @@ audit = sa.Table(
     *map(_text, ("who", "action", "subject")),
     _text("detail"),  # JSON
 )
-
-
-def create_tables(connection: sa.Connection) -> None:
-    """Create every table, and the single row of `state`."""
-    metadata.create_all(connection)
-    connection.execute(sa.insert(state), {"id": 1, "writer": "", "revision": uuid.uuid4().hex})

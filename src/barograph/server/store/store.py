@@ -23,7 +23,6 @@ from barograph.server.store.database import (
     check_space,
     connect,
     insert,
-    migrate,
     reading,
     renew_revision,
     write_back,
@@ -41,6 +40,7 @@ from barograph.server.store.measurement import (
 )
 from barograph.server.store.schema import models, state
 from barograph.server.store.sqlite_file import MODE
+from barograph.server.store.tables import open_tables
 from barograph.server.store.writer import TOGETHER, Request, Writer
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Store:
         self.limits = limits or Limits()
         self._engine = connect(url, log, mode)
         try:
-            migrate(self._engine)
+            open_tables(self._engine)
         except BaseException:
             self._engine.dispose()
             raise

@@ -1,1 +1,0 @@
-"""Alembic migrations of the store's tables."""
