@@ -12,29 +12,16 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "data" / "reports" / "benchmarks.md"
 # In the order of the page; the other modules are helpers.
 BENCHMARKS = (
-    "load",
-    "formats",
-    "simulator",
-    "features",
     "human_marks",
-    "reliability",
-    "detectors",
-    "detector_comparison",
-    "step_clusters",
-    "models",
-    "leznik",
     "online_marks",
     "gate",
     "job_alarms",
-    "online_levels",
     "hindsight",
     "newest_commit",
-    "online_settings",
-    "online",
-    "store",
+    "beside_otava",
+    "speed",
     "service",
     "board",
-    "soak",
 )
 
 

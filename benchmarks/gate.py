@@ -7,21 +7,15 @@ job up to d commits after it turns red for a change within 5 points of it, and n
 there is red or names a suspect. A red job is false if it points more than 5 points away from every
 mark, or at a change that an earlier job reported. `suspects` counts the quiet commits, more than 5
 points away from any mark, at which a suspect is named.
-
-The second table times the command on 1,000 series of 200 results, in a separate process.
 """
 
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from alarm_counts import LATEST, called, percent_of
 from histories import MARKED, halves, read_crowded
-from side_by_side import arguments, is_missing, seconds, shares, show, table
+from side_by_side import arguments, is_missing, shares, show
 
 from barograph.detection.online import (
     ANSWERS,
@@ -40,7 +34,6 @@ from barograph.results.series import MIN_CHANGE, Flags
 
 NEAR = 10
 DELAYS = (0, 2, 5)
-SERIES, LENGTH, RUNS = 1000, 200, 3
 
 
 class Jobs(NamedTuple):
@@ -96,44 +89,20 @@ def _red_near(truth: Truth, red: Raised, change: int) -> int:
     return int((near & (truth.series[red.places] == truth.series[change])).sum())
 
 
-def timed(runs: int) -> Callable[[], object]:
-    """Return a call of the command on a file of many series."""
-    folder = Path(tempfile.mkdtemp())
-    rng = np.random.default_rng(0)
-    path = folder / "results.csv"
-    with path.open("w", encoding="utf-8") as file:
-        file.write("test,order,commit,run,direction,value\n")
-        for series in range(SERIES):
-            values = 100 + rng.standard_normal((LENGTH, runs))
-            for order, row in enumerate(values.tolist()):
-                for run, value in enumerate(row):
-                    file.write(f"t{series},{order},c{order},{run if runs > 1 else ''},-1,{value}\n")
-    command = [sys.executable, "-m", "barograph", "gate", str(path)]
-    return lambda: subprocess.run(command, check=False, capture_output=True)
-
-
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
     parser.add_argument("--marks", type=Path, default=MARKED)
     options = parser.parse_args()
+    if is_missing(options.marks, "gate on real histories", options.output):
+        return
     models = OnlineModels.default()
     judge, _ = make_judge(models, SecondLookConfig())
-    rows = []
-    if not is_missing(options.marks, "gate on real histories", options.output):
-        marked = read_crowded(options.marks)
-        for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
-            truth = Truth.of(part)
-            rows.append(row(name, truth, jobs_of(truth, judge)))
-    times = []
-    for runs in (1, RUNS):
-        call = timed(runs)
-        call()
-        name = f"{SERIES} series of {LENGTH} commits, {runs} run(s) each"
-        times.append({"file": name, "seconds": min(seconds(call) for _ in range(3))})
-    if options.output == "text":
-        print(table(times), end="\n\n")
-    show("gate at every commit", rows, options.output, margin=MARGIN, times=times)
+    marked, rows = read_crowded(options.marks), []
+    for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
+        truth = Truth.of(part)
+        rows.append(row(name, truth, jobs_of(truth, judge)))
+    show("gate at every commit", rows, options.output, margin=MARGIN)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ BAROGRAPH_SHARED names another place of the folder.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph.learning.annotators import Marked, f1
-from barograph.results.marks import Marks
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import ConfigError, DataError
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"
 MARKED = SHARED / "sap_hana"  # histories that several people marked
-TRIAGED = SHARED / "mongodb" / "triaged_points.csv"  # published by Leznik et al. 2022
 PEOPLE = 3  # fewer have no majority
 # file, the columns that name a series, the column of values
 TABLES = [
@@ -136,46 +133,9 @@ def halves(marked: Marked) -> tuple[Marked, Marked]:
     return marked.part(np.flatnonzero(~reported)), marked.part(np.flatnonzero(reported))
 
 
-def covering(reported: Iterable[int], marks: Marks, length: int) -> float:
-    """Return how well the found segments cover the segments of each person, on average.
-
-    Each segment of a person is weighted by its length and scores its best intersection over union
-    with a found segment.
-    """
-    edges = _edges(reported, length)
-    people = [_edges(person, length) for person in marks]
-    return float(np.mean([_cover(truth, edges, length) for truth in people]))
-
-
-def person_agreement(
-    marks: Sequence[Sequence[int]], measure: Callable[[Sequence[int], Marks], float] = f1
-) -> float:
-    """Return how well each person agrees with all others, on average.
-
-    Args:
-        marks: The marks of each person, of two people or more.
-        measure: Scores the marks of one person against the marks of the others.
-    """
+def person_agreement(marks: Sequence[Sequence[int]]) -> float:
+    """Return the mean F1 of each person's marks, of two people or more, against the others'."""
     if len(marks) < 2:
         raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
-    scores = [measure(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
+    scores = [f1(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
     return float(np.mean(scores))
-
-
-def _cover(truth: list[int], reported: list[int], length: int) -> float:
-    """Cover one segmentation by another, both given by their edges."""
-    total = 0.0
-    for start, end in pairwise(truth):
-        total += (end - start) * max(
-            max(0, min(end, stop) - max(start, begin)) / (max(end, stop) - min(start, begin))
-            for begin, stop in pairwise(reported)
-        )
-    return total / length
-
-
-def _edges(points: Iterable[int], length: int) -> list[int]:
-    """Return the first point of each segment and the end of the series."""
-    begins = sorted({0, *map(int, points)})
-    if begins[0] < 0 or begins[-1] >= length:
-        raise ConfigError(f"change points {begins} lie outside a series of {length} points")
-    return [*begins, length]

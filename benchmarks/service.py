@@ -102,7 +102,7 @@ def post(connection: HTTPConnection, rows: Sequence[bytes]) -> None:
 
 
 def result(number: int, order: int, value: float = 100.0) -> bytes:
-    """Return one result of a series of the store that `benchmarks/store.py` fills, as JSON."""
+    """Return one result of a series of the store that `store.filled` fills, as JSON."""
     labels = {"project": "p", "variant": "v", "task": "task", "measurement": "ops"}
     return msgspec.json.encode({**labels, "test": f"test{number}", "order": order, "value": value})
 
@@ -246,10 +246,10 @@ def main() -> None:
     size["history"] = options.history or size["history"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        stores.model(size["trees"]).save(folder / "online.baro")
+        trees = stores.model(size["trees"])
+        trees.save(folder / "online.baro")
         url = options.url or str(folder / "store.db")
-        filled = stores.Bench(url, stores.Silent(), size["series"], size["history"])
-        filled.store.close()
+        stores.filled(url, trees, size["series"], size["history"]).close()
         gc.collect()
         gc.freeze()  # the memory of the client is not measured
         with serving(folder, url) as (port, process, figures):

@@ -1,4 +1,4 @@
-"""What every benchmark shares: paired timing, the machine's description, one way to print."""
+"""What every benchmark shares: timing, the machine's description, one way to print."""
 
 import argparse
 import json
@@ -80,28 +80,6 @@ def at_once(client: Callable[[int], object], clients: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def paired(
-    functions: Mapping[str, Callable[[], object]],
-    *,
-    runs: int = 5,
-    clock: Callable[[], float] = time.perf_counter,
-) -> dict[str, list[float]]:
-    """Time the functions in turn, A B A B, after one warm-up each: a drifting machine cancels.
-
-    Args:
-        functions: What is timed, by name.
-        runs: How often each.
-        clock: `time.process_time` for work on one core that should not count waiting for it.
-    """
-    for function in functions.values():
-        function()
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(runs):
-        for name, function in functions.items():
-            times[name].append(seconds(function, clock))
-    return times
 
 
 def ratio(slow: Sequence[float], fast: Sequence[float]) -> float:

@@ -1,7 +1,7 @@
 """The measures of the Turing Change Point Dataset, compared with hand calculations."""
 
 import pytest
-from histories import covering, person_agreement
+from histories import person_agreement
 
 from barograph.learning.annotators import f1
 from barograph.runtime.errors import ConfigError
@@ -36,26 +36,8 @@ def test_person_agreement_compares_each_person_with_the_others() -> None:
     assert person_agreement([[20], [20], []]) == pytest.approx((1 + 1 + 2 / 3) / 3)
 
 
-@pytest.mark.parametrize(
-    ("predicted", "marks", "expected"),
-    [
-        ([5], [[5]], 1.0),
-        ([], [[5]], 0.5),
-        ([4], [[5]], (5 * 4 / 5 + 5 * 5 / 6) / 10),
-        ([], [[5], []], 0.75),
-        ([2, 5, 8], [[5]], 0.6),  # the best parts are three of five points each
-    ],
-)
-def test_covering_matches_hand_calculation(
-    predicted: list[int], marks: list[list[int]], expected: float
-) -> None:
-    assert covering(predicted, marks, 10) == pytest.approx(expected, rel=1e-12)
-
-
-def test_missing_annotators_and_points_outside_the_series_are_refused() -> None:
+def test_missing_annotators_are_refused() -> None:
     with pytest.raises(ConfigError, match="has no annotator"):
         f1([3], [])
     with pytest.raises(ConfigError, match="2 people or more, got 1"):
         person_agreement([[3]])
-    with pytest.raises(ConfigError, match=r"\[0, 10\] lie outside a series of 10"):
-        covering([10], [[5]], 10)

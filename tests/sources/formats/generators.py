@@ -1,4 +1,4 @@
-"""Write a history of given values in each format: for tests, and for benchmarks/formats.py.
+"""Write a history of given values in each format.
 
 Every generator gets a folder and a matrix of values, one row a series and one column a commit,
 and returns the path to read. Lower values are better.

@@ -1,22 +1,11 @@
 import numpy as np
-from detector_comparison import opinions
 
 from barograph.detection.registry import DETECTORS
-from barograph.studies.detector_benchmark.cases import Case, Detection, default_detectors
+from barograph.studies.detector_benchmark.cases import Case, default_detectors
 from barograph.studies.detector_benchmark.report import COLOURS
 from barograph.studies.detector_benchmark.threshold import Threshold
 
 DAY = 24 * 3600.0
-
-
-def test_opinions_without_people_are_empty() -> None:
-    assert opinions([]) == ()
-
-
-def test_opinions_compare_each_person_with_the_majority_of_the_others() -> None:
-    people = opinions([{10}, {11}, {12}, {90}])
-    assert people[0] == Detection((10,), (11,))
-    assert people[3] == Detection((90,), (11,))
 
 
 def test_detected_by_shows_the_first_points_and_their_times() -> None:

@@ -7,7 +7,6 @@ from itertools import count as counting
 import numpy as np
 import pandas as pd
 import pytest
-from detector_comparison import annotator_agreement
 
 from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, RawChangePoint
@@ -73,16 +72,6 @@ def test_scores_match_hand_calculation() -> None:
     assert value(table, detector="Nothing", measure="F1") == 0.0
     # One of the two people marks both changes, the other none.
     assert value(table, detector=ONE_PERSON, measure="F1") == pytest.approx(0.5)
-
-
-def test_annotator_agreement_matches_hand_calculation() -> None:
-    single = case((50,))
-    table = annotator_agreement([single], {"all": At(points=(50,)), "Nothing": Nothing()})
-    # One of two people marks 50, the other nothing; index 0 counts as marked by both.
-    assert value(table, detector="all", measure="TCPD F1") == pytest.approx(1.0)
-    assert value(table, detector="Nothing", measure="TCPD F1") == pytest.approx(0.75 / 0.875)
-    assert value(table, detector=ONE_PERSON, measure="TCPD F1") == pytest.approx(2 / 3)
-    assert value(table, detector="all", measure="covering") == pytest.approx(0.75)
 
 
 def test_delay_is_the_first_wait_at_which_the_change_is_reported() -> None:
