@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from barograph.detection.base import regions
+from barograph.detection.base import RawChangePoint, describe
 from barograph.detection.numerics import mean_and_squares, pairwise_sum, significant, two_sided
 from barograph.results.series import Region
+from barograph.results.sizes import size_of
 
 RANDOM = np.random.default_rng(7)
 
@@ -54,8 +55,14 @@ def test_constant_stretch_has_no_deviation_from_its_own_value() -> None:
     assert mean_and_squares(values, 0, 49, 0.1, np.empty(49)) == (0.1, 0.0)
 
 
-@pytest.mark.parametrize("sizes", [(1,), (2, 1), (3, 10, 130), (300, 7, 1, 2)])
+@pytest.mark.parametrize("sizes", [(2, 1), (3, 10, 130), (300, 7, 1, 2)])
 def test_regions_equal_region_of_to_the_bit(sizes: tuple[int, ...]) -> None:
     values = RANDOM.normal(50, 3, sum(sizes))
     edges = np.cumsum(sizes)[:-1].tolist()
-    assert regions(values, edges) == [Region.of(part) for part in np.split(values, edges)]
+    points = describe(values, np.arange(values.size), [RawChangePoint(k, 0.0) for k in edges])
+    parts = np.split(values, edges)
+    for point, before, after in zip(points, parts[:-1], parts[1:], strict=True):
+        size = size_of(before, after)
+        assert point.before == Region.of(before, size.before)
+        assert point.after == Region.of(after, size.after)
+        assert point.is_trend == size.is_trend

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from barograph.detection.numerics import mean_and_squares
 from barograph.results.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
-from barograph.results.sizes import size_of
+from barograph.results.sizes import near_levels
 from barograph.runtime.compiled import choose, kernel
 from barograph.runtime.errors import ConfigError, DataError
 
@@ -178,52 +178,45 @@ def describe(
     """
     if not points:
         return []
-    edges = [0, *(point.index for point in points), values.size]
-    around = regions(values, edges[1:-1])
-    described = []
-    for k, point in enumerate(points):
-        start, split, end = edges[k : k + 3]
-        size = size_of(values[start:split], values[split:end])
-        described.append(
-            ChangePoint(
-                index=int(positions[split]),
-                statistic=point.statistic,
-                pvalue=point.pvalue,
-                before=replace(around[k], level=size.before),
-                after=replace(around[k + 1], level=size.after),
-                order=point.order,
-                probability=point.probability,
-                q=point.q,
-                is_trend=size.is_trend,
-            )
+    edges = np.array([0, *(point.index for point in points), values.size])
+    rows, sizes = (table.tolist() for table in _described(values, edges))
+    around = [(b - a, *row) for (a, b), row in zip(pairwise(edges.tolist()), rows, strict=True)]
+    return [
+        ChangePoint(
+            index=int(positions[point.index]),
+            statistic=point.statistic,
+            pvalue=point.pvalue,
+            before=Region(*[*around[k], sizes[k][0]]),
+            after=Region(*[*around[k + 1], sizes[k][1]]),
+            order=point.order,
+            probability=point.probability,
+            q=point.q,
+            is_trend=bool(sizes[k][2]),
         )
-    return described
-
-
-def regions(values: Floats, indices: Sequence[int]) -> list[Region]:
-    """Return the regions before, between and after the change points, equal to `Region.of`."""
-    edges = [0, *indices, values.size]
-    ordered = values.copy()
-    for a, b in pairwise(edges):
-        ordered[a:b].sort()
-    rows = _describe(values, ordered, np.array(edges, dtype=np.int64)).tolist()
-    return [Region(b - a, *row) for (a, b), row in zip(pairwise(edges), rows, strict=True)]
+        for k, point in enumerate(points)
+    ]
 
 
 @kernel
-def _describe(values: Floats, ordered: Floats, edges: Ints) -> Floats:
-    """Return min, max, median, mean, variance and median; each stretch of `ordered` is sorted."""
-    rows = np.empty((edges.size - 1, 6))
+def _described(values: Floats, edges: Ints) -> tuple[Floats, Floats]:
+    """Return min, max, median, mean and variance of each stretch, and levels and trend between."""
+    rows, sizes = np.empty((edges.size - 1, 5)), np.empty((edges.size - 2, 3))
     scratch = np.empty(values.size)
     for k in range(edges.size - 1):
         a, b = edges[k], edges[k + 1]
         size = b - a
         mean, squares = mean_and_squares(values, a, b, 0.0, scratch)
-        rows[k, 0], rows[k, 1] = ordered[a], ordered[b - 1]
-        rows[k, 2] = rows[k, 5] = (ordered[a + (size - 1) // 2] + ordered[a + size // 2]) / 2
+        ordered = np.sort(values[a:b])
+        rows[k, 0], rows[k, 1] = ordered[0], ordered[-1]
+        rows[k, 2] = (ordered[(size - 1) // 2] + ordered[size // 2]) / 2
         rows[k, 3] = mean
         rows[k, 4] = squares / (size - 1) if size > 1 else 0.0
-    return rows
+    for k in range(edges.size - 2):
+        a, split, b = edges[k], edges[k + 1], edges[k + 2]
+        medians = rows[k, 2], rows[k + 1, 2]
+        levels = near_levels(values[a:split], values[split:b], *medians)
+        sizes[k, 0], sizes[k, 1], sizes[k, 2] = levels[0], levels[1], levels[2]
+    return rows, sizes
 
 
 def observe(values: npt.ArrayLike, *, missing: Missing = "error") -> tuple[Floats, Ints]:

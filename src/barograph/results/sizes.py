@@ -15,6 +15,7 @@ import numpy as np
 
 from barograph.results.series import ChangePoint, Direction, Floats, Region
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE, EffectWord
+from barograph.runtime.compiled import kernel
 
 NEAR = 30  # results on each side whose median is the level
 NEAREST = 12  # results on each side whose medians must not contradict the levels
@@ -88,14 +89,32 @@ def size_of(before: Floats, after: Floats) -> Size:
         >>> size_of(np.array([9.0, 1.0] * 40 + [5.0] * 30), np.array([6.0] * 30))
         Size(before=5.0, after=6.0, is_trend=False)
     """
-    old, new = before[-NEAR:], after[:NEAR]
-    levels = _median(old), _median(new)
-    if levels[0] == levels[1]:
-        middle = levels[0]  # the sum of large values could overflow
-        levels = middle + float((old - middle).mean()), middle + float((new - middle).mean())
-    nearest = _median(before[-NEAREST:]), _median(after[:NEAREST])
-    signs = {_sign(*pair) for pair in (levels, nearest, (_median(before), _median(after)))}
-    return Size(*levels, is_trend={-1, 1} <= signs)
+    levels = near_levels(before, after, _median(np.sort(before)), _median(np.sort(after)))
+    return Size(levels[0], levels[1], is_trend=levels[2])
+
+
+@kernel
+def near_levels(
+    before: Floats, after: Floats, whole_before: float, whole_after: float
+) -> tuple[float, float, bool]:
+    """Return both levels of a change, and whether it is a trend; see `size_of`.
+
+    Args:
+        before: The results since the previous change.
+        after: The results up to the next change.
+        whole_before: The median of `before`.
+        whole_after: The median of `after`.
+    """
+    old, new = before[max(before.size - NEAR, 0) :], after[:NEAR]
+    low, high = _median(np.sort(old)), _median(np.sort(new))
+    if low == high:
+        # The sum of large values could overflow.
+        low, high = low + _mean_above(old, low), high + _mean_above(new, high)
+    nearest_old = _median(np.sort(before[max(before.size - NEAREST, 0) :]))
+    nearest_new = _median(np.sort(after[:NEAREST]))
+    rises = low < high or nearest_old < nearest_new or whole_before < whole_after
+    falls = low > high or nearest_old > nearest_new or whole_before > whole_after
+    return low, high, rises and falls
 
 
 def size_at(point: ChangePoint) -> Size:
@@ -142,11 +161,18 @@ def level_lines(
     return [line for line in dict.fromkeys(lines) if line.end > line.start]
 
 
-def _median(values: Floats) -> float:
-    """Return the median of a few values; NumPy's function takes ten times as long."""
-    ordered, size = np.sort(values), values.size
-    return 0.5 * float(ordered[(size - 1) // 2]) + 0.5 * float(ordered[size // 2])
+@kernel
+def _median(ordered: Floats) -> float:
+    """Return the median of sorted values."""
+    size = ordered.size
+    middle: float = 0.5 * ordered[(size - 1) // 2] + 0.5 * ordered[size // 2]
+    return middle
 
 
-def _sign(before: float, after: float) -> int:
-    return (after > before) - (after < before)
+@kernel
+def _mean_above(values: Floats, level: float) -> float:
+    """Return the mean distance of values from a level."""
+    total = 0.0
+    for value in values:
+        total += value - level
+    return total / values.size

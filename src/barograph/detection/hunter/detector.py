@@ -8,6 +8,7 @@ import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
+from barograph.detection.hunter.tau_kappa import factor_table
 from barograph.detection.hunter.windows import weak_points, workspace
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
@@ -79,6 +80,7 @@ class Hunter(Detector):
             offsets,
             self.limits,
             min(self.window, longest),
+            factor_table(),
             counts,
             points,
             energies,
@@ -111,6 +113,7 @@ def hunt(
     offsets: Ints,
     limits: HunterLimits,
     longest: int,
+    table: Floats,
     counts: Ints,
     points: Ints,
     energies: Floats,
@@ -118,7 +121,7 @@ def hunt(
 ) -> int:
     """Find and merge the points of each series; return the number of all points."""
     total = 0
-    space = workspace(longest)
+    space = workspace(longest, table)
     window, first, final, magnitude, parity = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
