@@ -89,8 +89,10 @@ def size_of(before: Floats, after: Floats) -> Size:
         >>> size_of(np.array([9.0, 1.0] * 40 + [5.0] * 30), np.array([6.0] * 30))
         Size(before=5.0, after=6.0, is_trend=False)
     """
-    levels = near_levels(before, after, _median(np.sort(before)), _median(np.sort(after)))
-    return Size(levels[0], levels[1], is_trend=levels[2])
+    medians = _median(np.sort(before)), _median(np.sort(after))
+    low, high, is_trend = near_levels(before, after, *medians)
+    # Kernels that are interpreted return numbers of NumPy.
+    return Size(float(low), float(high), bool(is_trend))
 
 
 @kernel
