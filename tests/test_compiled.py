@@ -3,6 +3,7 @@
 import ast
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -199,3 +200,14 @@ def printed(script: str, folder: Path, **environment: str) -> str:
 
 def test_folder_is_named_after_every_file_of_the_package() -> None:
     assert Path(__file__).parents[1] / "src" / "barograph" == compiled.PACKAGE
+
+
+def test_rooms_that_are_left_out_of_the_digest_hold_no_kernel() -> None:
+    package = compiled.PACKAGE
+    holders = {
+        path.relative_to(package).parts[0]
+        for path in package.rglob("*.py")
+        if re.search(r"^@\w*kernel", path.read_text(), re.MULTILINE)
+    }
+    assert "detection" in holders
+    assert not holders & compiled.WITHOUT_KERNELS

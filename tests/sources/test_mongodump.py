@@ -8,11 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.results.history import History
+from barograph.runtime.crc64 import crc64
 from barograph.runtime.errors import DataError
 from barograph.simulator.documents import dump_writer
 from barograph.sources import Document, Skip, load, open_source
 from barograph.sources.documents import decode_each
-from barograph.sources.mongodump import MongoDump, crc64
+from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import MAGIC, archive, block, closing, plain_crc, prelude
 from tests.sources.documents import change_point, series, write_dump
 

@@ -27,6 +27,8 @@ SMALL = 800  # points of one call that are interpreted in less than two seconds
 ALTOGETHER = 4 * SMALL  # points of many calls, interpreted in about the time that compiling takes
 PACKAGE = Path(__file__).resolve().parents[1]
 FOLDER = re.compile(r"barograph-[0-9a-f]{16}")  # for compiled code
+# Rooms of the package that hold no kernel, and no constant of one: editing them compiles nothing.
+WITHOUT_KERNELS = frozenset({"cli", "pipeline", "report", "server", "sources", "studies"})
 COMPLETE = "complete"  # a file in the folder, once every kernel that commands use is compiled
 # Whether the user has switched the compiler off, as Numba documents it.
 FORCED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -140,7 +142,9 @@ def code_folder() -> Path:
     """
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
+        inside = path.relative_to(PACKAGE)
+        if inside.parts[0] not in WITHOUT_KERNELS:
+            digest.update(f"{inside.as_posix()}\n".encode() + path.read_bytes())
     return _parent() / f"barograph-{digest.hexdigest()}"
 
 
