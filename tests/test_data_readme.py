@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from barograph.results.fields import VERDICTS
 from barograph.results.parquet import SCHEMAS
 from barograph.results.series import Verdict
-from barograph.sources.fields import VERDICTS
 
 PAGE = (Path(__file__).resolve().parent.parent / "data" / "README.md").read_text(encoding="utf-8")
 TYPES = {

@@ -28,8 +28,8 @@ EXTRA_MODULES = {
     "cli.demo",  # of the service
     *("detection.bulk", "results.parquet", "report.drawing", "report.labels"),
     *("models.classifiers", "models.stacked"),
-    *("models.voting", "sources.documents", "sources.loader"),
-    *("sources.mongodb", "sources.mongodump", "sources.points"),
+    *("models.voting", "sources.documents"),
+    *("sources.mongodb", "sources.mongodump"),
     *("sources.zenodo", "server.store.archive", "server.store.export"),
 }
 

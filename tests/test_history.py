@@ -55,7 +55,7 @@ def test_results_in_any_order_become_points() -> None:
 def test_history_without_repeats_keeps_no_runs() -> None:
     plain = [row for row in ROWS if row[-1] is None]
     history = History.from_combined(NAMES, [0, 0], combine(results(plain)))
-    assert history.repeats is None
+    assert history.runs is None
     assert history.run_counts(1).tolist() == [1, 1]
 
 
@@ -72,14 +72,17 @@ def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
         orders=np.array([2, 3]),
         commits=Texts.from_strings(["c2", None]),
         algorithms=Texts.from_strings(["hunter", None]),
+        present=np.ones(2, dtype=np.bool_),
+        discovery=np.full(2, -1),
+        q=np.full(2, np.nan),
     )
     history = History(**{**vars(made), "candidates": bundles})
     history.write(tmp_path)
     back = History.read(tmp_path)
-    if history.repeats is not None:  # the tables have no times of single runs
-        assert back.repeats is not None
-        assert back.repeats.times.tolist() == [25, 25]
-        back.repeats.times[:] = history.repeats.times
+    if history.runs is not None:  # the tables have no times of single runs
+        assert back.runs is not None
+        assert back.runs.times.tolist() == [25, 25]
+        back.runs.times[:] = history.runs.times
     assert_same(back, history)
 
 

@@ -46,7 +46,7 @@ def test_a_frame_is_read_like_a_file(tmp_path: Path) -> None:
         for number in range(len(actual)):
             assert actual.runs_of(number) == expected.runs_of(number)
             assert actual.run_counts(number).tolist() == expected.run_counts(number).tolist()
-        assert_same(replace(actual, repeats=None), replace(expected, repeats=None))
+        assert_same(replace(actual, runs=None), replace(expected, runs=None))
 
 
 def test_rows_are_sorted_and_runs_combined() -> None:
@@ -94,27 +94,38 @@ def test_orders_are_whole_numbers_of_any_type(orders: Any) -> None:
         (FRAME[["order"]], r"misses the columns \['value'\]; has \['order'\]"),
         (changed(Commit="x"), r"unknown columns \['Commit'\]; known are \['order', 'value'"),
         (FRAME[:0], "has no rows"),
-        (changed(order=[1, 2.5, 3]), r"frame\['order'\]\[1\] is 2.5; it must be a whole"),
-        (changed(order=[1, None, 3]), r"frame\['order'\]\[1\] is nan"),
-        (changed(order=["1", "2", "3"]), r"frame\['order'\]\[0\] is '1'; it must be a num"),
-        (changed(value=[1, np.nan, 3]), r"frame\['value'\]\[1\] is nan; every value must"),
-        (changed(value=[1, "x", 3]), r"frame\['value'\]\[1\] is 'x'"),
+        (changed(order=[1, 2.5, 3]), r"frame\['order'\]\[1\] is 2.5: order is not a whole"),
+        (changed(order=[1, None, 3]), r"frame\['order'\]\[1\] is nan: order is missing"),
+        (changed(order=["1", "2", "3"]), r"frame\['order'\]\[0\] is '1': order is not a whole"),
+        (changed(value=[1, np.nan, 3]), r"frame\['value'\]\[1\] is nan: value is not finite"),
+        (changed(value=[1, None, "x"]), r"frame\['value'\]\[1\] is None: value is missing"),
+        (changed(value=[1, "x", 3]), r"frame\['value'\]\[1\] is 'x': value is not a number"),
         (
             changed(time=["2026-01-01", "now", None]),
-            r"frame\['time'\]\[1\] is 'now'; it must be a",
+            r"frame\['time'\]\[1\] is 'now': not a date",
         ),
-        (changed(direction=[1, 1, -1]), r"frame\['direction'\]\[2\] is -1; earlier rows"),
-        (changed(unit=["ms", "ms", "s"]), r"frame\['unit'\]\[2\] is 's'; earlier rows of"),
+        (changed(direction=[1, 1, -1]), r"frame\['direction'\]\[2\] is -1: earlier rows"),
+        (changed(unit=["ms", "ms", "s"]), r"frame\['unit'\]\[2\] is 's': earlier rows of"),
         (changed(branch=["main", "x", "x"]), r"holds 'main' and 'x'; pass the rows of one branch"),
-        (changed(direction="up"), r"\[0\] is 'up': allowed are -1, 0, 1, lower_is_better"),
+        (changed(direction="left"), r"\[0\] is 'left': direction is not -1, 0, 1, lower_is_"),
         (changed(test=["a", None, "a"]), r"row 1 of the frame names no series"),
-        (changed(test="a", args="[1]"), r"frame\['args'\]\[0\] is '\[1\]'; it must be a JSON"),
-        (changed(test=[["a"]] * 3), r"frame\['test'\]\[0\] is \['a'\]; it must be text"),
+        (changed(test="a", args="[1]"), r"frame\['args'\]\[0\] is '\[1\]': args is not a"),
+        (changed(test="a", args="{"), r"frame\['args'\]\[0\] is '{': args is not a JSON object"),
+        (changed(test=[["a"]] * 3), r"frame\['test'\]\[0\] is \['a'\]: not a text"),
         (changed(order=1, commit=["a", "b", "a"]), r"frame\['commit'\]\[1\] is 'b'; another"),
-        (changed(order=[1, 2**60, 3]), r"\['order'\]\[1\] is 1152921504606846976; orders are at m"),
-        (changed(order=[1, 2.0**60, 3]), r"\['order'\]\[1\] is 1152921504606846976; orders are at"),
-        (changed(order=[1, 1e300, 3]), r"frame\['order'\]\[1\] is 1.0\d+e\+300; it must be a who"),
-        (changed(time=10**18), r"\['time'\]\[0\] is 1000000000000000000; numbers are milliseconds"),
+        (changed(order=[1, 2**60, 3]), r"\['order'\]\[1\] is 1152921504606846976: order is too"),
+        (
+            changed(order=[1, 2.0**60, 3]),
+            r"\['order'\]\[1\] is 1.152\d+e\+18: order is too large; orders are at most",
+        ),
+        (
+            changed(order=[1, 1e300, 3]),
+            r"frame\['order'\]\[1\] is 1e\+300: order is too large; orders",
+        ),
+        (
+            changed(time=10**18),
+            r"\['time'\]\[0\] is 1000000000000000000: not a date, or a number of mill",
+        ),
     ],
 )
 def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, message: str) -> None:

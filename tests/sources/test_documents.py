@@ -6,30 +6,14 @@ import bson
 import pytest
 
 from barograph.runtime.errors import DataError
-from barograph.sources.documents import batches, opened, read_documents
+from barograph.sources.documents import opened, read_documents
 
 DOCUMENTS = [bson.encode({"a": "x" * size}) for size in (0, 5, 100, 3)]
 DATA = b"".join(DOCUMENTS)
 
 
-def test_read_documents_yields_whole_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    for chunk in (1, 3, 20, 50, 1000):
-        monkeypatch.setattr("barograph.sources.documents.CHUNK", chunk)
-        assert list(read_documents(io.BytesIO(DATA), "f")) == DOCUMENTS
-
-
-def test_batches_hold_all_documents_with_the_number_of_the_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for chunk in (1, 20, 50, 1000):
-        monkeypatch.setattr("barograph.sources.documents.CHUNK", chunk)
-        found = {
-            first + place: each
-            for first, batch in batches(DOCUMENTS)
-            for place, each in enumerate(batch)
-        }
-        assert found == dict(enumerate(DOCUMENTS, 1))
-        assert all(sum(map(len, batch[:-1])) < chunk for _, batch in batches(DOCUMENTS))
+def test_read_documents_yields_whole_documents() -> None:
+    assert list(read_documents(io.BytesIO(DATA), "f")) == DOCUMENTS
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 30])
@@ -39,10 +23,7 @@ def test_read_documents_refuses_a_truncated_document(cut: int) -> None:
         list(read_documents(io.BytesIO(data), "f"))
 
 
-def test_read_documents_reports_bytes_from_the_start_of_the_file(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("barograph.sources.documents.CHUNK", 50)
+def test_read_documents_reports_bytes_from_the_start_of_the_file() -> None:
     with pytest.raises(DataError, match=f"document 9: byte {2 * len(DATA)}: "):
         list(read_documents(io.BytesIO(DATA + DATA + bytes(4)), "f"))
 

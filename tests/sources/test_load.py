@@ -22,6 +22,8 @@ from tests.sources.documents import (
     triaged,
 )
 
+DIRECTIONS = "-1, 0, 1, lower_is_better, higher_is_better or unknown"
+
 
 def reasons(report: LoadReport, kind: str) -> dict[str, int]:
     return {reason: entry.count for reason, entry in report.skipped[kind].items()}
@@ -59,6 +61,13 @@ def test_load_accepts_missing_fields(tmp_path: Path, name: str) -> None:
     assert report.kept["candidates"] == 1
     if name != "args" and name in identity():
         assert getattr(history.ids[0], name) == ""
+
+
+def test_commit_may_be_a_number_and_one_that_cannot_be_read_is_left_empty(tmp_path: Path) -> None:
+    data = [point(1, commit=5), point(2, commit=["x"]), point(3, commit="")]
+    history, report = loaded(tmp_path, [series(data=data)])
+    assert list(history.commits) == ["5", "", ""]
+    assert report.corrected == {"unreadable commits, left empty": 1}
 
 
 @pytest.mark.parametrize("value", [16, 16.0, "16"])
@@ -169,9 +178,10 @@ def test_integers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
         ({"data": []}, "no usable point"),
         ({"data": [7, "x"]}, "no usable point"),
         ({"args": [1]}, "args is not a document"),
-        ({"test": ["a"]}, "identity is not text"),
-        ({"test": "\ud800"}, "identity is not valid text"),
-        ({"direction": 2}, "direction is not -1, 0 or 1"),
+        ({"test": ["a"]}, "not a text"),
+        ({"test": "\ud800"}, "not valid text"),
+        ({"direction": 2}, f"direction is not {DIRECTIONS}"),
+        ({"direction": "sideways"}, f"direction is not {DIRECTIONS}"),
         (dict.fromkeys(identity(), None), "no identity"),
     ],
 )
@@ -194,8 +204,8 @@ def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
 
 
 def test_direction_is_kept(tmp_path: Path) -> None:
-    history, _ = loaded(tmp_path, [series("a", direction=-1), series("b")])
-    assert history.directions.tolist() == [-1, 0]
+    history, _ = loaded(tmp_path, [series("a", direction=-1), series("b"), series(direction="up")])
+    assert history.directions.tolist() == [-1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +247,7 @@ def test_old_and_new_labels_become_verdicts(
         ({"order": 21, "commit": "?"}, "no such point in its series"),
         ({"order": None, "commit": None}, "neither order nor commit"),
         ({"order": "x"}, "order is not a whole number"),
-        ({"commit": 5}, "not a text"),
+        ({"commit": [5]}, "not a text"),
         ({"order": 0}, "the first point of its series"),
     ],
 )

@@ -19,8 +19,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 from barograph.results.history import History
 from barograph.runtime.errors import BarographError, ConfigError, SourceError
 from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.base import SeriesColumns
-from barograph.sources.mongodb import Address, MongoDB, connect_client
+from barograph.sources.mongodb import Address, MongoDB
 from tests.same import assert_same
 from tests.sources.documents import Memory, change_point, series
 from tests.sources.wire import talking
@@ -50,11 +49,10 @@ def projected(value: Any, paths: list[list[str]]) -> Any:
 
 @dataclass
 class Fake:
-    """A server whose cursors break with the next of `failures` after `each` documents."""
+    """A server whose cursors break with the next of `failures` after three documents."""
 
     collections: dict[str, list[Mapping[str, Any]]]
     failures: list[Exception] = field(default_factory=list, repr=False)
-    each: int = 3
     finds: list[dict[str, Any]] = field(default_factory=list)
     uris: list[str] = field(default_factory=list, repr=False)
     hangs: int = 0
@@ -85,20 +83,16 @@ class FakeCollection:
         assert query == {}
         assert options["sort"] == [("_id", 1)]
         self.server.finds.append(options)
-        start = options.get("min", {"_id": None})["_id"]
         paths = [name.split(".") for name in projection]
-        count = 0
-        for document in sorted(self.documents, key=lambda fields: rank(fields["_id"])):
-            if start is not None and rank(document["_id"]) < rank(start):
-                continue
-            if count == self.server.each and self.server.failures:
+        ordered = sorted(self.documents, key=lambda fields: rank(fields["_id"]))
+        for count, document in enumerate(ordered):
+            if count == 3 and self.server.failures:
                 raise self.server.failures.pop(0)
-            count += 1
             raw = document.get("raw") or bson.encode(projected(document, paths))
             yield RawBSONDocument(raw, CodecOptions(document_class=RawBSONDocument))
 
 
-def server(count: int = 10, *failures: Exception, **changes: Any) -> Fake:
+def server(count: int = 10, *failures: Exception) -> Fake:
     documents: list[Mapping[str, Any]] = [
         {"_id": bson.ObjectId(f"{n:024x}"), **series(f"t{n}")} for n in range(count)
     ]
@@ -106,21 +100,18 @@ def server(count: int = 10, *failures: Exception, **changes: Any) -> Fake:
         {"_id": n, "message": "x", **change_point(f"t{n}")} for n in range(count)
     ]
     collections = {"time_series": documents[::-1], "change_points": candidates}
-    return Fake(collections, list(failures), **changes)
+    return Fake(collections, list(failures))
 
 
 def source(fake: Fake, location: str = URI, **options: Any) -> MongoDB:
-    return MongoDB(location, connect=fake.connect, pause=0.0, **options)
+    """Return a source whose client is a fake server."""
+    found = MongoDB(location, **options)
+    found._connect = fake.connect  # type: ignore[method-assign]
+    return found
 
 
-def names_of(stream: Iterator[SeriesColumns | Document | Skip]) -> list[str]:
-    names: list[str] = []
-    for item in stream:
-        if isinstance(item, SeriesColumns):
-            names += [identity.test for identity in item.ids]
-        elif isinstance(item, Document):
-            names.append(item.fields["test"])
-    return names
+def names_of(stream: Iterator[Document | Skip]) -> list[str]:
+    return [item.fields["test"] for item in stream if isinstance(item, Document)]
 
 
 def hidden(error: BaseException | None) -> bool:
@@ -133,7 +124,7 @@ def hidden(error: BaseException | None) -> bool:
 
 
 def test_mongodb_gives_the_same_tables_as_memory(tmp_path: Path) -> None:
-    fake = server(10, AutoReconnect("reset"))
+    fake = server(10)
     report = load(source(fake), tmp_path / "live")
     plain = Memory(fake.collections["time_series"][::-1], fake.collections["change_points"])
     load(plain, tmp_path / "plain")
@@ -144,7 +135,6 @@ def test_mongodb_gives_the_same_tables_as_memory(tmp_path: Path) -> None:
 
 def test_mongodb_reads_only_the_needed_fields() -> None:
     fake = server(1)
-    fake.collections["time_series"][0]["data"][0]["value"] = "x"  # so that it stays a document
     first = next(source(fake).time_series())
     assert isinstance(first, Document)
     assert "updateFailures" not in first.fields
@@ -162,36 +152,19 @@ def test_places_name_the_server_and_count_from_one() -> None:
     assert places == [(name, 1), (name, 2), (name, 3)]
 
 
-@pytest.mark.parametrize("each", [1, 2, 3, 9])
-def test_dropped_connection_resumes_after_the_last_document(each: int) -> None:
-    failures = [AutoReconnect("reset"), CursorNotFound("gone"), AutoReconnect("reset")]
-    fake = server(10, *failures, each=each)
-    assert names_of(source(fake).time_series()) == [f"t{n}" for n in range(10)]
-    assert len(fake.finds) > 1
-    assert all(find["hint"] == {"_id": 1} for find in fake.finds[1:])
-
-
-def test_batch_size_is_passed_to_the_server() -> None:
-    fake = server(10, AutoReconnect("reset"))
-    list(source(fake, batch_size=7).time_series())
-    assert [find["batch_size"] for find in fake.finds] == [7, 7]
-
-
-def test_resuming_reads_ids_of_all_types() -> None:
-    fake = server(0, AutoReconnect("reset"), each=2)
+def test_documents_are_read_by_ids_of_all_types() -> None:
+    fake = server(0)
     ids = [1, 2.5, 3, "a", "b", bson.ObjectId()]
     fake.collections["time_series"] = [{"_id": key, **series(str(key))} for key in ids]
     assert names_of(source(fake).time_series()) == [str(key) for key in ids]
 
 
-def test_attempts_without_new_documents_are_limited() -> None:
-    drops = [AutoReconnect("reset") for _ in range(9)]
-    assert len(names_of(source(server(10, *drops, each=2), attempts=2).time_series())) == 10
-    fake = server(10, *drops, each=0)
-    with pytest.raises(SourceError, match=r"broke off after document 0: AutoReconnect: reset"):
-        list(source(fake, attempts=4).time_series())
-    assert len(fake.finds) == 4
-    assert fake.hangs == 1
+@pytest.mark.parametrize("failure", [AutoReconnect("reset"), CursorNotFound("gone")])
+def test_dropped_connection_is_an_error_that_names_the_document(failure: Exception) -> None:
+    fake = server(10, failure)
+    with pytest.raises(SourceError, match=rf"broke off after document 3: {failure!r:.10}"):
+        list(source(fake).time_series())
+    assert fake.hangs == len(fake.finds) == 1
 
 
 def test_permanent_failure_is_not_retried() -> None:
@@ -202,7 +175,7 @@ def test_permanent_failure_is_not_retried() -> None:
 
 
 def test_damaged_document_affects_only_itself() -> None:
-    fake = server(4, AutoReconnect("reset"), each=2)
+    fake = server(4)
     broken = bson.encode({"_id": 5, "test": "abcd"}).replace(b"abcd", b"a\xff\xfed")
     nameless = b"\x10\0\0\0\x02x\0\x7f\0\0\0a\0\0\0\0"
     fake.collections["time_series"] += [{"_id": 5, "raw": broken}, {"_id": 6, "raw": nameless}]
@@ -254,7 +227,7 @@ def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) 
     caplog.set_level(logging.DEBUG)
     message = f"auth failed for {URI} as baron with hunter/2@x (hunter%2F2%40x)"
     for failure in (AutoReconnect(message), OperationFailure(message), bson.InvalidBSON(message)):
-        live = source(server(5, *[failure] * 9, each=0))
+        live = source(server(5, failure))
         with pytest.raises(SourceError) as caught:
             load(live, tmp_path / "out")
         assert hidden(caught.value)
@@ -296,7 +269,7 @@ def test_client_warning_is_redacted() -> None:
         pytest.warns(UserWarning, match=r"Unknown option: \*\*\*"),
         pytest.raises(SourceError, match="ServerSelectionTimeoutError") as caught,
     ):
-        list(MongoDB(uri, attempts=1).time_series())
+        list(MongoDB(uri).time_series())
     assert hidden(caught.value)
 
 
@@ -307,8 +280,7 @@ def test_client_warning_is_redacted() -> None:
         ("baron:hunter/2@x", {}),
         ("mongodb://host", {}),
         ("mongodb://host/", {}),
-        (URI, {"batch_size": 0}),
-        (URI, {"attempts": 0}),
+        (URI, {"attempts": 2}),
     ],
 )
 def test_invalid_options_are_refused(location: str, options: dict[str, int]) -> None:
@@ -321,27 +293,21 @@ def test_source_error_is_a_barograph_error() -> None:
     assert issubclass(SourceError, BarographError)
 
 
-@pytest.mark.parametrize("hang_ups", [[], [1], [2, 3], [3]])
-def test_real_client_resumes_after_the_server_hangs_up(hang_ups: list[int], tmp_path: Path) -> None:
+def test_real_client_reads_all_batches(tmp_path: Path) -> None:
     with talking(server(10).collections["time_series"]) as wire:
-        wire.hang_ups = hang_ups
-        uri = f"mongodb://{wire.address}/perf?retryReads=false"
-        live = MongoDB(uri, batch_size=3, pause=0.0, change_points=None)
+        live = MongoDB(f"mongodb://{wire.address}/perf", change_points=None)
         report = load(live, tmp_path / "out")
         assert (report.kept["series"], report.kept["points"]) == (10, 50)
         assert report.skipped == {"series": {}, "points": {}, "candidates": {}}
-        first, *others = [command for command in wire.commands if "find" in command]
-        assert len(others) == len(hang_ups)
+        [first] = [command for command in wire.commands if "find" in command]
         assert first["projection"]["data.value"] == 1
-        assert first["batchSize"] == 3
-        assert all(command["hint"] == {"_id": 1} for command in others)
 
 
 def test_failed_authentication_does_not_reveal_the_password() -> None:
     with talking([]) as wire:
         uri = f"mongodb://baron:hunter%2F2%40x@{wire.address}/perf?authMechanism=PLAIN"
         with pytest.raises(SourceError, match="Authentication failed") as caught:
-            list(MongoDB(uri, pause=0.0).time_series())
+            list(MongoDB(uri).time_series())
         assert hidden(caught.value)
         assert caught.value.__cause__ is caught.value.__context__ is None
 
@@ -359,15 +325,8 @@ def test_real_server_gives_the_same_tables(tmp_path: Path) -> None:
         try:
             for name, documents in fake.collections.items():
                 client[database][name].insert_many([dict(fields) for fields in documents])
-            live = MongoDB(uri, database=database, batch_size=7)
+            live = MongoDB(uri, database=database)
             report = load(live, tmp_path / "out")
             assert report.kept == {"series": 50, "points": 250, "candidates": 50}
-
-            connection = connect_client(uri)
-            collection = connection[database]["time_series"]
-            half = {"_id": bson.ObjectId(f"{25:024x}")}
-            rest = collection.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint={"_id": 1})
-            assert len(list(rest)) == 25
-            connection.close()
         finally:
             client.drop_database(database)

@@ -1,18 +1,15 @@
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import bson
-import pyarrow.parquet as pq
 import pytest
 
 from barograph.results.history import History
 from barograph.runtime.crc64 import crc64
 from barograph.runtime.errors import DataError
 from barograph.simulator.documents import dump_writer
-from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.documents import decode_each
+from barograph.sources import Skip, load, open_source
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import MAGIC, archive, block, closing, plain_crc, prelude
 from tests.sources.documents import change_point, series, write_dump
@@ -60,38 +57,6 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
     for source in (tmp_path / "root", plain, packed_archive):
         assert tables(str(source), tmp_path / f"from {source.name}") == whole
     assert History.read(tmp_path / "a").candidates.index.tolist() == [1, 2, 3]
-
-
-class General(MongoDump):
-    """A dump whose documents are read one by one."""
-
-    def time_series(self) -> Iterator[Document | Skip]:
-        name, documents = self.documents("time_series")
-        return decode_each(documents, name)
-
-
-@pytest.mark.parametrize("group", [1 << 18, 40, 1])
-def test_columns_and_single_documents_give_the_same_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
-) -> None:
-    monkeypatch.setattr("barograph.sources.loader.GROUP", group)
-    documents = []
-    for number in range(40):
-        fields = series(f"t{number % 37}", count=3 + number % 5)
-        if number % 4 == 0:
-            fields["data"].reverse()
-        if number % 7 == 0:
-            fields["data"][1]["value"] = "x"
-        documents.append(fields)
-    candidates = [change_point(f"t{number}", order=20) for number in range(37)]
-    write_dump(tmp_path / "dump", documents, candidates)
-    reports = []
-    for kind in (MongoDump, General):
-        report = load(kind(str(tmp_path / "dump")), tmp_path / kind.__name__, max_skipped_share=0.5)
-        reports.append(report.as_dict())
-    assert reports[0] == reports[1]
-    for path in (tmp_path / "General").iterdir():
-        assert pq.read_table(path).equals(pq.read_table(tmp_path / "MongoDump" / path.name))
 
 
 def test_dump_writer_accepts_any_order(dump: Path, tmp_path: Path) -> None:

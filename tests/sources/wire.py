@@ -1,7 +1,7 @@
 """A server that implements enough of MongoDB's wire protocol for a real client to read from it.
 
 OP_MSG, and OP_QUERY for the first greeting, as the MongoDB manual describes them; one collection,
-`find` with `min`, `getMore`; and it hangs up, or refuses a user, as a test wants it to.
+`find` and `getMore`; and it refuses a user, as a test wants it to.
 """
 
 import socketserver
@@ -39,7 +39,6 @@ class Wire(socketserver.ThreadingTCPServer):
         self.documents = sorted(documents, key=lambda fields: fields["_id"])
         self.address = f"127.0.0.1:{self.server_address[1]}"
         self.commands: list[dict[str, Any]] = []
-        self.hang_ups: list[int] = []  # before which of the commands that read, counted from 0
         self.reads = 0
         self.cursors: dict[int, list[Mapping[str, Any]]] = {}
 
@@ -59,10 +58,7 @@ class Talk(socketserver.BaseRequestHandler):
                 reply = struct.pack("<iqii", 8, 0, 0, 1) + bson.encode(self.answer(body[start:]))
                 self.send(reply, number, OP_REPLY)
             else:
-                answer = self.answer(body[5:])
-                if not answer:
-                    return
-                self.send(b"\0\0\0\0\0" + bson.encode(answer), number, OP_MSG)
+                self.send(b"\0\0\0\0\0" + bson.encode(self.answer(body[5:])), number, OP_MSG)
 
     def exactly(self, count: int) -> bytes:
         data = b""
@@ -77,7 +73,7 @@ class Talk(socketserver.BaseRequestHandler):
         self.request.sendall(struct.pack("<iiii", 16 + len(body), 0, number, kind) + body)
 
     def answer(self, data: bytes) -> Mapping[str, Any]:
-        """Return the reply to a command, or None to hang up."""
+        """Return the reply to a command."""
         length = struct.unpack("<i", data[:4])[0]
         command = bson.decode(data[:length])
         name = next(iter(command))
@@ -88,20 +84,15 @@ class Talk(socketserver.BaseRequestHandler):
             return GREETING if name in ("hello", "ismaster", "isMaster") else {"ok": 1.0}
         self.server.commands.append(command)
         self.server.reads += 1
-        if self.server.reads - 1 in self.server.hang_ups:
-            return {}
         return self.batch(command, name)
 
     def batch(self, command: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         if name == "find":
-            low = command.get("min", {}).get("_id")
-            documents = self.server.documents
-            rest = [fields for fields in documents if low is None or fields["_id"] >= low]
-            cursor, label = self.server.reads, "firstBatch"
+            rest, cursor, label = self.server.documents, self.server.reads, "firstBatch"
         else:
             cursor, label = command["getMore"], "nextBatch"
             rest = self.server.cursors.pop(cursor)
-        size = command["batchSize"]
+        size = 4
         self.server.cursors[cursor] = rest[size:]
         place = cursor if rest[size:] else 0
         result = {label: rest[:size], "id": bson.Int64(place), "ns": "perf.time_series"}

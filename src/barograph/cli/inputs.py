@@ -222,8 +222,8 @@ def _names(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
 
 
 def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
+    from barograph.results.fields import FieldError, time_of
     from barograph.results.series import UNKNOWN_TIME
-    from barograph.sources.fields import FieldError, time_of
 
     try:
         return time_of(text, "") if text else UNKNOWN_TIME

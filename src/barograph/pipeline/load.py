@@ -64,9 +64,7 @@ def main() -> None:
         loaded = load_store(params.location)
     else:
         source = open_source(params.kind, params.location, **params.options)
-        loaded = load(
-            source, FOLDER, max_skipped_share=params.max_skipped_share, progress=print_progress
-        )
+        loaded = load(source, FOLDER, max_skipped_share=params.max_skipped_share)
     if not loaded.kept["candidates"]:
         find_candidates(loaded)
     report.write_json(report.FOLDER / "load.json", loaded.as_dict())
@@ -125,11 +123,6 @@ def _candidates(*call: Any) -> pa.Table:
         ],
         schema=CANDIDATES_SCHEMA,
     )
-
-
-def print_progress(kind: str, count: int) -> None:
-    """Print on stderr how many rows were read."""
-    sys.stderr.write(f"load: {count:,} {kind}\n")
 
 
 if __name__ == "__main__":

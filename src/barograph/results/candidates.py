@@ -12,14 +12,6 @@ from barograph.results.series import UNKNOWN_TIME, Floats, Ints, Verdict
 from barograph.results.texts import Texts
 
 
-def _no_numbers() -> Ints:
-    return np.zeros(0, dtype=np.int64)
-
-
-def _no_texts() -> Texts:
-    return Texts.unknown(0)
-
-
 @dataclass(frozen=True)
 class Candidates:
     """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing.
@@ -46,17 +38,12 @@ class Candidates:
     verdict: npt.NDArray[np.str_]
     calculated_on: Ints
     triaged_on: Ints
-    orders: Ints = field(default_factory=_no_numbers)
-    commits: Texts = field(default_factory=_no_texts)
-    algorithms: Texts = field(default_factory=_no_texts)
+    orders: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    commits: Texts = field(default_factory=lambda: Texts.unknown(0))
+    algorithms: Texts = field(default_factory=lambda: Texts.unknown(0))
     present: npt.NDArray[np.bool_] | None = None
     discovery: Ints | None = None
     q: Floats | None = None
-
-    @classmethod
-    def none(cls) -> Candidates:
-        """Return no candidates."""
-        return cls(*(_no_numbers(),) * 2, np.zeros(0, dtype=np.str_), *(_no_numbers(),) * 2)
 
     @classmethod
     def of(cls, indices: Sequence[Sequence[int]]) -> Candidates:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from barograph.results.candidates import Candidates
-from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, Combined, Repeats, combine
+from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, Combined, Runs, combine
 from barograph.results.series import Direction, Floats, Ints, Series, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError, DataError
@@ -39,7 +38,7 @@ class History:
         commits: The commits, empty where unknown.
         times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown.
         candidates: Proposed change points, with the verdicts of people.
-        repeats: The runs of each point; None if each has one without a name.
+        runs: The runs of the points that have several, or one with a name; None if there are none.
         units: The unit of each series, "" where unknown; empty if all are unknown.
         made_up: The orders that a reader made of times or places because the files state none; a
             store places these commits itself. Parquet tables do not keep them.
@@ -58,8 +57,8 @@ class History:
     values: Floats
     commits: Texts
     times: Ints
-    candidates: Candidates = field(default_factory=Candidates.none)
-    repeats: Repeats | None = None
+    candidates: Candidates = field(default_factory=lambda: Candidates.of([]))
+    runs: Runs | None = None
     units: Sequence[str] = ()
     made_up: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -93,7 +92,7 @@ class History:
             directions: The direction of each series.
             combined: The points, and the runs of each.
         """
-        points, repeats = combined.points, combined.repeats
+        points = combined.points
         return cls(
             ids=ids,
             directions=np.asarray(directions, dtype=np.int64),
@@ -102,7 +101,7 @@ class History:
             values=points.values,
             commits=points.commits,
             times=points.times,
-            repeats=None if repeats.is_single else repeats,
+            runs=combined.runs if combined.runs.points.size else None,
         )
 
     @classmethod
@@ -184,23 +183,29 @@ class History:
 
     def run_counts(self, number: int) -> Ints:
         """Return the number of runs of each point of a series."""
-        start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
-        if self.repeats is None:
-            return np.ones(stop - start, dtype=np.int64)
-        return self.repeats.counts[start:stop]
+        size = self.values_of(number).size
+        places = [place for place, *_ in self.listed_runs(number)]
+        return np.maximum(np.bincount(places, minlength=size), 1)
 
     def runs_of(self, number: int) -> dict[int, dict[str, float]]:
         """Return the value of each run by its name, for the points of a series that name any.
 
         A point that is missing has one run without a name.
         """
-        if self.repeats is None:
-            return {}
-        repeats = self.repeats.part(int(self.offsets[number]), int(self.offsets[number + 1]))
-        values: list[float] = repeats.values.tolist()
-        runs = list(zip(repeats.names, values, strict=True))
-        bounds = enumerate(pairwise(repeats.offsets.tolist()))
-        return {place: dict(runs[start:stop]) for place, (start, stop) in bounds if start < stop}
+        found: dict[int, dict[str, float]] = {}
+        for place, name, value, _ in self.listed_runs(number):
+            found.setdefault(place, {})[name] = value
+        return found
+
+    def listed_runs(self, number: int) -> list[tuple[int, str, float, int]]:
+        """Return the index of the point, the name, the value and the time of each listed run."""
+        if self.runs is None:
+            return []
+        start, stop = self.offsets[number : number + 2].tolist()
+        rows = slice(*np.searchsorted(self.runs.points, (start, stop)).tolist())
+        runs = self.runs.take(rows)
+        places, values = (runs.points - start).tolist(), runs.values.tolist()
+        return list(zip(places, runs.names, values, runs.times.tolist(), strict=True))
 
     def commit_names(self, places: Ints) -> list[str]:
         """Return the commits of points; a point whose commit is unknown is named by its order."""

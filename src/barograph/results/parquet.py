@@ -9,22 +9,18 @@ several. data/README.md describes every column.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from barograph.results.candidates import Candidates
-from barograph.results.repeats import Repeats
+from barograph.results.repeats import Runs
 from barograph.results.series import LABELS, UNKNOWN_TIME, Ints, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
@@ -55,10 +51,10 @@ POINTS_SCHEMA = pa.schema(
         ("results", pa.string()),  # a JSON object of the value of each run by its name
     ]
 )
-# Tables of points may lack these columns: then every point has one run without a name. Those of
-# series may lack the unit, which is null where unknown.
+# Columns that a table may lack: then every point has one run without a name, no unit is known, and
+# a candidate was found by the latest search.
 RUN_COLUMNS = ("runs", "spread", "results")
-OPTIONAL = {"points": RUN_COLUMNS, "series": ("unit",)}
+SEARCHED = (("present", pa.bool_()), ("discovery", pa.int32()), ("q", pa.float64()))
 CANDIDATES_SCHEMA = pa.schema(
     [
         ("series", pa.int32()),
@@ -73,27 +69,15 @@ CANDIDATES_SCHEMA = pa.schema(
 )
 # Additional columns of an exported store: whether the latest search found the candidate, its number
 # in the order of discovery, and its energy statistic.
-SEARCHED = (("present", pa.bool_()), ("discovery", pa.int32()), ("q", pa.float64()))
 FOUND_SCHEMA = pa.schema([*CANDIDATES_SCHEMA, *SEARCHED])
 SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
+OPTIONAL = ("unit", *RUN_COLUMNS, *(name for name, _ in SEARCHED))
 # Of the points and the runs of an exported store.
 RUNS_SCHEMA = pa.schema(
     [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
 )
 RUNS = "runs.parquet"  # all results of the commits with several
-TABLES = [f"{name}.parquet" for name in SCHEMAS]
-CHUNK = 50_000  # JSON texts decoded at a time
-
-
-@contextmanager
-def table_writer(folder: Path, name: str) -> Iterator[Callable[[Sequence[pa.Array]], None]]:
-    """Create one of the three tables, and yield a function that adds a row group to it."""
-    schema = SCHEMAS[name]
-    # Texts repeat: a commit measures many series. For numbers a dictionary only costs time.
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    path = folder / f"{name}.parquet"
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=texts) as writer:
-        yield lambda columns: writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+ROWS = 1 << 18  # of a row group: a part of the series is read without the others
 
 
 def read_columns(folder: str | Path) -> dict[str, Any]:
@@ -102,52 +86,29 @@ def read_columns(folder: str | Path) -> dict[str, Any]:
     Raises:
         DataError: A table is missing or damaged, or they do not fit together.
     """
-    series = read_table(folder, "series")
-    points = read_table(folder, "points")
-    columns = _point_fields(points, 0, series.num_rows)
+    series = _read(folder, "series.parquet", SERIES_SCHEMA)
+    points = _read(folder, "points.parquet", POINTS_SCHEMA)
     owners = points.column("series").to_numpy()
-    if owners.size and (np.any(np.diff(owners) < 0) or columns["offsets"][-1] != owners.size):
+    offsets = np.searchsorted(owners, np.arange(series.num_rows + 1)).astype(np.int64)
+    if owners.size and (np.any(np.diff(owners) < 0) or offsets[-1] != owners.size):
         raise DataError(
             f"{folder}/points.parquet: column series must be sorted and below the "
             f"{series.num_rows} rows of series.parquet"
         )
-    times = columns["times"]
-    names = pq.read_schema(Path(folder) / "points.parquet").names
-    repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
+    is_export = "run" in pq.read_schema(Path(folder) / "points.parquet").names
+    runs = _stored_runs(folder) if is_export else _listed_runs(points)
     units = [unit or "" for unit in series.column("unit").to_pylist()]
-    identities = series.drop(["direction", "unit"]).to_pylist()
-    return columns | {
-        "ids": [SeriesId.from_row(row) for row in identities],
-        "directions": _numbers(series.column("direction"), 0),
-        "candidates": _with_search(folder, candidates_of(read_table(folder, "candidates"))),
-        "repeats": None if repeats.is_single else repeats,
-        "units": units if any(units) else (),
-    }
-
-
-def read_group(folder: Path, number: int, first: int, count: int) -> dict[str, Any]:
-    """Return the fields of a `History` that are in a row group of the points.
-
-    Args:
-        folder: Where the table is.
-        number: The number of the row group.
-        first: The number of its first series.
-        count: The number of its series.
-    """
-    names = ["series", "order", "value", "commit", "time"]
-    points = pq.ParquetFile(folder / "points.parquet").read_row_group(number, columns=names)
-    return _point_fields(points, first, count)
-
-
-def _point_fields(points: pa.Table, first: int, count: int) -> dict[str, Any]:
-    """Return the fields of a `History` that every point has."""
-    numbers = np.arange(first, first + count + 1)
     return {
-        "offsets": np.searchsorted(points.column("series").to_numpy(), numbers).astype(np.int64),
+        "ids": [SeriesId.from_row(row) for row in series.to_pylist()],
+        "directions": _numbers(series.column("direction"), 0),
+        "offsets": offsets,
         "orders": points.column("order").to_numpy(),
         "values": points.column("value").to_numpy(),
-        "commits": texts_of(points.column("commit")),
+        "commits": _texts(points.column("commit")),
         "times": _numbers(points.column("time"), UNKNOWN_TIME),
+        "candidates": candidates_of(_read(folder, "candidates.parquet", FOUND_SCHEMA)),
+        "runs": runs if runs.points.size else None,
+        "units": units if any(units) else (),
     }
 
 
@@ -159,40 +120,41 @@ def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
         folder: Where to write.
     """
     tables = {
-        "series": series_columns(columns["ids"], columns["directions"], columns["units"]),
-        "points": point_columns(columns),
-        "candidates": candidate_columns(columns["candidates"]),
+        "series": _series_columns(columns),
+        "points": _point_columns(columns),
+        "candidates": _candidate_columns(columns["candidates"]),
     }
-    with published(folder, TABLES) as draft:
+    with published(folder, [f"{name}.parquet" for name in tables]) as draft:
         for name, arrays in tables.items():
-            with table_writer(draft, name) as write:
-                write(arrays)
+            table = pa.table(arrays, SCHEMAS[name])
+            path = draft / f"{name}.parquet"
+            pq.write_table(table, path, row_group_size=ROWS, compression="zstd")
 
 
-def read_table(folder: str | Path, name: str) -> pa.Table:
-    """Read one of the three tables; its columns must be those of its schema."""
-    path = Path(folder) / f"{name}.parquet"
+def _read(folder: str | Path, name: str, schema: pa.Schema) -> pa.Table:
+    """Read a table; its columns must be those of its schema."""
+    path = Path(folder) / name
     if not path.is_file():
-        raise DataError(f"{path}: no such file; expected one of the tables {sorted(SCHEMAS)}")
+        expected = sorted(f"{table}.parquet" for table in SCHEMAS)
+        raise DataError(f"{path}: no such file; expected {', '.join(expected)}")
     try:
-        table = pq.read_table(path)
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
-    schema = SCHEMAS[name]
-    missing = [field.name for field in schema if field.name not in table.column_names]
-    for column in [column for column in missing if column in OPTIONAL.get(name, ())]:
-        missing.remove(column)
-        table = table.append_column(column, pa.nulls(table.num_rows, schema.field(column).type))
-    if missing:
-        raise DataError(f"{path}: misses the columns {missing}; has {table.column_names}")
-    try:
-        return table.select(schema.names).cast(schema)
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: {error}; expected the columns {schema.names}") from error
+        return _fitted(pq.read_table(path), schema)
+    except (pa.ArrowException, KeyError) as error:
+        names = ", ".join(schema.names)
+        raise DataError(f"{path}: not a readable Parquet file with {names}: {error}") from error
+
+
+def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns of a schema; optional ones that are missing are null."""
+    for field in schema:
+        if field.name in OPTIONAL and field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names).cast(schema)
 
 
 def candidates_of(table: pa.Table) -> Candidates:
     """Return the candidates of the table of that name."""
+    table = _fitted(table, FOUND_SCHEMA)
     return Candidates(
         series=_numbers(table.column("series"), -1),
         index=_numbers(table.column("index"), -1),
@@ -200,122 +162,80 @@ def candidates_of(table: pa.Table) -> Candidates:
         calculated_on=_numbers(table.column("calculated_on"), UNKNOWN_TIME),
         triaged_on=_numbers(table.column("triaged_on"), UNKNOWN_TIME),
         orders=table.column("order").to_numpy(),
-        commits=texts_of(table.column("commit")),
-        algorithms=texts_of(table.column("algorithm")),
+        commits=_texts(table.column("commit")),
+        algorithms=_texts(table.column("algorithm")),
+        present=table.column("present").fill_null(True).to_numpy(),
+        discovery=_numbers(table.column("discovery"), -1),
+        q=table.column("q").fill_null(np.nan).to_numpy(),
     )
 
 
-def _with_search(folder: str | Path, candidates: Candidates) -> Candidates:
-    """Return the candidates with what the latest search of an exported store said of them."""
-    path = Path(folder) / "candidates.parquet"
-    names = [name for name, _ in SEARCHED]
-    if not set(names) <= set(pq.read_schema(path).names):
-        return candidates
-    table = pq.read_table(path, columns=names)
-    try:
-        present, discovery, q = (table.column(name).cast(kind) for name, kind in SEARCHED)
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: {error}") from error
-    return replace(
-        candidates,
-        present=present.fill_null(True).to_numpy(),
-        discovery=_numbers(discovery, -1),
-        q=q.fill_null(np.nan).to_numpy(),
-    )
-
-
-def series_columns(
-    ids: Sequence[SeriesId], directions: Sequence[int] | Ints, units: Sequence[str]
-) -> list[pa.Array]:
-    """Return the columns of the series table; no units are those of series without any."""
-    labels = [[getattr(identity, label) for identity in ids] for label in LABELS]
-    texts = [*labels, [identity.args_json for identity in ids]]
-    known = pa.array([unit or None for unit in units or [""] * len(ids)], pa.string())
+def _series_columns(columns: Mapping[str, Any]) -> list[pa.Array]:
+    ids, units = columns["ids"], columns["units"] or [""] * len(columns["ids"])
+    labels = [[getattr(identity, name) for identity in ids] for name in (*LABELS, "args_json")]
     return [
-        *(pa.array(column, pa.string()) for column in texts),
-        pa.array(directions, pa.int8()),
-        known,
+        *(pa.array(column, pa.string()) for column in labels),
+        pa.array(columns["directions"], pa.int8()),
+        pa.array([unit or None for unit in units], pa.string()),
     ]
 
 
-def point_columns(columns: Mapping[str, Any], first: int = 0) -> list[pa.Array]:
-    """Return the columns of the points table.
-
-    Args:
-        columns: The fields of a `History` by name.
-        first: The number of its first series.
-    """
+def _point_columns(columns: Mapping[str, Any]) -> list[pa.Array]:
     sizes = np.diff(columns["offsets"])
-    repeats = columns["repeats"] or Repeats.single(columns["values"].size)
     return [
-        pa.array(np.repeat(np.arange(first, first + sizes.size, dtype=np.int32), sizes)),
+        pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
         pa.array(columns["orders"]),
-        column_of(columns["commits"]),
-        dates(columns["times"]),
+        _strings(columns["commits"]),
+        _dates(columns["times"]),
         pa.array(columns["values"]),
-        *run_columns(repeats),
+        *_run_columns(columns["runs"], columns["values"].size),
     ]
 
 
-def candidate_columns(candidates: Candidates, first: int = 0) -> list[pa.Array]:
-    """Return the columns of the candidates table.
+def _run_columns(runs: Runs | None, size: int) -> list[pa.Array]:
+    """Return the columns `runs`, `spread` and `results` of the points table."""
+    counts, spreads = np.ones(size, dtype=np.int32), np.full(size, np.nan)
+    texts: list[str | None] = [None] * size
+    if runs is not None:
+        points, of_points, spreads_of_points = runs.spreads()
+        counts[points], spreads[points] = of_points, spreads_of_points
+        names, values = list(runs.names), runs.values.tolist()
+        bounds = pairwise([0, *np.cumsum(of_points).tolist()])
+        for point, (start, stop) in zip(points.tolist(), bounds, strict=True):
+            listed = dict(zip(names[start:stop], values[start:stop], strict=True))
+            texts[point] = json.dumps(listed)
+    missing = np.isnan(spreads)
+    return [pa.array(counts), pa.array(spreads, mask=missing), pa.array(texts, pa.string())]
 
-    Args:
-        candidates: The candidates.
-        first: What is added to the numbers of their series.
-    """
+
+def _candidate_columns(candidates: Candidates) -> list[pa.Array]:
     return [
-        pa.array(candidates.series + first, pa.int32()),
+        pa.array(candidates.series, pa.int32()),
         pa.array(candidates.index, pa.int32()),
         pa.array(candidates.orders),
-        column_of(candidates.commits),
+        _strings(candidates.commits),
         pa.array(candidates.verdict.tolist(), pa.string()),
-        dates(candidates.calculated_on),
-        dates(candidates.triaged_on),
-        column_of(candidates.algorithms),
+        _dates(candidates.calculated_on),
+        _dates(candidates.triaged_on),
+        _strings(candidates.algorithms),
     ]
 
 
-def run_columns(repeats: Repeats) -> list[pa.Array]:
-    """Return the columns `runs`, `spread` and `results` of the points table."""
-    spreads = pa.array(repeats.spreads, mask=np.isnan(repeats.spreads))
-    return [pa.array(repeats.counts, pa.int32()), spreads, _as_json(repeats)]
-
-
-def _as_json(repeats: Repeats) -> pa.Array:
-    """Return the runs of each point as a JSON object, null where it lists none."""
-    keys = pa.array([json.dumps(name) for name in repeats.names.names], pa.string())
-    items = pc.binary_join_element_wise(
-        keys.take(pa.array(repeats.names.codes)),
-        pa.array(repeats.values).cast(pa.string()),
-        ": ",
-    )
-    none = pa.array(np.diff(repeats.offsets) == 0)
-    lists = pa.ListArray.from_arrays(pa.array(repeats.offsets, pa.int32()), items, mask=none)
-    return pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
-
-
-def texts_of(column: pa.Array | pa.ChunkedArray) -> Texts:
+def _texts(column: pa.ChunkedArray) -> Texts:
     """Return a column of strings; null becomes the empty text."""
-    chunks = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    encoded = chunks.dictionary_encode().unify_dictionaries()
-    if not encoded.num_chunks:
-        return Texts.unknown(0)
-    names = encoded.chunk(0).dictionary.to_pylist()
-    codes = [
-        chunk.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        for chunk in encoded.chunks
-    ]
-    return Texts(np.concatenate(codes).astype(np.int32), [*names, ""])
+    encoded = column.combine_chunks().dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    codes = encoded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    return Texts(codes.astype(np.int32), [*names, ""])
 
 
-def column_of(texts: Texts) -> pa.Array:
+def _strings(texts: Texts) -> pa.Array:
     """Return texts as a column of strings, null where empty."""
     names = pa.array([name or None for name in texts.names], pa.string())
     return names.take(pa.array(texts.codes))
 
 
-def dates(milliseconds: Ints) -> pa.Array:
+def _dates(milliseconds: Ints) -> pa.Array:
     """Return milliseconds as a column of timestamps, null where unknown."""
     return pa.array(milliseconds, DATE, mask=milliseconds == UNKNOWN_TIME)
 
@@ -325,71 +245,49 @@ def _numbers(column: pa.ChunkedArray, missing: int) -> Ints:
     return numbers
 
 
-def _runs(points: pa.Table, times: Ints) -> Repeats:
-    """Return the runs in the columns of the points; each has the time of its point."""
+def _listed_runs(points: pa.Table) -> Runs:
+    """Return the runs in the column `results`; each has the time of its point."""
     results = points.column("results")
-    spreads = points.column("spread").to_numpy()
     rows = np.flatnonzero(results.is_valid().to_numpy())
-    texts = results.drop_null()
-    all_runs = []
-    for start in range(0, len(texts), CHUNK):
-        listed = ",".join(texts.slice(start, CHUNK).to_pylist())
-        all_runs += msgspec.json.decode(f"[{listed}]", type=list[dict[str, float]])
-    lengths = np.zeros(times.size, dtype=np.int64)
-    lengths[rows] = [len(runs) for runs in all_runs]
-    return Repeats(
-        counts=_numbers(points.column("runs"), 1),
-        spreads=np.where(np.isfinite(spreads), spreads, np.nan),
-        offsets=np.append(0, np.cumsum(lengths)),
-        names=Texts.from_strings(chain.from_iterable(all_runs)),
-        values=np.fromiter(chain.from_iterable(run.values() for run in all_runs), np.float64),
-        times=np.repeat(times, lengths),
+    decode = msgspec.json.Decoder(dict[str, float]).decode
+    runs = [decode(text) for text in results.drop_null().to_pylist()]
+    owners = np.repeat(rows, [len(of_point) for of_point in runs])
+    return Runs(
+        owners,
+        Texts.from_strings(name for of_point in runs for name in of_point),
+        np.fromiter((value for of_point in runs for value in of_point.values()), np.float64),
+        _numbers(points.column("time"), UNKNOWN_TIME)[owners],
     )
 
 
-def _stored_runs(folder: str | Path, points: pa.Table, times: Ints) -> Repeats:
-    """Return the runs of an exported store: all of commits with several, else the one named."""
-    first = texts_of(pq.read_table(Path(folder) / "points.parquet", columns=["run"]).column("run"))
-    path = Path(folder) / RUNS
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; points.parquet needs it")
-    try:
-        runs = pq.read_table(path).cast(RUNS_SCHEMA)
-    except (pa.ArrowException, ValueError) as error:
-        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
-    rows = _rows_of(points, runs)
-    counts = np.bincount(rows, minlength=times.size)
-    alone = np.flatnonzero(first.known() & (counts == 0))
-    owners = np.concatenate([rows, alone])
-    order = np.argsort(owners, kind="stable")
-    names = Texts.concatenate([texts_of(runs.column("run")), first.take(alone)])
-    values = np.concatenate([runs.column("value"), points.column("value").to_numpy()[alone]])
-    measured = np.concatenate([_numbers(runs.column("time"), UNKNOWN_TIME), times[alone]])
-    listed = counts + (np.bincount(alone, minlength=times.size))
-    return Repeats(
-        counts=np.maximum(counts, 1),
-        spreads=np.full(times.size, np.nan),
-        offsets=np.append(0, np.cumsum(listed)),
-        names=names.take(order),
-        values=values[order],
-        times=measured[order],
-    )
-
-
-def _rows_of(points: pa.Table, runs: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the row of the point of each run, by series and order.
+def _stored_runs(folder: str | Path) -> Runs:
+    """Return the runs of an exported store: all of commits with several, else the one named.
 
     Raises:
         DataError: A run is of no point.
     """
-    sizes = points.num_rows, runs.num_rows
-    orders = [table.column("order").to_numpy() for table in (points, runs)]
-    ranks = np.unique(np.concatenate(orders), return_inverse=True)[1]
-    owners = np.concatenate([table.column("series").to_numpy() for table in (points, runs)])
-    keys = owners.astype(np.int64) * sum(sizes) + ranks
-    rows: npt.NDArray[np.int64] = np.searchsorted(keys[: sizes[0]], keys[sizes[0] :])
-    matches = np.append(keys[: sizes[0]], -1)[rows] == keys[sizes[0] :]
+    points = _read(folder, "points.parquet", RUNS_SCHEMA)
+    runs = _read(folder, RUNS, RUNS_SCHEMA)
+    tables = points, runs
+    series, orders = (
+        np.concatenate([table.column(name).to_numpy() for table in tables]).astype(np.int64)
+        for name in ("series", "order")
+    )
+    keys = series * orders.size + np.unique(orders, return_inverse=True)[1]
+    known, wanted = keys[: points.num_rows], keys[points.num_rows :]
+    owners = np.searchsorted(known, wanted)
+    matches = np.append(known, -1)[owners] == wanted
     if not matches.all():
         row = int(np.argmin(matches))
-        raise DataError(f"{RUNS}: row {row} is of order {orders[1][row]}, which has no point")
-    return rows
+        order = runs.column("order")[row]
+        raise DataError(f"{folder}/{RUNS}: row {row} is of order {order}, which has no point")
+    alone = _texts(points.column("run")).known()
+    alone[owners] = False
+    table = pa.concat_tables([runs, points.filter(alone)])
+    owners = np.append(owners, np.flatnonzero(alone))
+    return Runs(
+        owners,
+        _texts(table.column("run")),
+        table.column("value").to_numpy(),
+        _numbers(table.column("time"), UNKNOWN_TIME),
+    ).take(np.argsort(owners, kind="stable"))

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.int32]
 CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # not allowed in labels
-UNKNOWN = ("",)  # the texts of a column without any
-Places = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | Sequence[int]
+Places = npt.NDArray[np.integer] | npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -47,7 +46,7 @@ class Texts(Sequence[str]):
     @classmethod
     def unknown(cls, size: int) -> Texts:
         """Return `size` empty texts."""
-        return cls(np.zeros(size, dtype=np.int32), UNKNOWN)
+        return cls(np.zeros(size, dtype=np.int32), ("",))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Texts]) -> Texts:
@@ -66,9 +65,9 @@ class Texts(Sequence[str]):
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, index: slice) -> Texts: ...
-    def __getitem__(self, index: int | slice) -> str | Texts:
-        if isinstance(index, slice):
+    def __getitem__(self, index: slice | Places) -> Texts: ...
+    def __getitem__(self, index: int | slice | Places) -> str | Texts:
+        if isinstance(index, slice | np.ndarray):
             return Texts(self.codes[index], self.names)
         return self.names[int(self.codes[index])]
 
@@ -83,7 +82,7 @@ class Texts(Sequence[str]):
 
     def take(self, rows: Places) -> Texts:
         """Return the rows at some positions, or those that a mask chooses."""
-        return Texts(self.codes[np.asarray(rows)], self.names)
+        return self[rows]
 
     def replaced(self, rows: npt.NDArray[np.bool_], text: str) -> Texts:
         """Return the column with another text in the rows that a mask chooses."""

@@ -16,12 +16,12 @@ from typing import Any, BinaryIO
 import bson
 import numpy as np
 
+from barograph.results.fields import EPOCH
 from barograph.results.series import ChangePoint, SeriesId
 from barograph.runtime.files import published
 from barograph.simulator.projects import commit_hash
 from barograph.simulator.triage import TriagedCandidate
 from barograph.simulator.world import SimulatedSeries
-from barograph.sources.fields import EPOCH
 
 COLLECTIONS = ("time_series", "change_points")
 FILES = [f"{name}{end}" for name in COLLECTIONS for end in (".metadata.json", ".bson")]

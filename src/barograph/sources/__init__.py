@@ -36,11 +36,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the loader on first use, because only it needs pyarrow."""
+    """Import the loader on first use: most commands read only files."""
     if name not in ("load", "read_source"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needed("loading into tables"):
-        return getattr(import_module("barograph.sources.loader"), name)
+    return getattr(import_module("barograph.sources.loader"), name)
 
 
 def open_source(kind: str, location: str, **options: object) -> "Source | Files":

@@ -16,6 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from barograph.results.fields import EPOCH
 from barograph.results.series import (
     LABELS,
     LARGEST_ORDER,
@@ -29,7 +30,6 @@ from barograph.results.series import (
 from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError
 from barograph.runtime.files import followed, locked
-from barograph.sources.fields import EPOCH
 from barograph.sources.formats import cells
 from barograph.sources.formats.base import ReadOptions, Result
 from barograph.sources.formats.collected import Collected

@@ -1,84 +1,63 @@
-"""Write the three Parquet tables of any source, or read it into a history.
-
-A source of documents may be larger than memory: its points are written in groups of series, and
-then its candidates are placed at the points of one group after the other.
-"""
+"""Read any source into a history, or write its three Parquet tables."""
 
 from __future__ import annotations
 
-import tempfile
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from barograph.results.history import History
-from barograph.results.parquet import (
-    TABLES,
-    candidate_columns,
-    point_columns,
-    read_group,
-    series_columns,
-    table_writer,
+from barograph.results.candidates import Candidates
+from barograph.results.fields import (
+    FieldError,
+    identity_of,
+    order_of,
+    stated_direction,
+    text_of,
+    time_of,
+    value_of,
+    verdict_of,
 )
+from barograph.results.history import History
+from barograph.results.series import Direction, Floats, Ints, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
-from barograph.runtime.files import published
-from barograph.sources.base import SeriesColumns, Source
+from barograph.sources.base import Document, Source
 from barograph.sources.files import Files
 from barograph.sources.formats.base import Judgement
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
-from barograph.sources.points import UNNAMED, read_candidate, read_series
 from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 
-ProgressCallback = Callable[[str, int], None]
-Candidate = tuple[int, Place, Judgement]  # the number of the series, and where it was read
-
-GROUP = 1 << 18  # points; about 20 MB in memory
-REPORTED = 50_000  # candidates between two calls of the progress
+Row = tuple[int, int, float, str]  # order, time, value, commit
+# Orders, times, values and commits of the points, and the direction.
+Columns = tuple[Ints, Ints, Floats, npt.NDArray[np.int32], int]
+Read = TypeVar("Read")
+TIME_FIELDS = ("commit_date", "evg_create_date")
+IDENTITY = "project/variant/task/test/measurement/args"
+SEEN = "an earlier series has the same identity"
 
 
 def load(
-    source: Source | Files,
-    folder: str | Path,
-    *,
-    max_skipped_share: float = 0.05,
-    progress: ProgressCallback | None = None,
+    source: Source | Files, folder: str | Path, *, max_skipped_share: float = 0.05
 ) -> LoadReport:
     """Read a source once and write `series`, `points` and `candidates`, all three or none.
-
-    Memory holds all of result files; of other sources one hash for each series, the candidates,
-    and a group of points.
 
     Args:
         source: From `open_source`, or any other `Source`.
         folder: The folder for the tables. It is created if missing; older tables are replaced.
-        max_skipped_share: The maximum share of the series, of the points and of the candidates
-            that may be skipped as unusable. Above it nothing is written.
-        progress: Called now and then with what is being read, and how many were read so far.
+        max_skipped_share: As for `read_source`.
 
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
         SourceError: The source cannot be reached, or the connection broke off.
         ConfigError: The share is not between 0 and 1.
     """
-    check_share(max_skipped_share)
-    if isinstance(source, Files):
-        history, report = _read_files(source, max_skipped_share)
-        history.write(folder)
-        return report
-    report = LoadReport(source.name)
-    with published(folder, TABLES) as draft:
-        numbers, groups = _write_series(source, draft, report, progress)
-        report.check_shares(("series", "points"), max_skipped_share)
-        if not numbers:
-            raise DataError(f"{source.name}: contains no time series")
-        _write_candidates(_candidates(source, numbers, report, progress), groups, draft, report)
-        report.check_shares(KINDS, max_skipped_share)
+    history, report = read_source(source, max_skipped_share=max_skipped_share)
+    history.write(folder)
     return report
 
 
@@ -89,7 +68,8 @@ def read_source(
 
     Args:
         source: From `open_source`, or any other `Source`.
-        max_skipped_share: As for `load`.
+        max_skipped_share: The maximum share of the series, of the points and of the candidates
+            that may be skipped as unusable.
 
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
@@ -98,167 +78,206 @@ def read_source(
     """
     check_share(max_skipped_share)
     if isinstance(source, Files):
-        return _read_files(source, max_skipped_share)
-    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-        report = load(source, folder, max_skipped_share=max_skipped_share)
-        return History.read(folder), report
-
-
-def _read_files(source: Files, max_skipped_share: float) -> tuple[History, LoadReport]:
-    """Read result files into a history, and count what is in it."""
-    files = source.read()
-    history, report = files.history, files.report
-    report.read["series"] += len(history)
-    verdicts = Counter(history.candidates.verdict.tolist())
-    report.labels, report.verdicts = verdicts, Counter(verdicts)
+        files = source.read()
+        history, report = files.history, files.report
+        report.read["series"] += len(history)
+        report.labels = Counter(history.candidates.verdict.tolist())
+    else:
+        report = LoadReport(source.name)
+        history = _read_points(source, report)
+        report.check_shares(("series", "points"), max_skipped_share)
+        if not len(history):
+            raise DataError(f"{source.name}: contains no time series")
+        history = replace(history, candidates=_read_candidates(source, history, report))
+    report.corrected = +report.corrected
+    report.verdicts = Counter(history.candidates.verdict.tolist())
     sizes = len(history), history.values.size, len(history.candidates)
     report.kept = Counter(dict(zip(KINDS, sizes, strict=True)))
     report.check_shares(KINDS, max_skipped_share)
     return history, report
 
 
-def _write_series(
-    source: Source, folder: Path, report: LoadReport, progress: ProgressCallback | None
-) -> tuple[dict[bytes, int], list[int]]:
-    """Write series and points.
-
-    Returns:
-        The number of each identity, and the numbers of series between which the groups lie.
-    """
-    numbers: dict[bytes, int] = {}
-    groups = [0]
-    with (
-        table_writer(folder, "series") as write_series,
-        table_writer(folder, "points") as write_points,
-    ):
-        for group in _groups(_unseen(_columns(source, report), numbers, report)):
-            write_series(series_columns(group.ids, group.directions, ()))
-            write_points(point_columns(vars(group), groups[-1]))
-            groups.append(groups[-1] + len(group))
-            report.kept["points"] += group.values.size
-            if progress:
-                progress("points", report.read["points"])
-    report.kept["series"] = groups[-1]
-    return numbers, groups
-
-
-def _groups(columns: Iterator[SeriesColumns]) -> Iterator[History]:
-    """Join columns of series until they have enough points."""
-    waiting: list[SeriesColumns] = []
-    size = 0
-    for part in columns:
-        waiting.append(part)
-        size += part.values.size
-        if size >= GROUP:
-            yield _joined(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(parts: list[SeriesColumns]) -> History:
-    counts = np.concatenate([part.counts for part in parts])
-    return History(
-        ids=[identity for part in parts for identity in part.ids],
-        directions=np.array([sign for part in parts for sign in part.directions], dtype=np.int64),
-        offsets=np.concatenate([[0], np.cumsum(counts)]),
-        orders=np.concatenate([part.orders for part in parts]),
-        values=np.concatenate([part.values for part in parts]),
-        commits=Texts.concatenate([part.commits for part in parts]),
-        times=np.concatenate([part.times for part in parts]),
-    )
-
-
-def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
-    """Turn the items of the source into columns, and count them."""
+def _read_points(source: Source, report: LoadReport) -> History:
+    """Read the series of a source; count those that are skipped."""
+    columns: dict[SeriesId, Columns] = {}
+    commits: dict[str, int] = {}
     for item in source.time_series():
-        if isinstance(item, SeriesColumns):
-            report.read["series"] += len(item.ids)
-            report.read["points"] += item.values.size
-            yield item
-            continue
         report.read["series"] += 1
         if isinstance(item, Skip):
             report.skip("series", item)
             continue
-        columns = read_series(item, report)
-        if columns is not None:
-            yield columns
+        try:
+            identity, direction, rows = _read_series(item, report)
+            if identity in columns:
+                report.skip("points", Skip(item.place, IDENTITY, str(identity), SEEN), len(rows))
+                raise FieldError(IDENTITY, str(identity), SEEN)
+        except FieldError as fault:
+            report.skip("series", Skip(item.place, fault.field, fault.value, fault.reason))
+            continue
+        cells = list(zip(*rows, strict=True))
+        codes = [commits.setdefault(name, len(commits)) for name in cells[3]]
+        columns[identity] = (
+            np.array(cells[0], dtype=np.int64),
+            np.array(cells[1], dtype=np.int64),
+            np.array(cells[2], dtype=np.float64),
+            np.array(codes, dtype=np.int32),
+            int(direction),
+        )
+    none = np.zeros(0, dtype=np.int64)
+    parts = [*columns.values()] or [(none, none, none.astype(np.float64), none.astype(np.int32), 0)]
+    orders, times, values, codes_of_series, directions = zip(*parts, strict=True)
+    return History(
+        ids=list(columns),
+        directions=np.array(directions[: len(columns)], dtype=np.int64),
+        offsets=np.cumsum([0, *map(len, orders)][: len(columns) + 1]),
+        orders=np.concatenate(orders),
+        values=np.concatenate(values),
+        commits=Texts(np.concatenate(codes_of_series), list(commits)),
+        times=np.concatenate(times),
+    )
 
 
-def _unseen(
-    columns: Iterator[SeriesColumns], numbers: dict[bytes, int], report: LoadReport
-) -> Iterator[SeriesColumns]:
-    """Number the series; skip and count those with an identity that was read before."""
-    for part in columns:
-        fresh = np.ones(len(part.ids), dtype=bool)
-        for place, identity in enumerate(part.ids):
-            digest = identity.digest
-            if digest not in numbers:
-                numbers[digest] = len(numbers)
-                continue
-            fresh[place] = False
-            skip = Skip(
-                Place(part.file, part.first + place),
-                "project/variant/task/test/measurement/args",
-                str(identity),
-                "an earlier series has the same identity",
-            )
-            report.skip("series", skip)
-            report.skip("points", skip, int(part.counts[place]))
-        if fresh.any():
-            yield part if fresh.all() else part.only(fresh)
+def _read_series(document: Document, report: LoadReport) -> tuple[SeriesId, Direction, list[Row]]:
+    """Read a document point by point; count everything that is skipped or corrected.
+
+    Raises:
+        FieldError: The series cannot be used.
+    """
+    place, fields = document
+    data = fields.get("data")
+    if not isinstance(data, list):
+        raise FieldError("data", data, "data is not a list")
+    report.read["points"] += len(data)
+    try:
+        identity, direction = identity_of(fields), stated_direction(fields.get("direction"))
+    except FieldError:
+        if data:
+            report.skip("points", Skip(place, "data", data, "its series was skipped"), len(data))
+        raise
+    rows = list(_rows(place, data, report))
+    if not rows:
+        raise FieldError("data", data, "no usable point")
+    return identity, direction, _in_order(rows, report)
 
 
-def _candidates(
-    source: Source,
-    numbers: dict[bytes, int],
-    report: LoadReport,
-    progress: ProgressCallback | None,
-) -> list[Candidate]:
-    """Read the candidates, sorted by the numbers of their series; count those without a series."""
-    candidates: list[Candidate] = []
+def _rows(place: Place, data: Sequence[Any], report: LoadReport) -> Iterator[Row]:
+    """Read the points of a series; count those that are skipped."""
+    unordered = not any(isinstance(p, Mapping) and p.get("order") is not None for p in data)
+    for number, point in enumerate(data):
+        prefix = f"data.{number}"
+        try:
+            if not isinstance(point, Mapping):
+                raise FieldError(prefix, point, "point is not a document")
+            order = number if unordered else order_of(point.get("order"), f"{prefix}.order")
+            if order is None:
+                raise FieldError(f"{prefix}.order", None, "order is missing")
+            value = value_of(point.get("value"), f"{prefix}.value")
+        except FieldError as fault:
+            report.skip("points", Skip(place, fault.field, fault.value, fault.reason))
+            continue
+        when = next((point[name] for name in TIME_FIELDS if point.get(name) is not None), None)
+        commit = _or_missing(text_of, point.get("commit"), "commits", report)
+        report.corrected["points without an order, numbered as listed"] += unordered
+        yield order, _or_missing(time_of, when, "times", report), value, commit
+
+
+def _or_missing(
+    read: Callable[[object, str], Read], value: object, what: str, report: LoadReport
+) -> Read:
+    """Read a field; one that cannot be read is counted and taken for a missing one."""
+    try:
+        return read(value, what)
+    except FieldError:
+        report.corrected[f"unreadable {what}, left empty"] += 1
+        return read(None, what)
+
+
+def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
+    """Sort by order; of several points with the same order keep the last listed, a rerun."""
+    kept: dict[int, Row] = {}
+    last = rows[0][0]
+    for row in rows:
+        report.corrected["points out of order, sorted"] += row[0] < last
+        last = max(last, row[0])
+        if row[0] in kept:
+            same = "equal" if kept[row[0]][2] == row[2] else "different"
+            report.corrected[f"duplicate points of {same} value, the last kept"] += 1
+        kept[row[0]] = row
+    return [kept[order] for order in sorted(kept)]
+
+
+def _read_candidates(source: Source, history: History, report: LoadReport) -> Candidates:
+    """Read the candidates and place them at their points; count those that are skipped."""
+    numbers = {identity: number for number, identity in enumerate(history.ids)}
+    owners, places, judgements = [], [], []
     for item in source.change_points():
+        report.read["candidates"] += 1
         if isinstance(item, Skip):
-            report.read["candidates"] += 1
             report.skip("candidates", item)
             continue
-        read = read_candidate(item, numbers, report)
-        if read is not None:
-            candidates.append((read[0], item.place, read[1]))
-            if progress and len(candidates) % REPORTED == 0:
-                progress("candidates", report.read["candidates"])
-    candidates.sort(key=itemgetter(0))
+        try:
+            judgement = _read_judgement(item.fields, numbers, report)
+        except FieldError as fault:
+            report.skip("candidates", Skip(item.place, fault.field, fault.value, fault.reason))
+            continue
+        owners.append(numbers[judgement.series])
+        places.append(item.place)
+        judgements.append(judgement)
+    candidates, unplaced, corrected = place_candidates(history, owners, judgements)
+    report.corrected.update(corrected)
+    for k, why in unplaced:
+        judgement = judgements[k]
+        value = judgement.commit if judgement.order is None else judgement.order
+        reason = (
+            "the first point of its series" if why == FIRST_POINT else "no such point in its series"
+        )
+        report.skip("candidates", Skip(places[k], judgement.where, value, reason))
     return candidates
 
 
-def _write_candidates(
-    candidates: list[Candidate], groups: list[int], folder: Path, report: LoadReport
-) -> None:
-    """Place the candidates at the points of their groups, and count those without a point."""
+def _read_judgement(
+    fields: Mapping[str, Any], known: Collection[SeriesId], report: LoadReport
+) -> Judgement:
+    """Read the series, the point and the verdict of a change point.
 
-    def group_of(candidate: Candidate) -> int:
-        return bisect_right(groups, candidate[0]) - 1
-
-    with table_writer(folder, "candidates") as write:
-        for number, members in groupby(candidates, group_of):
-            first, count = groups[number], groups[number + 1] - groups[number]
-            points = read_group(folder, number, first, count)
-            nameless = History([UNNAMED] * count, np.zeros(count, dtype=np.int64), **points)
-            series, places, judgements = zip(*members, strict=True)
-            owners = [k - first for k in series]
-            kept, unplaced, corrected = place_candidates(nameless, owners, judgements)
-            write(candidate_columns(kept, first))
-            report.kept["candidates"] += len(kept)
-            report.verdicts.update(kept.verdict.tolist())
-            report.corrected.update(corrected)
-            for k, why in unplaced:
-                report.skip("candidates", _unplaced(places[k], judgements[k], why))
-
-
-def _unplaced(place: Place, judgement: Judgement, why: str) -> Skip:
-    reason = (
-        "the first point of its series" if why == FIRST_POINT else "no such point in its series"
+    Raises:
+        FieldError: The document cannot be used.
+    """
+    info, prefix = fields.get("time_series_info"), "time_series_info"
+    if info is None:
+        identity = identity_of(fields)
+    else:
+        identity = identity_of(_mapping(info, prefix), f"{prefix}.")
+    if identity not in known:
+        raise FieldError(prefix, str(identity), "no such series")
+    triage = _mapping(fields.get("triage"), "triage")
+    status = triage.get("triage_status")
+    verdict = verdict_of(status, "triage.triage_status")
+    order = order_of(fields.get("order"), "order")
+    commit = text_of(fields.get("commit"), "commit")
+    if order is None and not commit:
+        raise FieldError("order", None, "neither order nor commit")
+    report.labels["none" if status is None else str(status)] += 1
+    algorithm = fields.get("algorithm")
+    parts = [algorithm]
+    if isinstance(algorithm, Mapping):
+        parts = [algorithm.get("name"), algorithm.get("version")]
+    name = " ".join(str(part) for part in parts if part is not None)
+    return Judgement(
+        identity,
+        verdict,
+        "commit" if order is None else "order",
+        commit=commit,
+        order=order,
+        algorithm=name.encode(errors="replace").decode(),
+        calculated_on=_or_missing(time_of, fields.get("calculated_on"), "times", report),
+        triaged_on=_or_missing(time_of, triage.get("triaged_on"), "times", report),
     )
-    value = judgement.commit if judgement.order is None else judgement.order
-    return Skip(place, judgement.where, value, reason)
+
+
+def _mapping(value: object, field: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise FieldError(field, value, "not a document")
+    return value

@@ -1,22 +1,19 @@
-"""A live MongoDB as a source: reads the two collections in the order of `_id`, batch by batch."""
+"""A live MongoDB as a source: reads the two collections in the order of `_id`."""
 
 from __future__ import annotations
 
 import os
 import re
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 from urllib.parse import unquote_plus
 
 from bson.codec_options import CodecOptions
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
-from pymongo.collection import Collection
-from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
+from pymongo.errors import PyMongoError
 
 from barograph.results.series import LABELS
 from barograph.runtime.errors import ConfigError, SourceError
@@ -48,11 +45,6 @@ RAW = CodecOptions(
 )
 
 
-def connect_client(uri: str) -> MongoClient[RawBSONDocument]:
-    """Return a pymongo client for a URI."""
-    return MongoClient(uri, appname="barograph", document_class=RawBSONDocument)
-
-
 class MongoDB(DocumentSource):
     """The collections of series and of change points in a live database.
 
@@ -62,10 +54,6 @@ class MongoDB(DocumentSource):
         database: The name of the database, if the location is a URI that names none.
         time_series: The name of the collection of series.
         change_points: The name of the collection of change points, or None if there is none.
-        batch_size: The number of documents in a batch.
-        attempts: The number of attempts without a new document before giving up.
-        pause: Seconds before the second attempt, doubled before each further one.
-        connect: Returns a client for a URI.
     """
 
     def __init__(
@@ -75,10 +63,6 @@ class MongoDB(DocumentSource):
         database: str = "",
         time_series: str = "time_series",
         change_points: str | None = "change_points",
-        batch_size: int = 200,
-        attempts: int = 5,
-        pause: float = 1.0,
-        connect: Callable[[str], MongoClient[RawBSONDocument]] = connect_client,
     ) -> None:
         named = "" if "://" in location else location
         self._address = Address("" if named else location)
@@ -89,12 +73,7 @@ class MongoDB(DocumentSource):
                 f"location: {self._address.name} names no database, or one whose name has other "
                 "characters than letters, digits, _ and -"
             )
-        for option, number in (("batch_size", batch_size), ("attempts", attempts)):
-            if number < 1:
-                raise ConfigError(f"{option}: {number}; allowed: at least 1")
         super().__init__(time_series, change_points)
-        self._batch_size, self._attempts, self._pause = batch_size, attempts, pause
-        self._connect = connect
 
     @property
     def name(self) -> str:
@@ -108,81 +87,39 @@ class MongoDB(DocumentSource):
         return name, self._stream(collection, name, fields)
 
     def _stream(self, collection: str, name: str, fields: tuple[str, ...]) -> Iterator[bytes]:
-        """Stream every document once, even if the connection drops and is opened again."""
+        """Stream the documents of a collection by `_id`."""
+        number = 0
         with closing(self._client()) as client:
-            reader = _Reader(client[self._database].get_collection(collection, RAW), fields)
-            number, attempt = 0, 0
-            while True:
-                before = number
-                try:
-                    for raw in reader.after_last(self._batch_size):
-                        number += 1
-                        yield raw
-                    return
-                except (PyMongoError, BSONError) as error:
-                    passing = isinstance(error, (AutoReconnect, CursorNotFound))
-                    reason = self._address.redact(f"{type(error).__name__}: {error}")
-                # Outside of the except block, so that the client's error is not chained to ours.
-                attempt = 1 if number > before else attempt + 1
-                if not passing or attempt >= self._attempts:
-                    raise SourceError(
-                        f"{name}: the connection broke off after document {number}: {reason}"
-                    )
-                time.sleep(self._pause * 2.0 ** (attempt - 1))
+            stored = client[self._database].get_collection(collection, RAW)
+            try:
+                for document in stored.find({}, dict.fromkeys(fields, 1), sort=[("_id", 1)]):
+                    number += 1
+                    yield bytes(document.raw)
+                return
+            except (PyMongoError, BSONError) as error:
+                reason = self._address.redact(f"{type(error).__name__}: {error}")
+        # Outside of the except block, so that the client's error is not chained to ours.
+        raise SourceError(f"{name}: the connection broke off after document {number}: {reason}")
 
     def _client(self) -> MongoClient[RawBSONDocument]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            client, reason = self._attempt_client()
+            try:
+                client, reason = self._connect(self._address.reveal()), ""
+            except (PyMongoError, ValueError, TypeError, OSError) as error:
+                # The message may quote the password: report only the type of the error.
+                client, reason = None, type(error).__name__
         for warning in caught:
             warnings.warn(self._address.redact(str(warning.message)), UserWarning, stacklevel=3)
         if client is None:
-            raise SourceError(f"{self._address.name}: cannot be opened: {reason}")
+            raise SourceError(
+                f"{self._address.name}: cannot be opened: {reason}: check the address; in a user "
+                "name or a password every : / ? # [ ] @ % must be percent-encoded"
+            )
         return client
 
-    def _attempt_client(self) -> tuple[MongoClient[RawBSONDocument] | None, str]:
-        try:
-            return self._connect(self._address.reveal()), ""
-        except (PyMongoError, ValueError, TypeError, OSError) as error:
-            # The message quotes parts of an invalid URI, perhaps of the password: report only the
-            # type of the error.
-            return None, (
-                f"{type(error).__name__}: check the address; in a user name or a password "
-                "every : / ? # [ ] @ % must be percent-encoded"
-            )
-
-
-class _Reader:
-    """Reads a collection in the order of `_id` and remembers the last one."""
-
-    def __init__(self, collection: Collection[RawBSONDocument], fields: tuple[str, ...]) -> None:
-        self._collection = collection
-        self._projection = dict.fromkeys(("_id", *fields), 1)
-        self._last: list[Any] = []
-
-    def after_last(self, batch_size: int) -> Iterator[bytes]:
-        """Stream the documents after the last one that was read, or all."""
-        options: dict[str, Any] = {"sort": [("_id", 1)], "batch_size": batch_size}
-        last = self._last
-        if last:
-            # Not {"$gt": last}: that finds only documents whose _id is of the same type.
-            options |= {"min": {"_id": last[0]}, "hint": {"_id": 1}}
-        cursor = self._collection.find({}, self._projection, **options)
-        with closing(cursor):
-            for document in cursor:
-                identifier = _id_of(document)
-                if identifier and identifier == last:
-                    continue  # `min` is inclusive
-                self._last = identifier or self._last
-                yield bytes(document.raw)
-
-
-def _id_of(document: RawBSONDocument) -> list[Any]:
-    """Return the `_id` in a list, which is empty if the document is too damaged."""
-    try:
-        return [document["_id"]]
-    except (BSONError, ValueError, OverflowError, KeyError):
-        return []
+    def _connect(self, uri: str) -> MongoClient[RawBSONDocument]:
+        return MongoClient(uri, appname="barograph", document_class=RawBSONDocument)
 
 
 class Address:

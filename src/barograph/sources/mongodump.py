@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import bson
 
@@ -18,9 +18,9 @@ from barograph.runtime.crc64 import crc64
 from barograph.runtime.errors import DataError
 from barograph.sources.documents import (
     DAMAGE,
-    DocumentReader,
     DocumentSource,
     opened,
+    read_document,
     read_documents,
 )
 
@@ -91,60 +91,50 @@ def is_archive(path: Path) -> bool:
 def read_archive(path: Path, collection: str, name: str) -> Iterator[bytes]:
     """Stream the documents of one collection; verify its CRC at the end."""
     with opened(path) as file:
-        reader = DocumentReader(file, str(path))
-        magic = reader.peek(4)
-        if magic != MAGIC:
-            raise DataError(f"{path}: not a mongodump archive: starts with {magic!r}")
-        reader.skip(4)
-        name_of_stream = _database(reader, collection, str(path)), collection
+        file.seek(len(MAGIC))
+        ours = _database(file, collection, str(path)), collection
         crc = 0
-        while reader.peek(1):
-            where, header = reader.where, _header(reader)
-            if header is None:
+        while prefix := file.read(4):
+            where = f"{path}: byte {file.tell() - len(prefix)}"
+            if prefix == TERMINATOR:
                 raise DataError(f"{where}: a block without a header")
-            ours = (header.get("db"), header.get("collection")) == name_of_stream
-            if ours and header.get("EOF") is True:
+            header = _header(read_document(file, prefix, str(path)), where)
+            is_ours = (header.get("db"), header.get("collection")) == ours
+            if is_ours and header.get("EOF") is True:
                 _check(crc, header, name)
                 return
-            while not _ends_block(reader):
-                document = reader.document()
-                if ours:
+            for document in _block(file, str(path)):
+                if is_ours:
                     crc = crc64(document, crc)
                     yield document
         raise DataError(f"{path}: truncated: the archive ends before the collection {collection}")
 
 
-def _ends_block(reader: DocumentReader) -> bool:
-    """Return whether a terminator comes next, and skip it."""
-    mark = reader.peek(4)
-    if len(mark) < 4:
-        raise DataError(f"{reader.where}: truncated: the archive ends within a block")
-    is_end = mark == TERMINATOR
-    reader.skip(4 * is_end)
-    return is_end
+def _block(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the documents up to the next terminator."""
+    while (prefix := file.read(4)) != TERMINATOR:
+        if not prefix:
+            raise DataError(f"{name}: byte {file.tell()}: truncated: ends within a block")
+        yield read_document(file, prefix, name)
 
 
-def _header(reader: DocumentReader) -> Mapping[str, Any] | None:
-    """Return the next of the archive's own headers, or None for a terminator."""
-    where = reader.where
-    document = None if _ends_block(reader) else reader.document()
+def _header(document: bytes, where: str) -> Mapping[str, Any]:
+    """Decode one of the archive's own documents."""
     try:
-        return None if document is None else bson.decode(document)
+        return bson.decode(document)
     except DAMAGE as error:
         raise DataError(f"{where}: damaged archive header: {error}") from error
 
 
-def _database(reader: DocumentReader, collection: str, name: str) -> str:
+def _database(file: BinaryIO, collection: str, name: str) -> str:
     """Read the prelude; return the only database that has the collection."""
-    header = _header(reader)
-    if header is None:
+    headers = [_header(document, name) for document in _block(file, name)]
+    if not headers:
         raise DataError(f"{name}: the archive has no header")
-    collections = []
-    while (metadata := _header(reader)) is not None:
-        collections.append((str(metadata.get("db")), str(metadata.get("collection"))))
-    databases = [database for database, known in collections if known == collection]
+    known = [(str(header.get("db")), str(header.get("collection"))) for header in headers[1:]]
+    databases = [database for database, other in known if other == collection]
     if len(databases) != 1:
-        names = ", ".join(sorted(".".join(pair) for pair in collections)) or "none"
+        names = ", ".join(sorted(map(".".join, known))) or "none"
         raise DataError(
             f"{name}: {len(databases)} collections named {collection}; expected exactly one; "
             f"the archive has {names}"

@@ -170,9 +170,8 @@ def test_results_of_a_point_are_its_runs(tmp_path: Path) -> None:
     first = POINTS[0] | {"results": '{"r1": 1, "r2": 2, "r3": 6}'}
     answer = read(tmp_path, points=[first, *POINTS[1:]], ending=".ndjson")
     assert answer.history.values.tolist() == [2, 2.5, 7]
-    assert answer.history.repeats is not None
-    assert answer.history.repeats.counts.tolist() == [3, 1, 1]
-    assert list(answer.history.repeats.names) == ["r1", "r2", "r3"]
+    assert answer.history.run_counts(0).tolist() == [3, 1]
+    assert answer.history.runs_of(0) == {0: {"r1": 1, "r2": 2, "r3": 6}}
 
 
 def test_verdict_without_an_order_is_placed_by_its_commit(tmp_path: Path) -> None:

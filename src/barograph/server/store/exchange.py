@@ -5,14 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.repeats import Repeats
 from barograph.results.series import UNKNOWN_TIME, Ints, Verdict
 from barograph.results.texts import CONTROL
 from barograph.server.store import audit, stale
@@ -137,13 +135,11 @@ def _measurements(history: History, number: int, made_up: frozenset[int]) -> Ite
         source.values.tolist(),
         history.times[low:high].tolist(),
     )
-    repeats = history.repeats
-    listed = Repeats.single(high - low) if repeats is None else repeats.part(low, high)
-    runs = list(zip(listed.names, listed.values.tolist(), listed.times.tolist(), strict=True))
-    bounds = pairwise(listed.offsets.tolist())
-    rows = zip(bounds, zip(*points, strict=True), strict=True)
-    for (start, stop), (order, commit, value, time) in rows:
-        for run, result, moment in runs[start:stop] or [("", value, time)]:
+    runs: dict[int, list[tuple[str, float, int]]] = {}
+    for point, name, result, moment in history.listed_runs(number):
+        runs.setdefault(point, []).append((name, result, moment))
+    for index, (order, commit, value, time) in enumerate(zip(*points, strict=True)):
+        for run, result, moment in runs.get(index, [("", value, time)]):
             place = order, commit, run, None if moment == UNKNOWN_TIME else moment
             kind = source.direction, source.unit, order in made_up
             yield Measurement(source.id, result, *place, *kind)

@@ -201,9 +201,9 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
         skip = Skip(results.place(row), "commit", results.commits[row], OTHER_COMMIT)
         report.skip("points", skip)
     report.corrected.update(combined.corrected)
-    several = combined.repeats.counts > 1
+    several = combined.counts > 1
     if several.any():
-        count = int(combined.repeats.counts[several].sum())
+        count = int(combined.counts[several].sum())
         report.corrected[
             f"results of commits with several runs, replaced by their {aggregate}"
         ] += count
