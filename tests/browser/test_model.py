@@ -1,7 +1,6 @@
 """The pages of the model and of the data's health: what a person does there."""
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from barograph.learning.registry import Index
+from barograph.detection import Hunter
+from barograph.learning.registry import Index, ReleaseFolders
 from barograph.results.series import SeriesId, Verdict
 from barograph.server.store import Measurement, Store, arrivals, rejections, retrainings
 from barograph.server.store.audit import now
 from barograph.server.store.schema import candidates
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.triage.verdicts import record_batch
-from barograph.server.web.retraining import Retraining, RetrainingConfig, RetrainingProgress
+from barograph.server.web.background import BackgroundWorker, WorkerConfig
+from barograph.server.web.retraining import Retraining
 from tests.browser.conftest import ready
 from tests.browser.serving import Board, serving
 from tests.service.models import small_model
@@ -42,9 +43,6 @@ ONE_PIPELINE = ("group", "sort")
 class ScriptedRetraining(Retraining):
     """A retraining whose steps and end come from the test, not from a process."""
 
-    def _launch(self, number: int) -> None:
-        self.progress = RetrainingProgress(number, time.monotonic())
-
     def cancel(self) -> bool:
         """End as cancelled."""
         self.end(retrainings.CANCELLED)
@@ -64,7 +62,7 @@ class ScriptedRetraining(Retraining):
 
     def succeed(self) -> None:
         """End with a challenger that may be released."""
-        folders = self.config.folders
+        folders = self.folders
         index = Index.read("label_free", folders)
         file = folders.registry / "new.baro"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,10 +71,6 @@ class ScriptedRetraining(Retraining):
         digest = index.keep(file, file, "card")
         result = {"files": {"label_free": decision}, "challengers": {"label_free": digest}}
         self.end(retrainings.DONE, result)
-
-
-def _no_params() -> Any:
-    raise AssertionError("the retraining of the tests starts no process")
 
 
 def fill(store: Store) -> None:
@@ -115,8 +109,9 @@ def running(
     made: list[ScriptedRetraining] = []
 
     def retraining_of(store: Store, folder: Path) -> Retraining:
-        config = RetrainingConfig(str(folder / "store.db"), folder / "served", _no_params)
-        made.append(ScriptedRetraining(store, config))
+        idle = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
+        folders = ReleaseFolders.beside(folder / "served")
+        made.append(ScriptedRetraining(store, idle, folders))
         return made[0]
 
     with serving(tmp_path_factory.mktemp("model"), fill, retraining_of=retraining_of) as board:

@@ -275,10 +275,10 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_index_names_damaged_file() -> None:
+def test_damaged_record_is_named() -> None:
     Path("data/registry").mkdir()
     Path(f"data/registry/{USE}.json").write_text("[]")
-    with pytest.raises(DataError, match=r"label_free\.json: not an index of released models"):
+    with pytest.raises(DataError, match=r"label_free\.json: not a record of released models"):
         Index.read(USE)
 
 

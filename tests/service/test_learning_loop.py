@@ -9,12 +9,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.cli.retrain import read_params
+from barograph.detection import Hunter
+from barograph.learning.registry import ReleaseFolders
 from barograph.results.history import History
 from barograph.server.store import Store
 from barograph.server.store.exchange import import_history
 from barograph.server.web.app import create_app
+from barograph.server.web.background import BackgroundWorker, WorkerConfig
 from barograph.server.web.model_watch import ModelWatch
-from barograph.server.web.retraining import Retraining, RetrainingConfig
+from barograph.server.web.retraining import Retraining
 from tests.pipeline.conftest import project
 from tests.service.models import small_model
 from tests.shared import wait_for
@@ -59,8 +62,11 @@ def test_verdicts_lead_to_a_model_that_decides(
     url = str(project / "ci.db")
     with Store(url, Rule()) as store:
         import_history(store, History.read(project / "data/interim"), "test")
-        config = RetrainingConfig(url, project / "served", partial(read_params, params, None, None))
-        app = create_app(store, ModelWatch(artifact), retraining=Retraining(store, config))
+        learn = partial(read_params, params, None, None)
+        path = project / "served" / "label_free.baro"
+        worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learn))
+        retraining = Retraining(store, worker, ReleaseFolders.beside(path.parent))
+        app = create_app(store, ModelWatch(artifact), worker=worker, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]
             before = client.get("/api/v1/model/record").json()

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from barograph.learning.registry import Index, ReleaseFolders
+from barograph.detection import Hunter
+from barograph.learning.registry import Index, ReleaseFolders, put_in_service
 from barograph.models.artifact import file_digest
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError
@@ -25,15 +27,15 @@ from barograph.server.store.tokens import Scope
 from barograph.server.triage.verdicts import record_batch
 from barograph.server.web import retraining as module
 from barograph.server.web.app import create_app
+from barograph.server.web.background import BackgroundWorker, WorkerConfig
 from barograph.server.web.model_watch import ModelWatch
-from barograph.server.web.retraining import Retraining, RetrainingConfig, RetrainingProgress
-from tests.service.conftest import Start, make_token, refresh_loop, store_of
+from barograph.server.web.retraining import Retraining, RetrainingProgress
+from tests.service.conftest import Start, app_of, make_token, refresh_loop, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, steps
 from tests.shared import wait_for
 
 DAY = 86_400_000
-Work = Callable[[RetrainingConfig, Callable[[int, int, int], None]], dict[str, Any]]
 
 
 def params() -> Any:
@@ -111,24 +113,6 @@ def test_retraining_that_doubts_no_label_leaves_none_in_the_list(decided: TestCl
     assert decided.get("/api/v1/work-lists").json()["lists"][0]["candidates"] == []
 
 
-def test_retraining_whose_process_cannot_start_does_not_block_the_next(tmp_path: Path) -> None:
-    url = str(tmp_path / "store.db")
-    with Store(url) as store:
-
-        def local() -> Any:  # no other process can import it
-            return params()
-
-        retraining = Retraining(store, RetrainingConfig(url, tmp_path, local))
-        for _ in range(2):
-            with pytest.raises(ConfigError, match="could not be started"):
-                retraining.start("ada")
-        assert retraining.progress is None
-        with store.read() as connection:
-            latest = retrainings.latest(connection)
-    assert latest is not None
-    assert latest.state == "failed"
-
-
 def test_service_without_a_folder_for_models_says_so(client: TestClient) -> None:
     state = client.get("/api/v1/retraining").json()
     assert not state["possible"]
@@ -160,8 +144,10 @@ def retraining_client(
     watch = ModelWatch(artifact)
     url = str(tmp_path / "store.db")
     with Store(url, watch.start().judge) as store:
-        retraining = Retraining(store, RetrainingConfig(url, tmp_path / "release", learned))
-        app = create_app(store, watch, retraining=retraining)
+        path = tmp_path / "release" / "label_free.baro"
+        worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learned))
+        retraining = Retraining(store, worker, ReleaseFolders.beside(path.parent))
+        app = create_app(store, watch, worker=worker, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]
             yield client, retraining
@@ -180,7 +166,6 @@ def test_failed_retraining_reports_why_and_another_can_start(
         assert (latest["state"], latest["why"]) == ("failed", "no parameters here")
         assert client.post("/api/v1/retraining/cancel").status_code == 409
         assert client.post("/api/v1/retraining").status_code == 202
-        assert client.post("/api/v1/retraining/cancel").status_code == 200
 
 
 def waiting_params() -> Any:
@@ -204,12 +189,20 @@ class SlowToStart:
         return time.sleep, (60,)
 
 
-def test_retraining_that_is_starting_ends_with_the_service(tmp_path: Path) -> None:
-    url = str(tmp_path / "store.db")
-    with Store(url) as store:
-        retraining = Retraining(store, RetrainingConfig(url, tmp_path, SlowToStart()))  # type: ignore[arg-type]
+def test_retraining_that_is_starting_ends_with_the_service(tmp_path: Path, artifact: Path) -> None:
+    with retraining_client(tmp_path, artifact, SlowToStart()) as (client, _):  # type: ignore[arg-type]
+        store = store_of(client)
+        assert client.post("/api/v1/retraining").status_code == 202
+    with Store(str(tmp_path / "store.db")) as store:
+        assert latest_of(store) == ("cancelled", None)
+
+
+def test_retraining_is_cancelled_while_no_process_runs(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "store.db")) as store:
+        worker = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
+        retraining = Retraining(store, worker, ReleaseFolders.beside(tmp_path / "release"))
         retraining.start("ada")
-        retraining.stop()
+        assert retraining.cancel()
         assert latest_of(store) == ("cancelled", None)
 
 
@@ -221,28 +214,31 @@ def latest_of(store: Store) -> tuple[str, dict[str, Any] | None]:
     return latest.state, latest.result
 
 
-def test_second_service_leaves_the_retraining_of_the_first_running(tmp_path: Path) -> None:
-    url = str(tmp_path / "store.db")
-    with Store(url) as store, Store(url) as other:
-        store.write(lambda connection: retrainings.begin(connection, "ada"))
-        Retraining(other, RetrainingConfig(url, tmp_path, params))
-        assert latest_of(store) == ("running", None)
-
-
-def test_retraining_counts_as_failed_once_its_process_notes_nothing_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_retraining_whose_process_is_killed_fails_and_another_can_start(
+    tmp_path: Path, artifact: Path
 ) -> None:
-    monkeypatch.setattr(retrainings, "HEARTBEAT", 0.01)
+    with retraining_client(tmp_path, artifact, waiting_params) as (client, retraining):
+        worker = app_of(client).state.context.worker
+        wait_for(lambda: worker.pid is not None)
+        assert client.post("/api/v1/retraining").status_code == 202
+        os.kill(worker.pid, signal.SIGKILL)
+        wait_for(lambda: retraining.progress is None)
+        latest = client.get("/api/v1/retraining").json()["latest"]
+        assert (latest["state"], latest["why"]) == (
+            "failed",
+            "the process ended with code -9; see the log",
+        )
+        assert client.post("/api/v1/retraining").status_code == 202
+        assert client.post("/api/v1/retraining/cancel").status_code == 200
+
+
+def test_retraining_of_a_service_that_was_killed_has_failed(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db")) as store:
-        number = store.write(lambda connection: retrainings.begin(connection, "ada"))
-        later = now() + retrainings.LEASE + 60_000
-        monkeypatch.setattr(retrainings, "now", lambda: later)
-        ended = ("failed", {"why": "its process ended or lost the store"})
-        assert latest_of(store) == ended
-        with retrainings.heartbeat(store, number):
-            wait_for(lambda: latest_of(store) == ("running", None))
-        monkeypatch.setattr(retrainings, "now", lambda: later + retrainings.LEASE + 1)
-        assert latest_of(store) == ended
+        store.write(lambda connection: retrainings.begin(connection, "ada"))
+        assert latest_of(store) == ("running", None)
+        worker = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
+        Retraining(store, worker, ReleaseFolders.beside(tmp_path / "release"))
+        assert latest_of(store) == ("failed", {"why": "the service ended before it did"})
 
 
 def challenger(folders: ReleaseFolders, name: str, seed: int) -> str:
@@ -264,7 +260,7 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
     tmp_path: Path, artifact: Path
 ) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
-        folders, store = retraining.config.folders, store_of(client)
+        folders, store = retraining.folders, store_of(client)
         served = folders.served / "label_free.baro"
         digests: list[str] = []
         for seed in (1, 2):
@@ -337,9 +333,9 @@ def test_release_refuses_a_comparison_with_a_former_champion(
     tmp_path: Path, artifact: Path
 ) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
-        folders, store = retraining.config.folders, store_of(client)
+        folders, store = retraining.folders, store_of(client)
         first, second = (challenger(folders, "label_free", seed) for seed in (1, 2))
-        Index.read("label_free", folders).promoted(first, {}).take_effect()
+        put_in_service([Index.read("label_free", folders).promoted(first, {})], folders)
         result = {
             "files": {"label_free": {"promoted": True, "why": "not worse"}},
             "challengers": {"label_free": second},

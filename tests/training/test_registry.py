@@ -1,10 +1,10 @@
 """A release that is killed with SIGKILL at any write leaves the former set, or one to complete."""
 
+import json
 import multiprocessing
 import os
 import resource
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,6 +17,7 @@ import pytest
 
 from barograph.cli import main
 from barograph.cli import retrain as command
+from barograph.detection import Hunter
 from barograph.learning import registry, tables
 from barograph.learning import release as releasing
 from barograph.learning import retrain as retraining
@@ -25,10 +26,10 @@ from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.runtime import files as locks
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.server.store import Store, audit, export, retrainings
-from barograph.server.web.retraining import Retraining, RetrainingConfig
+from barograph.server.store import Store, audit, export
+from barograph.server.web.background import BackgroundWorker, WorkerConfig
+from barograph.server.web.retraining import Retraining
 from tests.service.models import small_model
-from tests.shared import wait_for
 
 Models = dict[str, TriageModel]
 PARAMS: Any = releasing.ReleaseParams(0.5, 100, 1)
@@ -134,8 +135,8 @@ def served() -> set[float]:
 @pytest.mark.parametrize(
     ("act", "named", "steps"),
     [
-        # Each file is kept in one step, the set is named in one, and complete 10 later.
-        (release, 13, (2, 12, 13, 14, 15, 18, 22, 23)),
+        # The release is recorded in one step, and its 6 files are copied after it.
+        (release, 13, (2, 12, 13, 14, 15, 17, 19)),
         (retrain, 16, (16, 17, 20)),
     ],
 )
@@ -154,82 +155,90 @@ def test_killed_release_leaves_one_set_of_models(
         assert served() == {0.1 * number}
     assert not killed_in(99, act, made(3 - number))
     assert served() == {0.1 * (3 - number)}
-    assert not (FOLDERS.registry / "pending.json").exists()
-
-
-@pytest.mark.filterwarnings("ignore:.*fork")
-@pytest.mark.parametrize(("step", "is_released"), [(16, False), (17, True), (22, True), (26, True)])
-def test_record_of_a_killed_retraining_follows_the_models(step: int, *, is_released: bool) -> None:
-    assert killed_in(step, retrain, made(1))
-    with Store("ci.db") as store:
-        for _ in range(2):  # the service starts twice
-            Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
-        with store.read() as connection:
-            latest = retrainings.latest(connection)
-            notes = [
-                entry.subject for entry in audit.trail(connection) if entry.action == "release"
-            ]
-    assert latest is not None
-    assert latest.state == "done"
-    assert (latest.released is not None) == is_released == (SERVED / "label_free.baro").exists()
-    assert notes == ["retraining 1"] * is_released
 
 
 def roll_back(_: Models) -> None:
-    """Roll back over HTTP, in a process of its own."""
-    with Store("ci.db") as store:
-        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
-        service.roll_back("label_free", "ada")
-
-
-def rollbacks_noted() -> list[tuple[str, str, Any]]:
-    with Store("ci.db") as store, store.read() as connection:
-        entries = audit.entries_of(connection, "rollback")
-    return [(entry.subject, entry.who, entry.detail["champion"]) for entry in entries]
+    registry.roll_back("label_free", who="ada")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork")
-@pytest.mark.parametrize(
-    ("step", "is_named"), [(1, False), (2, True), (3, True), (5, True), (0, True)]
-)
-def test_killed_rollback_is_completed_and_noted_at_the_next_start(
-    step: int, *, is_named: bool
+@pytest.mark.parametrize(("step", "is_recorded"), [(1, False), (2, True), (3, True)])
+def test_killed_rollback_is_completed_when_the_service_starts(
+    step: int, *, is_recorded: bool
 ) -> None:
     release(made(1))
     release(made(2))
     former = Index.read("label_free").champions[0]
-    if step:
-        assert killed_in(step, roll_back, made(1))
-    else:  # killed when all files are in their places
-        registry.roll_back("label_free", who="ada")
+    assert killed_in(step, roll_back, made(1))
     with Store("ci.db") as store:
-        for _ in range(2):
-            Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
-    assert (Index.read("label_free").champion == former) is is_named
-    assert rollbacks_noted() == [("label_free", "ada", former)] * is_named
+        service_over(store)
+    index = Index.read("label_free")
+    assert (index.champion == former) is is_recorded
+    assert file_digest(SERVED / "label_free.baro") == index.champion
 
 
 @pytest.mark.filterwarnings("ignore:.*fork")
-def test_running_service_notes_what_other_processes_release_and_roll_back() -> None:
+def test_killed_return_to_the_built_in_model_is_completed() -> None:
+    release(made(1))
+    assert killed_in(2, roll_back, made(1))
+    assert (SERVED / "label_free.baro").exists()
+    resume()
+    assert not (SERVED / "label_free.baro").exists()
+
+
+def test_file_that_was_never_registered_stays_without_a_champion() -> None:
+    release(made(1))
+    roll_back({})
+    save_models(SERVED / "label_free.baro", [made(2)["label_free"]])
+    resume()
+    assert TriageModel.load(SERVED / "label_free.baro").threshold == pytest.approx(0.2)
+
+
+def service_over(store: Store) -> Retraining:
+    worker = BackgroundWorker(WorkerConfig("ci.db", Hunter(), "Hunter", None))
+    return Retraining(store, worker, FOLDERS)
+
+
+def test_release_and_rollback_by_a_service_are_in_the_audit_trail() -> None:
+    release(made(1))
+    release(made(2))
+    first, second = Index.read("label_free").champions
     with Store("ci.db") as store:
-        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
-        assert killed_in(17, retrain, made(1))  # the set is named, and not complete
-        service.note_changes()
-        assert served() == {0.1}
-        assert released_by() == ["command line"]
-        thread = threading.Thread(target=service.run, args=(0.01,))
-        thread.start()
-        registry.roll_back("label_free")
-        wait_for(rollbacks_noted)
-        service.stop()
-        thread.join()
-    assert rollbacks_noted() == [("label_free", "command line", None)]
-    assert released_by() == ["command line"]
+        service_over(store).roll_back("label_free", "ada")
+        retrain(made(1))
+        with store.read() as connection:
+            rolled_back, *_, released = reversed(audit.trail(connection))
+    assert (rolled_back.action, rolled_back.who) == ("rollback", "ada")
+    assert rolled_back.detail == {"champion": first, "withdrawn": second}
+    assert (released.action, released.who) == ("release", "command line")
 
 
-def released_by() -> list[str]:
-    with Store("ci.db") as store, store.read() as connection:
-        return [entry.who for entry in audit.entries_of(connection, "release")]
+def former_record(folders: ReleaseFolders) -> None:
+    """Write the record as earlier versions did, with a release that they did not complete."""
+    stored = json.loads((folders.registry / registry.RECORD).read_text())
+    (folders.registry / registry.RECORD).unlink()
+    pending = {"label_free": stored.pop("label_free")}
+    for name, content in stored.items():
+        (folders.registry / f"{name}.json").write_text(json.dumps(content))
+    (folders.registry / "label_free.json").write_text(
+        json.dumps({"champions": [], "withdrawn": [], "decisions": {}})
+    )
+    (folders.registry / "pending.json").write_text(json.dumps(pending))
+
+
+def test_registry_of_an_earlier_version_opens() -> None:
+    release(made(1))
+    champions = [Index.read(name) for name in FILES]
+    former_record(FOLDERS)
+    (SERVED / "label_free.baro").unlink()
+    resume()
+    assert [Index.read(name) for name in FILES] == champions
+    assert served() == {0.1}
+    release(made(2))
+    roll_back({})
+    assert (
+        Index.read("label_free").champions == champions[list(FILES).index("label_free")].champions
+    )
 
 
 @pytest.mark.parametrize("damage", ["[1]", "{"])
@@ -239,10 +248,9 @@ def test_damaged_registry_stops_no_service_and_is_reported_once(
     FOLDERS.registry.mkdir(parents=True)
     (FOLDERS.registry / "label_free.json").write_text(damage)
     with Store("ci.db") as store:
-        service = Retraining(store, RetrainingConfig("ci.db", FOLDERS.served, no_params))
-        service.note_changes()
+        service_over(store)
     assert len(caplog.messages) == 1
-    assert "label_free.json: not an index of released models" in caplog.messages[0]
+    assert "label_free.json: not a record of released models" in caplog.messages[0]
 
 
 def challenge(folders: ReleaseFolders, number: int) -> str:
@@ -254,15 +262,16 @@ def challenge(folders: ReleaseFolders, number: int) -> str:
 
 def release_one(pipe: Connection, folders: ReleaseFolders, digest: str, champion: str) -> None:
     """Release a model; wait for a message once the index is read and nothing is written."""
-    write = registry._write
+    write = registry.put_in_service
 
     def paused(*arguments: Any) -> None:
-        if arguments[0].name == registry.PENDING:
-            pipe.send("has read")
-            pipe.recv()
+        pipe.send("has read")
+        pipe.recv()
         write(*arguments)
 
-    pytest.MonkeyPatch().setattr(registry, "_write", paused)  # this process ends with the test
+    pytest.MonkeyPatch().setattr(
+        registry, "put_in_service", paused
+    )  # this process ends with the test
     report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
 
 
@@ -348,7 +357,10 @@ def test_release_gives_up_while_another_process_holds_the_registry(
 ) -> None:
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
     folders = ReleaseFolders.beside(folder / "models")
-    with registry.changing(folders), pytest.raises(DataError, match=r"pending\.json: another proc"):
+    with (
+        registry.changing(folders),
+        pytest.raises(DataError, match=r"releases\.json: another proc"),
+    ):
         registry.roll_back("label_free", folders)
 
 
@@ -368,10 +380,10 @@ def test_full_disk_is_reported_with_the_file_in_the_registry() -> None:
     assert not list(FOLDERS.registry.rglob("*.*"))
 
 
-def test_damaged_list_of_pending_models_is_named() -> None:
+def test_damaged_record_is_named() -> None:
     FOLDERS.registry.mkdir(parents=True)
-    (FOLDERS.registry / "pending.json").write_text("[1]")
-    with pytest.raises(DataError, match=r"pending\.json: not an index of released models"):
+    (FOLDERS.registry / "releases.json").write_text("[1]")
+    with pytest.raises(DataError, match=r"releases\.json: not a record of released models"):
         resume()
 
 

@@ -110,23 +110,21 @@ def _print_params(context: click.Context, *, is_requested: bool) -> None:
 
 def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:
     """Do a training, release its models, and note in the store how it ended."""
-    from barograph.learning.registry import COMMAND_LINE, was_released
+    from barograph.learning.registry import COMMAND_LINE
     from barograph.server.store import retrainings
 
-    was_released_here = partial(was_released, folders=folders)
-    retrainings.note_releases(store, was_released_here)
     number = store.write(lambda connection: retrainings.begin(connection, COMMAND_LINE))
     try:
-        with retrainings.heartbeat(store, number):
-            result = learn()
+        result = learn()
     except BaseException as error:
         why = {"why": str(error)}
         store.write(lambda c: retrainings.finish(c, number, retrainings.FAILED, why))
         raise
     store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result.to_json()))
     if result.challengers:
-        with retrainings.releasing(store, number, COMMAND_LINE, was_released_here):
-            result.release(folders)
+        result.release(folders)
+        files = [*result.challengers]
+        store.write(lambda c: retrainings.note_release(c, number, COMMAND_LINE, files))
     return result
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from barograph.server.store import Store
     from barograph.server.web.background import WorkerConfig
     from barograph.server.web.model_watch import ModelWatch
-    from barograph.server.web.retraining import RetrainingConfig
     from barograph.server.web.settings import Settings
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
@@ -167,7 +166,6 @@ def command(
         import barograph.server.web.app  # noqa: F401 - what is missing is said before anything starts
         from barograph.server.web.background import WorkerConfig
         from barograph.server.web.model_watch import ModelWatch
-        from barograph.server.web.retraining import RetrainingConfig
     from barograph.cli.demo import demo_folder, demo_params, fill
 
     params = partial(read_params, None, None, None)  # called in the process that learns
@@ -182,11 +180,11 @@ def command(
         store = stack.enter_context(_opened(url, store_mode_))
         settings = settings_of(host)
         _check_tokens(store, host, local=settings.local)
-        worker = WorkerConfig(url, method, name, label_free, cluster_settings=configured_settings())
+        shape = configured_settings()
+        worker = WorkerConfig(url, method, name, label_free, cluster_settings=shape, params=params)
         if demo:
             fill(store, method, name)
-        retraining = RetrainingConfig(url, label_free.parent, params)
-        _listen(host, port, store, watch, settings, worker, retraining)
+        _listen(host, port, store, watch, settings, worker)
     if watch.failure is not None:
         raise watch.failure
 
@@ -212,8 +210,7 @@ def _listen(
     store: Store,
     watch: ModelWatch,
     settings: Settings,
-    worker: WorkerConfig,
-    retraining: RetrainingConfig,
+    config: WorkerConfig,
 ) -> None:
     """Serve a store until the process is asked to end.
 
@@ -229,14 +226,15 @@ def _listen(
     def stop() -> None:
         server.should_exit = True
 
-    kept = "a database" if "://" in worker.url else worker.url  # a URL may hold a password
+    kept = "a database" if "://" in config.url else config.url  # a URL may hold a password
 
     def listening(place: str) -> None:
         ready = "/ready answers 200 once the model is loaded"
         click.echo(f"serving {place} from {kept}; {ready}", err=True)
 
-    refresh = BackgroundWorker(worker)
-    app = create_app(store, watch, settings, refresh, stop, Retraining(store, retraining))
+    worker = BackgroundWorker(config)
+    retraining = None if config.folders is None else Retraining(store, worker, config.folders)
+    app = create_app(store, watch, settings, worker, stop, retraining)
     limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
     server = make_server(app, host, port, limits, listening)
     if not run_server(server):

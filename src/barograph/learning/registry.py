@@ -1,33 +1,31 @@
-"""All model files that were ever candidates for release, and which of them is in service.
+"""The record of releases: all model files that were ever candidates, and which are in service.
 
-registry/NAME/DIGEST holds a model file, its twins and its card; registry/NAME.json lists the
-champion, the former champions, and the files that were withdrawn. The champion is copied to the
-folder that a service loads it from. Both folders are under data/ unless the caller names others.
-Every file is written whole. The models that are released together are first named in one file,
-registry/pending.json: a process that is killed before leaves the former set in service, and the
-next release, retraining or rollback completes a set that was named. Processes that release or roll
-back wait for each other.
+registry/NAME/DIGEST holds a model file, its twins and its card. registry/releases.json is the only
+record: for each name the champions, the withdrawn files, and the decisions. It is replaced as a
+whole, so models are released together or not at all. The champions are copied from the registry to
+the folder that a service loads them from; the next release, retraining or rollback completes the
+copies of a process that was killed. Both folders are under data/ unless the caller names others.
+Processes that release or roll back wait for each other.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 from barograph.runtime.files import delete_drafts, locked, whole
 
-T = TypeVar("T")
-COMMAND_LINE = "command line"  # who rolled back, unless a service did it for a person
+COMMAND_LINE = "command line"  # who releases or rolls back, unless a service does it for a person
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
-PENDING = "pending.json"
-INDICES = (*(f"{name}.json" for name in FILES), PENDING)
+RECORD = "releases.json"
+FORMER = (*(f"{name}.json" for name in FILES), "pending.json")  # the record of earlier versions
 STORED = ("champions", "withdrawn", "decisions")
 
 
@@ -52,22 +50,6 @@ class ReleaseFolders:
 FOLDERS = ReleaseFolders()
 
 
-class Rollback(NamedTuple):
-    """A champion that was withdrawn.
-
-    Attributes:
-        name: One of `FILES`.
-        withdrawn: Its digest.
-        who: Who took it back.
-        champion: The digest of the file in service since then; None for the built-in models.
-    """
-
-    name: str
-    withdrawn: str
-    who: str
-    champion: str | None
-
-
 @dataclass(frozen=True)
 class Index:
     """The released files of one name.
@@ -89,15 +71,9 @@ class Index:
     @classmethod
     def read(cls, name: str, folders: ReleaseFolders = FOLDERS) -> Index:
         """Read the index of a name; empty if nothing was released yet."""
-        path = folders.registry / f"{name}.json"
-        stored = _read(path, lambda stored: cls.of(name, stored, folders))
-        return stored or cls(name, folders=folders)
-
-    @classmethod
-    def of(cls, name: str, stored: Mapping[str, Any], folders: ReleaseFolders) -> Index:
-        """Return the index of a name from what is stored of it."""
-        champions, withdrawn = tuple(stored["champions"]), tuple(stored["withdrawn"])
-        return cls(name, champions, withdrawn, stored["decisions"], folders)
+        return next(
+            (index for index in _read(folders) if index.name == name), cls(name, folders=folders)
+        )
 
     @property
     def champion(self) -> str | None:
@@ -117,11 +93,6 @@ class Index:
         """Return the folder of a model file."""
         return self.folders.registry / self.name / digest
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """What is stored of the index."""
-        return {name: getattr(self, name) for name in STORED}
-
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
         """Return the index with another champion."""
         known = dict(self.decisions) | {digest: dict(decision)}
@@ -133,7 +104,7 @@ class Index:
         The current champion is withdrawn for good.
 
         Args:
-            who: Who takes it back, for the records.
+            who: Who takes it back, for the record.
 
         Raises:
             ConfigError: The built-in model is in service.
@@ -146,18 +117,6 @@ class Index:
         decision = {**self.decisions.get(last, {}), "rolled_back": facts}
         return replace(former, decisions={**self.decisions, last: decision})
 
-    def take_effect(self) -> None:
-        """Write the index, and copy the champion to the folder that a service loads from.
-
-        Without a champion, the folder has no file of the name: the built-in model is used.
-        """
-        _write(self.folders.registry / f"{self.name}.json", self.content)
-        for kept, served in ((CARD, f"{self.name}.md"), (MODEL, f"{self.name}.baro")):
-            if self.champion is None:
-                (self.folders.served / served).unlink(missing_ok=True)
-            else:
-                _copy(self.folder(self.champion) / kept, self.folders.served / served)
-
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Store a model file with its twins and its card, and return its digest."""
         digest = file_digest(model)
@@ -167,73 +126,61 @@ class Index:
             draft.write_text(card, encoding="utf-8")
         return digest
 
+    def serve(self) -> None:
+        """Copy the champion to the folder that a service loads from.
+
+        Without a champion, the folder has no file of the name: the built-in model is used.
+        """
+        for kept, served in ((CARD, f"{self.name}.md"), (MODEL, f"{self.name}.baro")):
+            if self.champion is None:
+                (self.folders.served / served).unlink(missing_ok=True)
+            else:
+                _copy(self.folder(self.champion) / kept, self.folders.served / served)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the folder has the champion; without one, whether it has no withdrawn file."""
+        path = self.folders.served / f"{self.name}.baro"
+        digest = file_digest(path) if path.is_file() else None
+        return digest not in self.withdrawn if self.champion is None else digest == self.champion
+
 
 @contextmanager
 def changing(folders: ReleaseFolders = FOLDERS) -> Iterator[None]:
     """Keep other processes from releasing or rolling back, until the end of the block.
 
-    A release that was decided, but whose process was killed, is completed first. What the block
-    puts in service must follow from indices that it reads itself.
+    The copies of a process that was killed are completed first. What the block puts in service
+    must follow from indices that it reads itself.
 
     Raises:
         DataError: Another process releases or rolls back for a minute.
     """
-    with locked(folders.registry / PENDING):
-        _complete(folders)
+    with locked(folders.registry / RECORD):
+        for index in _read(folders):
+            if not index.is_served:
+                index.serve()
         delete_drafts(folders.registry)  # of models that no later run writes to
         yield
 
 
 def put_in_service(indices: Sequence[Index], folders: ReleaseFolders = FOLDERS) -> None:
-    """Put the champions of several indices in service together, in a block of `changing`.
-
-    The indices take effect as soon as they are named in one file: from then on `resume` completes
-    what a killed process left.
-    """
-    if indices:
-        _write(folders.registry / PENDING, {index.name: index.content for index in indices})
-        _complete(folders)
+    """Put the champions of several indices in service together, in a block of `changing`."""
+    if not indices:
+        return
+    every = {index.name: index for index in (*_read(folders), *indices)}
+    content = {
+        name: {part: getattr(index, part) for part in STORED} for name, index in every.items()
+    }
+    with whole(folders.registry / RECORD) as draft:
+        draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    for index in indices:
+        index.serve()
 
 
 def resume(folders: ReleaseFolders = FOLDERS) -> None:
-    """Complete a release that was decided, but whose process was killed."""
+    """Complete the copies of a release or rollback whose process was killed."""
     with changing(folders):
         pass
-
-
-def was_released(digests: Mapping[str, str], folders: ReleaseFolders = FOLDERS) -> bool:
-    """Return whether model files, by their names, are or were in service.
-
-    A release that was decided, but whose process was killed, is completed first.
-    """
-    resume(folders)
-    indices = {name: Index.read(name, folders) for name in digests}
-    return all(
-        digest in (*indices[name].champions, *indices[name].withdrawn)
-        for name, digest in digests.items()
-    )
-
-
-def _complete(folders: ReleaseFolders) -> None:
-    path = folders.registry / PENDING
-    pending = _read(
-        path,
-        lambda stored: [Index.of(name, content, folders) for name, content in stored.items()],
-    )
-    if pending is not None:
-        for index in pending:
-            index.take_effect()
-        path.unlink()
-
-
-def rollbacks(folders: ReleaseFolders = FOLDERS) -> list[Rollback]:
-    """Return all rollbacks of which the registry knows who did them."""
-    return [
-        Rollback(name, digest, **decision["rolled_back"])
-        for name in FILES
-        for digest, decision in Index.read(name, folders).decisions.items()
-        if "rolled_back" in decision
-    ]
 
 
 def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_LINE) -> Index:
@@ -244,7 +191,7 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_L
     Args:
         name: One of `FILES`.
         folders: Where the files are.
-        who: Who does it, for the records.
+        who: Who does it, for the record.
 
     Raises:
         ConfigError: There is no such name, or the built-in model is in service.
@@ -258,19 +205,21 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_L
     return index
 
 
-def _read(path: Path, parse: Callable[[Any], T]) -> T | None:
-    """Return what a JSON file says; None if there is no such file."""
-    try:
-        return parse(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not an index of released models: {error!r:.200}") from error
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    with whole(path) as draft:
-        draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+def _read(folders: ReleaseFolders) -> list[Index]:
+    """Return the indices of the record; of that of an earlier version if there is no other."""
+    paths = [folders.registry / RECORD]
+    if not paths[0].is_file():
+        paths = [folders.registry / name for name in FORMER]
+    indices: dict[str, Index] = {}
+    for path in filter(Path.is_file, paths):
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            for name, part in ({path.stem: stored} if path.stem in FILES else stored).items():
+                digests = tuple(part["champions"]), tuple(part["withdrawn"])
+                indices[name] = Index(name, *digests, part["decisions"], folders)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: not a record of released models: {error!r:.200}") from error
+    return list(indices.values())
 
 
 def _copy(source: Path, target: Path) -> None:

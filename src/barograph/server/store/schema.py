@@ -324,7 +324,6 @@ retrainings = sa.Table(
     _serial(),
     _text("who"),
     _time("started"),
-    _time("alive"),  # when its process last noted that it runs
     _time("finished", nullable=True),
     _text("state"),  # running, done, failed or cancelled
     sa.Column("verdicts", sa.Integer, nullable=False),  # number of candidates with a final verdict

@@ -118,7 +118,7 @@ def create_app(
         store: Open store; the caller closes it after the app has ended.
         watch: Loads the first model, unless it was started, and new ones.
         settings: Limits of the service.
-        worker: Refreshes the candidates while the app runs. None leaves them as they are.
+        worker: Does the background work while the app runs. None leaves candidates as they are.
         on_failure: Called if the first model is not usable; `watch.failure` says why.
         retraining: Retrains on request. None offers no retraining.
     """
@@ -174,14 +174,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         name="barograph-model",
         daemon=True,
     ).start()
-    if context.retraining is not None:
-        watch = context.retraining.run
-        threading.Thread(target=watch, name="barograph-registry", daemon=True).start()
     if context.worker is not None:
         context.worker.start()
     yield
     if context.retraining is not None:
-        context.retraining.stop()
+        context.retraining.cancel()
     context.watch.stop()
     context.rejections.flush()
     if context.worker is not None:

@@ -1,7 +1,8 @@
-"""Background refresh of candidates and clusters.
+"""Background work: the refresh of candidates and clusters, and retraining on request.
 
-The refresh runs in a separate process, so requests wait only for its short writes. The process
-opens the store itself, is restarted when it dies, and ends with the service, however that ends.
+One process does it, so requests wait only for its short writes. The process opens the store itself,
+is restarted when it dies, and ends with the service, however that ends. A retraining runs in a
+thread of it, reports through the pipe, and releases nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -19,35 +20,44 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
-from barograph.runtime.errors import StoreError
-from barograph.server.store import Store
+from barograph.learning.registry import ReleaseFolders
+from barograph.models.triage import FILES, USES
+from barograph.runtime.errors import BarographError, ConfigError, StoreError
+from barograph.server.store import Store, retrainings
 from barograph.server.triage.clusters import recluster
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.web.model_watch import CandidateModel
+
+if TYPE_CHECKING:
+    from barograph.learning.retrain import RetrainParams
 
 LOG = logging.getLogger("barograph.server.web")
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 NICE = 10
 GRACE = 5.0  # seconds that a running round may take after a stop
-RESTART_DELAYS = (1.0, 60.0)  # seconds: the first, and the longest
+RESTART_DELAY = 1.0  # seconds
 BATCH = 50  # series of one transaction, which stays too short to delay requests
+STEP, ENDED = "step", "ended"  # reports on a retraining, besides the states that it can end in
 
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """What the background process refreshes, and how often.
+    """What the background process refreshes and retrains, and how often.
 
     Args:
         url: Location of the store.
         detector: Detector that finds the candidates.
         name: Name of the detector in the candidates.
-        path: Released label-free model; the built-in model is used while there is no file.
+        path: Released label-free model; the built-in model is used while there is no file. Other
+            models are released to its folder.
         pause: Seconds between two rounds.
         cluster_pause: Seconds between two rounds that also recompute clusters.
         cluster_settings: How clusters are searched for.
+        params: Returns how models are learned; called in the process. None offers no retraining.
     """
 
     url: str
@@ -57,6 +67,12 @@ class WorkerConfig:
     pause: float = 1.0
     cluster_pause: float = 60.0
     cluster_settings: ClusterSettings = ClusterSettings()  # noqa: RUF009 - it is frozen
+    params: Callable[[], RetrainParams] | None = None
+
+    @property
+    def folders(self) -> ReleaseFolders | None:
+        """Where models are released and registered; None if none are."""
+        return None if self.path is None else ReleaseFolders.beside(self.path.parent)
 
 
 class RefreshLoop:
@@ -113,125 +129,195 @@ class RefreshLoop:
 
 
 class BackgroundWorker:
-    """Runs a `RefreshLoop` in another process, and restarts it when it dies."""
+    """Does the background work in another process, and restarts it when it dies."""
 
     def __init__(self, config: WorkerConfig) -> None:
         self.config = config
+        self.on_report: Callable[[str, Any], None] = lambda *_: None  # called on a thread
         self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._process: SpawnProcess | None = None
+        self._changed = threading.Condition()
+        self._process: SpawnProcess | None = None  # while it runs
         self._pipe: Connection | None = None
-        self._thread = threading.Thread(
-            target=self._supervise, name="barograph-refresh", daemon=True
-        )
+        self._is_requested = False
+        self._thread = threading.Thread(target=self._supervise, name="barograph-work", daemon=True)
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, if it was started."""
-        return self._process.pid if self._process is not None else None
+        """The id of the process, if it runs."""
+        process = self._process
+        return process.pid if process is not None else None
 
     def start(self) -> None:
         """Start the process."""
         self._thread.start()
 
+    def retrain(self) -> None:
+        """Start a retraining, at the latest when the process runs again; see `on_report`."""
+        with self._changed:
+            self._is_requested = True
+            if self._pipe is not None:
+                with suppress(OSError):  # it has just died: `ENDED` is reported
+                    self._pipe.send(None)
+
+    def restart(self) -> None:
+        """End the process with a running retraining; another process is started."""
+        with self._changed:
+            process, self._is_requested = self._process, False
+            if process is None:
+                self.on_report(ENDED, None)
+            else:
+                _kill(process)
+                self._changed.wait_for(lambda: self._process is not process, GRACE)
+
     def stop(self) -> None:
         """Let the process finish its round, and end it."""
         self._stop.set()
-        with self._lock:
-            if self._pipe is not None:
-                self._pipe.close()
+        with self._changed:
             if self._process is not None:
                 self._process.terminate()  # at once if it is still starting; see `_work`
         self._thread.join(GRACE)
-        if self._process is not None and self._process.is_alive():
-            self._process.kill()
-            self._process.join(GRACE)  # as long as it has the store open, its log stays
+        if (process := self._process) is not None:
+            _kill(process)
+            process.join(GRACE)  # as long as it has the store open, its log stays
 
     def _supervise(self) -> None:
-        delay, longest = RESTART_DELAYS
         while not self._stop.is_set():
-            process = self._start_process()
-            if process is None:
-                return
-            process.join()
-            if not self._stop.is_set():
-                LOG.warning("the refresh process exited with code %s", process.exitcode)
-            self._stop.wait(delay)
-            delay = min(longest, 2 * delay)
+            # The process would leave the files of a retraining that is cancelled.
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                self._run_process(folder)
+            self._stop.wait(RESTART_DELAY)
 
-    def _start_process(self) -> SpawnProcess | None:
-        level = LOG.getEffectiveLevel()
-        with self._lock:
+    def _run_process(self, folder: str) -> None:
+        """Run the process until it ends, and pass its reports on."""
+        with self._changed:
             if self._stop.is_set():
-                return None
-            self._process, self._pipe = start_child(
-                _work, self.config, level, name="barograph-refresh", daemon=True
-            )
-        return self._process
+                return
+            process, pipe = start_child(_work, self.config, LOG.getEffectiveLevel(), folder)
+            self._process, self._pipe = process, pipe
+            if self._is_requested:
+                pipe.send(None)
+        with suppress(EOFError, OSError):
+            while True:
+                kind, content = pipe.recv()
+                self._is_requested &= kind == STEP
+                self.on_report(kind, content)
+        process.join()
+        if not self._stop.is_set():
+            LOG.warning("the background process exited with code %s", process.exitcode)
+        self._is_requested = False
+        self.on_report(ENDED, process.exitcode)
+        with self._changed:
+            self._process = self._pipe = None
+            self._changed.notify_all()
+        pipe.close()
 
 
-def start_child(
-    work: Callable[..., None], *arguments: object, name: str, daemon: bool = False
-) -> tuple[SpawnProcess, Connection]:
+def start_child(work: Callable[..., None], *arguments: object) -> tuple[SpawnProcess, Connection]:
     """Start a process, and return it with our end of a pipe.
 
-    Our end is closed by us or by our death, and the process ends with it.
+    Our end is closed by our death, and the process ends with it.
 
     Args:
         work: What the process does; it gets the other end of the pipe, then the arguments.
         arguments: What can be pickled.
-        name: Name of the process.
-        daemon: Whether it can have no processes of its own, and is terminated when we exit.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, *arguments), name=name, daemon=daemon)
-    try:
-        process.start()
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
+    process = context.Process(target=work, args=(theirs, *arguments), name="barograph-work")
+    process.start()
+    theirs.close()
     return process, ours
 
 
-def set_up_child(level: int) -> None:
-    """Prepare a process that `start_child` started."""
+def _kill(process: SpawnProcess) -> None:
+    """End a process with all of its processes, even while it is starting.
+
+    Nothing is half done: transactions are atomic, and files are written whole.
+    """
+    number = process.pid
+    if number is None or not process.is_alive():
+        return
+    with suppress(AttributeError, OSError):  # not every system has it
+        if os.getpgid(number) == number:
+            os.killpg(number, signal.SIGKILL)
+    process.kill()
+
+
+def _work(pipe: Connection, config: WorkerConfig, level: int, folder: str) -> None:
+    """Refresh and retrain until the pipe is closed; temporary files go to a folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
     logging.basicConfig(level=level, format=LOG_FORMAT)
-
-
-def lower_priority() -> None:
-    """Let requests go first."""
     with suppress(AttributeError, OSError):  # not every system has it
-        os.nice(NICE)
-
-
-def _work(pipe: Connection, config: WorkerConfig, level: int) -> None:
-    """Refresh until the pipe is closed."""
-    set_up_child(level)
+        os.setpgrp()  # so that all processes of a training end together
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
     stop = threading.Event()
     # In a thread: this one may hold the lock of the stop when the signal interrupts it.
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=stop.set).start())
-    threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
     with Store(config.url) as store:
         # On Linux a thread has a priority of its own, and the writing thread of the store keeps
         # that of the service: on a busy machine it would hold the lock that requests wait for.
-        lower_priority()
+        with suppress(AttributeError, OSError):
+            os.nice(NICE)
+        threading.Thread(target=_serve, args=(pipe, store, config, stop), daemon=True).start()
         RefreshLoop(store, config).run(stop)
     _exit()  # without tidying up, which takes seconds at this priority on a busy machine
 
 
-def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
-    """Set the stop once the pipe is closed; exit if the round does not end in time."""
+def _serve(pipe: Connection, store: Store, config: WorkerConfig, stop: threading.Event) -> None:
+    """Retrain on request. Set the stop once the pipe is closed; exit if the round goes on."""
     with suppress(EOFError, OSError):
-        pipe.recv_bytes()
+        while True:
+            pipe.recv()
+            threading.Thread(target=_retrain, args=(pipe, store, config), daemon=True).start()
     stop.set()
     time.sleep(GRACE)
     _exit()  # transactions are atomic: nothing is half done
 
 
+def _retrain(pipe: Connection, store: Store, config: WorkerConfig) -> None:
+    """Learn challengers, and report every step and the end."""
+    try:
+        result = _learn(store, config, lambda *step: pipe.send((STEP, step)))
+    except BarographError as error:
+        pipe.send((retrainings.FAILED, {"why": str(error)}))
+    except Exception as error:
+        LOG.exception("the retraining failed")
+        pipe.send((retrainings.FAILED, {"why": f"{type(error).__name__}: {error}"[:300]}))
+    else:
+        pipe.send((retrainings.DONE, result))
+
+
+def _learn(
+    store: Store, config: WorkerConfig, report: Callable[[int, int, int], None]
+) -> dict[str, Any]:
+    from barograph.learning.retrain import retrain
+    from barograph.learning.work_lists import audited_labels
+    from barograph.server.store.export import read_all
+
+    if config.params is None or config.folders is None:
+        raise ConfigError("there are no parameters, or there is no folder for models")
+    params = config.params()
+    with store.read() as connection:
+        history, numbers = read_all(connection)
+    report(1, 0, 1)
+
+    def step(done: int) -> None:
+        if done <= 2:
+            report(1 + done, 0, 1 if done == 1 else len(USES))
+        elif done < 2 + len(USES):
+            report(3, done - 2, len(USES))
+        else:
+            report(4, done - 2 - len(USES), len(FILES))
+
+    result = retrain(history, params, config.folders, step=step)
+    report(5, 0, 1)
+    labels = audited_labels(history, params.train)
+    doubted = [[numbers[label.candidate], label.real, label.probability] for label in labels]
+    return result.to_json() | {"doubted": doubted}
+
+
 def _exit() -> None:
-    sys.stderr.flush()
-    os._exit(0)
+    """End this process with all of its processes."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)

@@ -292,7 +292,7 @@ def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
 
 def _empty_page(request: Request, context: AppContext) -> Response:
     """Return the first page; its commands hold the address that this page was asked for at."""
-    url = "" if context.retraining is None else context.retraining.config.url
+    url = "" if context.worker is None else context.worker.config.url
     store = "" if "://" in url else url  # the location of a database may hold a password
     needs_token = request.state.caller is not LOCAL  # who needs no token is this machine
     where = f" --store {shlex.quote(store)}" if store and not needs_token else ""

@@ -227,7 +227,7 @@ def summary(record: RetrainingRecord) -> dict[str, Any]:
 
 def folders_of(context: AppContext) -> ReleaseFolders | None:
     """Return where models are released; None if this service releases none."""
-    return None if context.retraining is None else context.retraining.config.folders
+    return None if context.retraining is None else context.retraining.folders
 
 
 @contextmanager
