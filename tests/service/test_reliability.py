@@ -1,6 +1,5 @@
 """The real server is killed and its disk fills up: nothing that was acknowledged is lost."""
 
-import json
 import os
 import random
 import re
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ import httpx2
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from barograph.server.web.middleware import HEADERS
 from tests.service.conftest import store_of
 from tests.service.samples import POINTS, result, steps
 from tests.shared import PATIENCE, wait_for
@@ -80,32 +77,6 @@ def test_serve_names_its_store_and_the_port_that_it_got(tmp_path: Path, artifact
         assert client.base_url.port
         expected = f"serving http://127.0.0.1:{client.base_url.port} from {tmp_path / 's.db'}; "
         assert expected in (tmp_path / "s.log").read_text()
-
-
-NO_HTTP = (
-    b"GARBAGE\r\n\r\n",
-    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # a client that speaks TLS
-    b"GET /health HTTP/1.1\r\nHost: localhost\r\nno header\r\n\r\n",
-    b"POST /health HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
-)
-
-
-def test_bytes_that_are_not_http_answer_400_in_the_common_shape(
-    tmp_path: Path, artifact: Path
-) -> None:
-    with server(tmp_path / "s.db", artifact) as (client, _):
-        for sent in NO_HTTP:
-            with socket.create_connection(
-                ("127.0.0.1", client.base_url.port or 0), PATIENCE
-            ) as line:
-                line.sendall(sent)
-                answer = HTTPResponse(line)
-                answer.begin()
-                reply = json.loads(answer.read())["error"]
-                assert line.recv(1) == b""  # hung up
-            assert (answer.status, reply["status"], reply["kind"]) == (400, 400, "malformed")
-            assert {name: answer.headers[name] for name in HEADERS} == HEADERS
-        assert client.get("/health").status_code == 200
 
 
 def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import math
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -76,7 +75,7 @@ access_options = grouped(
         metavar="ADDRESS",
         callback=lambda _context, _option, texts: tuple(map(_ip_address, texts)),
         help="IP address of a reverse proxy. Its X-Forwarded-For and X-Forwarded-Proto headers "
-        "are trusted, and its connections are not limited. Repeatable.",
+        "are trusted. Repeatable.",
     ),
     click.option(
         "--allowed-host",
@@ -190,14 +189,11 @@ def command(
 
 
 def _prepare_process(log_level: str, *, demo: bool) -> None:
-    """Set up the log, how threads share the interpreter, and whether kernels are compiled."""
+    """Set up the log, and whether kernels are compiled."""
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     logging.getLogger("numba").setLevel(logging.WARNING)
-    # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
-    # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
-    sys.setswitchinterval(0.0005)
     if demo:
         # Short histories need no compiled kernels, and compiling would keep charts and reasons
         # waiting for half a minute after an installation.
@@ -221,7 +217,6 @@ def _listen(
     from barograph.server.web.background import BackgroundWorker
     from barograph.server.web.retraining import Retraining
     from barograph.server.web.server import address, make_server, run_server
-    from barograph.server.web.settings import ConnectionLimits
 
     def stop() -> None:
         server.should_exit = True
@@ -235,8 +230,7 @@ def _listen(
     worker = BackgroundWorker(config)
     retraining = None if config.folders is None else Retraining(store, worker, config.folders)
     app = create_app(store, watch, settings, worker, stop, retraining)
-    limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
-    server = make_server(app, host, port, limits, listening)
+    server = make_server(app, host, port, listening)
     if not run_server(server):
         raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
 

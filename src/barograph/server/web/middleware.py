@@ -1,6 +1,5 @@
 """The outermost layer: security headers, unexpected errors, and request metrics."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Iterable
@@ -9,7 +8,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barograph.server.web.metrics import Metrics
-from barograph.server.web.responses import RETRY, error_response, problem
+from barograph.server.web.responses import error_response, problem
 
 LOG = logging.getLogger(__name__)
 HEADERS = {
@@ -54,11 +53,6 @@ class ServiceMiddleware:
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             LOG.debug("%s %s: the client hung up", method, scope["path"])
-        except asyncio.CancelledError:  # the server ends, and its requests had their time
-            if status:
-                raise
-            message = "the service ends; send the request again"
-            await error_response(503, message, headers=RETRY)(scope, receive, send_with_headers)
         except Exception as error:
             if status:  # the answer has begun: only closing the connection can signal the error
                 raise

@@ -1,4 +1,8 @@
-"""The HTTP server that runs the app, and how it ends."""
+"""The HTTP server that runs the app, and how it ends.
+
+The server limits connections and the size of a head, and the app limits bodies. A proxy limits the
+time that clients may take, see docs/service.md.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,9 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from barograph.server.web.protocol import protocol_with
-from barograph.server.web.settings import ConnectionLimits
-
 GRACE = 10  # seconds that running requests may take after a signal to end
+CONNECTIONS = 500  # requests on further ones are answered with 503
+MAX_HEAD = 65_536  # bytes of a request line with its headers
 
 
 class _Server(uvicorn.Server):
@@ -31,7 +34,6 @@ def make_server(
     app: FastAPI,
     host: str,
     port: int,
-    limits: ConnectionLimits | None = None,
     listening: Callable[[str], None] = lambda _: None,
 ) -> uvicorn.Server:
     """Return a server that is not started yet.
@@ -40,13 +42,14 @@ def make_server(
         app: The app, see `create_app`.
         host: Address to listen on.
         port: Port to listen on; 0 for any free port.
-        limits: Limits of connections, which are counted by peer.
         listening: Called with the URL once the server listens.
     """
     return _Server(
         uvicorn.Config(
             app,
-            http=protocol_with(limits or ConnectionLimits()),
+            http="h11",  # the other implementation of uvicorn takes heads of any size
+            h11_max_incomplete_event_size=MAX_HEAD,
+            limit_concurrency=CONNECTIONS,
             host=host,
             port=port,
             log_config=None,
