@@ -52,8 +52,10 @@ def serving(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    command = [sys.executable, "-m", "barograph", "serve", "--log-level", "warning"]
-    options = ["--port", str(port), "--store", url, "--rate", "100000"]
+    (folder / "service.toml").write_text("[serve]\nrate = 100000\n", encoding="utf-8")
+    config = ["--config", str(folder / "service.toml")]
+    command = [sys.executable, "-m", "barograph", *config, "serve", "--log-level", "warning"]
+    options = ["--port", str(port), "--store", url]
     model = ["--model", str(folder / "online.baro")]
     begun = time.perf_counter()
     process = subprocess.Popen(

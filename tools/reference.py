@@ -12,13 +12,16 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from barograph.cli import group
-from barograph.cli.inputs import OPTIONS
+from barograph.cli.inputs import READING
+from barograph.cli.options import Setting
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+P = TypeVar("P", bound=click.Parameter)
 SAME_AS = {"report": "detect", "score": "gate"}  # their tables leave out what both commands have
 TABLE = re.compile(r"(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -31,16 +34,20 @@ def page(text: str) -> str:
 def table_of(name: str) -> str:
     """Return the table of a command or subcommand, or of the reading options (`files`)."""
     if name == "files":
-        return "\n".join((*table(reading_options(), click.Context(group)), ""))
+        context = click.Context(group)
+        return "\n".join((*table(shown(READING), context), "", *keys(READING), ""))
     options, context = options_of(name)
-    specific = without(options, reading_options())
+    specific = without(options, READING)
     also = ["[reading files](#reading-files)"] if len(specific) < len(options) else []
     if other := SAME_AS.get(name):
-        of_other = without(options_of(other)[0], reading_options())
+        of_other = without(options_of(other)[0], READING)
         missing = ", ".join(f"`{option.opts[0]}`" for option in without(of_other, specific))
         also.insert(0, f"[`{other}`](#barograph-{other}), except {missing}")
         specific = without(specific, of_other)
     lines = [*table(specific, context)]
+    own = without(settings_of(context.command), READING)
+    if own:
+        lines += ["", f"Keys of the table `[{name}]` of `barograph.toml`:", "", *keys(own)]
     if also:
         lines += ["", f"It also has the options of {', and those of '.join(also)}."]
     return "\n".join((*lines, ""))
@@ -57,22 +64,41 @@ def options_of(name: str) -> tuple[list[click.Option], click.Context]:
         if subcommand is None:
             sys.exit(f"{PAGE.name}: there is no command {name!r}")
         command, context = subcommand, click.Context(subcommand, info_name=word, parent=context)
-    options = [option for option in command.params if isinstance(option, click.Option)]
-    return [option for option in options if not option.hidden], context
+    return shown(command.params), context
 
 
-def without(options: Sequence[click.Option], others: Sequence[click.Option]) -> list[click.Option]:
-    """Return the options that are not among others, by name and help text."""
-    texts = {option.name: option.help for option in others}
-    return [option for option in options if texts.get(option.name) != option.help]
+def shown(parameters: Sequence[click.Parameter]) -> list[click.Option]:
+    """Return the options among some parameters."""
+    options = [option for option in parameters if isinstance(option, click.Option)]
+    return [option for option in options if not option.hidden]
 
 
-def reading_options() -> list[click.Option]:
-    """Return the options that say how files are read."""
-    command = click.Command("files")
-    for decorator in OPTIONS:
-        decorator(command)
-    return [option for option in command.params if isinstance(option, click.Option)]
+def settings_of(command: click.Command) -> list[Setting]:
+    """Return the parameters of a command that only `barograph.toml` sets."""
+    return [parameter for parameter in command.params if isinstance(parameter, Setting)]
+
+
+def without(options: Sequence[P], others: Sequence[click.Parameter]) -> list[P]:
+    """Return the parameters that are not among others, by name and help text."""
+    texts = {option.name: help_of(option) for option in others}
+    return [option for option in options if texts.get(option.name) != help_of(option)]
+
+
+def help_of(parameter: click.Parameter) -> str:
+    """Return the help text of a parameter."""
+    return str(getattr(parameter, "help", ""))
+
+
+def keys(settings: Sequence[click.Parameter]) -> Iterator[str]:
+    """Yield the keys of a table of `barograph.toml` as a table."""
+    yield "| key | default | |"
+    yield "|---|---|---|"
+    for entry in settings:
+        if isinstance(entry, Setting):
+            value = entry.default
+            is_shown = isinstance(value, (bool, int, float, str, Path)) and value != ""
+            text = f"`{str(value).lower() if isinstance(value, bool) else value}`"
+            yield f"| `{entry.opts[0]}` | {text if is_shown else ''} | {cell(entry.help or '')} |"
 
 
 def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:

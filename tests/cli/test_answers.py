@@ -9,9 +9,11 @@ import pytest
 from barograph.cli.answers import KINDS, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.judged import JudgedSeries
 from barograph.detection.online import AlarmStep, Answer, Budget
-from barograph.detection.online.decision import StepKind, changes_of
+from barograph.detection.online.decision import StepKind
 from barograph.detection.online.job_budget import JobBudget
+from barograph.detection.online.latest import LatestDecision
 from barograph.models import OnlineModels
+from barograph.results.series import Series, SeriesId
 
 WORSE = SeriesAnswer(
     series="a", direction=-1, order=9, commit="c9", answer="change", probability=0.9, percent=20.0
@@ -110,20 +112,12 @@ def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:
 
 
 def test_confirmed_change_is_as_rare_after_the_history_begins_again_with_it() -> None:
-    series = JudgedSeries(
-        name="a",
-        project="",
-        direction=0,
-        orders=np.arange(85),
-        commits=[""] * 85,
-        values=np.concatenate([10.0 + 0.1 * np.sin(np.arange(60)), np.full(25, 100.0)]),
-        selected=30,
-        answer=Answer.QUIET,
-        probability=0.0,
-        baseline_size=84,
-        changes=changes_of([AlarmStep(StepKind.CALLED, 60, 60, 0.9, score=6.0)]),
-        runs={60: np.array([100.0, 101.0, 99.0])},
-    )
+    values = np.concatenate([10.0 + 0.1 * np.sin(np.arange(60)), np.full(25, 100.0)])
+    steps = (AlarmStep(StepKind.CALLED, 60, 60, 0.9, score=6.0),)
+    decision = LatestDecision(Answer.QUIET, 0.0, 0.0, None, 0, 84, values, steps)
+    of_series = Series(SeriesId("", "", "", "a", ""), np.arange(85), values, [""] * 85)
+    runs = {60: np.array([100.0, 101.0, 99.0])}
+    series = JudgedSeries(of_series, decision, runs, selected=30)
     models = OnlineModels.default()
     assert models.confirm is not None
     shared = Budget.released(models.newest, models.confirm)
@@ -131,4 +125,5 @@ def test_confirmed_change_is_as_rare_after_the_history_begins_again_with_it() ->
     [(place, rate)] = series.rates(budget)
     assert place == 60
     assert rate < budget.alarm_rate(6.0)
-    assert [*replace(series, baseline_size=24).rates(budget)] == [(60, rate)]
+    shorter = replace(series, decision=decision._replace(baseline_size=24))
+    assert [*shorter.rates(budget)] == [(60, rate)]

@@ -157,7 +157,10 @@ def test_branch_machine_and_commit_come_from_options_and_ci(
     history, result = tmp_path / "history.ndjson", SAMPLES / "hyperfine" / "run.json"
     monkeypatch.setenv("GITHUB_SHA", "8674f78")
     monkeypatch.setenv("GITHUB_REF_NAME", "main")
-    assert code("append", str(history), str(result), "--machine", "perf-box-3", "--run", "r1") == 0
+    config = tmp_path / "barograph.toml"
+    config.write_text('[input]\nmachine = "perf-box-3"\norder-by = "a column of histories"\n')
+    options = ("--config", str(config), "append", str(history), str(result), "--run", "r1")
+    assert code(*options) == 0
     [row, *_] = map(json.loads, history.read_text(encoding="utf-8").splitlines())
     actual = [row[name] for name in ("commit", "branch", "variant", "run", "direction")]
     assert actual == ["8674f78", "main", "perf-box-3", "r1", "lower"]

@@ -28,10 +28,11 @@ def table(folder: Path, step: float = 5.0) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def run(capsys: pytest.CaptureFixture[str], *arguments: object, config: object = "") -> str:
     capsys.readouterr()
+    first = ["--config", str(config)] if config else []
     with pytest.raises(SystemExit) as ended:
-        main(["clusters", *map(str, arguments)])
+        main([*first, "clusters", *map(str, arguments)])
     assert not ended.value.code
     return capsys.readouterr().out
 
@@ -51,9 +52,10 @@ def test_clusters_of_a_file_name_commit_size_and_effect(
     }
     _, first, *_ = run(capsys, path, "--format", "csv").splitlines()
     assert first.startswith("db,c50,500,25,20,5,4.99")
-    *_, count, why = run(capsys, path, "--span", "20").splitlines()
+    (tmp_path / "barograph.toml").write_text("[clusters]\nspan = 20\n")
+    *_, count, why = run(capsys, path, config=tmp_path / "barograph.toml").splitlines()
     assert count == "40 series in 1 project, 0 clusters"
-    assert all(option in why for option in ("--min-members", "--cutoff", "--span"))
+    assert all(key in why for key in ("min-members", "cutoff", "span"))
 
 
 def test_clusters_of_a_store_are_those_of_its_files(

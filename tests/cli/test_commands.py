@@ -8,8 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.options import ALARM_POLICIES
-from barograph.detection.online import budget
 
 
 def results(
@@ -51,16 +49,19 @@ def test_summaries_of_subcommands_are_not_cut(name: str) -> None:
         (("detect", "none.csv"), "none.csv"),
         (("detect",), "Missing argument 'FILE...'"),
         (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
-        (
-            ("detect", "x.csv", "--detector", "pelt", "--false-discoveries", "0.1"),
-            "pelt has no p-value to control; allowed are hunter, edivisive, gesd",
-        ),
-        (
-            ("detect", "x.csv", "--false-discoveries", "0.1"),
-            "triaged has no p-value to control; allowed are hunter, edivisive, gesd",
-        ),
-        (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
         (("dance",), "there is no command 'dance'"),
+        (
+            ("gate", "x.csv", "--delimiter", ";"),
+            "--delimiter is withdrawn: set `delimiter` in the table [input] of barograph.toml",
+        ),
+        (
+            ("clusters", "x.csv", "--span=9"),
+            "--span is withdrawn: set `span` in the table [clusters] of barograph.toml",
+        ),
+        (("gate", "x.csv", "--alarm-policy", "sure"), "`steady` is the only policy"),
+        (("detect", "x.csv", "--pvalue", "0.1"), "--pvalue is withdrawn: use --set pvalue=P"),
+        (("series", "merge", "1", "2", "--second-look"), "--second-look is withdrawn: results"),
+        (("gate", "x.csv", "--pvalue", "0.1"), "No such option '--pvalue'"),
         (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
         (("gate", "x.csv", "--min-change", "nan"), "'nan' is not a valid number"),
         (("gate", "x.csv", "--suspect-fails-at", "a lot"), "'a lot' is not a valid number"),
@@ -75,10 +76,6 @@ def test_errors_exit_1_without_a_traceback(
     output = capsys.readouterr().err
     assert message in output
     assert "Traceback" not in output
-
-
-def test_alarm_policies_are_those_of_the_budget() -> None:
-    assert tuple(ALARM_POLICIES) == tuple(budget.ALARM_POLICIES)
 
 
 @pytest.mark.parametrize(

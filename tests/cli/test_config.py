@@ -9,8 +9,7 @@ import click
 import pytest
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.config import load_config, option_defaults
-from barograph.cli.config_file import NAME
+from barograph.cli.config import NAME, load_config, option_defaults
 from barograph.cli.init import TEMPLATE
 from barograph.runtime.errors import ConfigError
 from barograph.simulator.documents import dump_writer
@@ -223,7 +222,7 @@ def test_interrupt_ends_with_130(
     "arguments",
     [
         ["report", "\udcff.csv"],
-        ["report", "history.csv", "--title", "\udcff"],
+        ["report", "history.csv", "--out", "\udcff"],
         ["append", "history.csv", "new.json", "--run", "\udcff"],
         ["append", "history.csv", "new.json", "--branch=\udcff"],
         ["gate", "history.csv", "--project", "a\udcffb"],

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from barograph.cli import COMMANDS, config_file, group
-from barograph.cli.config import POWERFUL, load_config
-from barograph.cli.config_file import NAME, find
+from barograph.cli import COMMANDS, config, group
+from barograph.cli.config import NAME, POWERFUL, find, load_config
 from tests.cli.test_commands import code, results
 
 USER = os.geteuid()
@@ -32,14 +31,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Own:
-    """Return a function that gives a file another owner, for `config_file`."""
-    true, owners = config_file._owner_and_mode, dict[Path, int]()
+    """Return a function that gives a file another owner, for `config`."""
+    true, owners = config._owner_and_mode, dict[Path, int]()
 
     def owner_and_mode(path: Path) -> tuple[int, int]:
         owner, mode = true(path)
         return owners.get(path, owner), mode
 
-    monkeypatch.setattr(config_file, "_owner_and_mode", owner_and_mode)
+    monkeypatch.setattr(config, "_owner_and_mode", owner_and_mode)
     return owners.__setitem__
 
 

@@ -108,7 +108,7 @@ def test_folder_of_the_demo_is_deleted_after_a_signal(name: str) -> None:
     assert not Path(ended.stdout.strip()).exists()
 
 
-@pytest.mark.parametrize("option", ["--store", "--model", "--label-free"])
+@pytest.mark.parametrize("option", ["--store", "--model"])
 def test_demo_refuses_a_store_and_models(
     option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -118,7 +118,6 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     [
         ("--model", "m.baro"),
         ("--false-red", "5"),
-        ("--no-second-look",),
         ("--rerun", "measure > {out}"),
     ],
 )
@@ -150,9 +149,11 @@ def test_minimum_of_earlier_results_counts_those_since_a_step_by_ten(
     path = tmp_path / "step.csv"
     rows = [f"{order},{(100 if order < 60 else 2000) + order % 3}" for order in range(90)]
     path.write_text("\n".join(["order,value", *rows, ""]))
-    assert gate_json(capsys, str(path), "--min-history", "29")[0] == 0
-    left, report = gate_json(capsys, str(path), "--min-history", "30")
-    assert (left, report["too_short"]) == (3, ["step"])
+    config = tmp_path / "barograph.toml"
+    for least, expected, short in ((29, 0, []), (30, 3, ["step"])):
+        config.write_text(f"[gate]\nmin-history = {least}\n")
+        left = code("--config", str(config), "gate", str(path), "--format", "json")
+        assert (left, json.loads(capsys.readouterr().out)["too_short"]) == (expected, short)
 
 
 def with_newest(folder: Path, *newest: float, direction: int = -1) -> str:
@@ -237,8 +238,12 @@ def test_judge_sees_the_runs_of_older_commits_unless_their_mean_counts(
     spike = [f"q,59,c59,a,-1,{300}", "q,59,c59,b,-1,100"]  # its first run departs
     path.write_text("\n".join([lines[0], *older[:-1], *spike, lines[-1], ""]))
     # With its median or mean, c59 would be at 200, and the newest result within the usual range.
-    for options, departs in (((), True), (("--aggregate", "mean"), False)):
-        _, report = gate_json(capsys, str(path), *options)
+    config = tmp_path / "barograph.toml"
+    for aggregate, departs in (("median", True), ("mean", False)):
+        config.write_text(f'[input]\naggregate = "{aggregate}"\n')
+        capsys.readouterr()
+        code("--config", str(config), "gate", str(path), "--format", "json")
+        report = json.loads(capsys.readouterr().out)
         assert (report["series"][0]["surprise"] > 0) == departs
 
 
@@ -288,8 +293,9 @@ def test_gate_reports_how_many_results_were_combined(
 def test_aggregate_is_refused_where_no_table_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--kind", "mongodump", "--aggregate", "mean")
-    assert code("gate", str(tmp_path), *options) == 1
+    config = tmp_path / "barograph.toml"
+    config.write_text('[input]\naggregate = "mean"\n')
+    assert code("--config", str(config), "gate", str(tmp_path), "--kind", "mongodump") == 1
     assert "the options for files do not apply" in capsys.readouterr().err
 
 

@@ -23,7 +23,7 @@ TAKE_MODELS = [
         (("replay", "results.csv"), ("--model",)),
         (("report", "results.csv"), ("--model",)),
         (("score", "results.csv"), ("--model",)),
-        (("serve",), ("--model", "--label-free")),
+        (("serve",), ("--model",)),
     )
     for option in options
 ]
@@ -58,7 +58,7 @@ def test_every_model_option_is_tested() -> None:
         for name in COMMANDS
         for parameter in (group.get_command(click.Context(group), name) or group).params
         for option in parameter.opts
-        if option in ("--model", "--label-free")
+        if option == "--model"
     }
     assert named == {(command[0], option) for command, option in TAKE_MODELS}
 
@@ -69,7 +69,13 @@ def test_built_in_model_is_used_until_one_is_released(
     write("results.csv")
     for path in Path("data/release").iterdir():
         path.unlink()
-    for second_look in ("--no-second-look", "--second-look"):
-        store = ("--store", f"s{second_look}.db", second_look)
-        assert run(capsys, "import", "results.csv", *store)[0] == 0
-    assert run(capsys, "recompute", "--store", "s--second-look.db")[0] == 0
+    assert run(capsys, "import", "results.csv", "--store", "s.db")[0] == 0
+    assert run(capsys, "recompute", "--store", "s.db")[0] == 0
+
+
+def test_missing_model_of_the_configuration_is_never_replaced(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("barograph.toml").write_text('[serve]\nlabel-free = "typo.baro"\n')
+    code, _, error = run(capsys, "serve")
+    assert (code, error.startswith("barograph: label-free typo.baro: no such file; ")) == (1, True)

@@ -9,8 +9,9 @@ from xml.etree import ElementTree as ET
 import click
 import pytest
 
+from barograph.cli import rendering
 from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.cli.rendering import FORMATS, github, junit, markdown, render, table, text
+from barograph.cli.rendering import FORMATS, render
 
 HOSTILE = "a|b`c\n::error::x\r##[error]y\x01\ud800<b>&amp;@team *d* ]]>\x1b[31m,\"'"
 WORSE = SeriesAnswer(
@@ -60,11 +61,11 @@ SUSPECTS = JobAnswer(
 
 
 def parsed(job: JobAnswer) -> ET.Element:
-    return ET.fromstring(junit.report(job).encode())  # noqa: S314 - our own document
+    return ET.fromstring(rendering.junit(job).encode())  # noqa: S314 - our own document
 
 
 def lines_of(job: JobAnswer) -> list[str]:
-    return [click.unstyle(line) for line in text.lines(job)]
+    return [click.unstyle(line) for line in rendering.text_lines(job)]
 
 
 def test_text_is_aligned_and_ends_with_a_summary() -> None:
@@ -116,14 +117,14 @@ def test_text_states_why_an_answer_is_a_suspect_and_whether_it_fails_the_job() -
 
 
 def test_every_format_prints_three_reasons_as_suspects() -> None:
-    rows = [dict(zip(table.COLUMNS, row, strict=True)) for row in table.rows(SUSPECTS)]
+    rows = [dict(zip(rendering.COLUMNS, row, strict=True)) for row in rendering.csv_rows(SUSPECTS)]
     assert [(row["kind"], row["fails"], row["suspect_reason"]) for row in rows] == [
         ("suspect", "yes", "newest"),
         ("suspect", "no", "newest"),
         ("suspect", "no", "budget"),
         ("suspect", "no", "reruns"),
     ]
-    page = markdown.comment(SUSPECTS)
+    page = rendering.comment(SUSPECTS)
     assert re.findall(r"^\| (\**suspect\**) \|", page, re.MULTILINE) == [
         "**suspect**",
         *["suspect"] * 3,
@@ -133,7 +134,7 @@ def test_every_format_prints_three_reasons_as_suspects() -> None:
     assert [(text or "suspect: failed").split(":")[0] for text in texts] == ["suspect"] * 4
     [failure] = parsed(SUSPECTS).iter("failure")
     assert (failure.get("message") or "").startswith("suspect: up 40.0 % (worse)")
-    commands = github.workflow_commands(SUSPECTS)
+    commands = rendering.workflow_commands(SUSPECTS)
     assert [line.split("%3A")[0] for line in commands] == [
         "::error title=suspect",
         *["::warning title=suspect"] * 3,
@@ -150,12 +151,12 @@ def test_text_lists_a_new_series_once_although_it_is_too_short() -> None:
 
 def test_a_series_without_earlier_results_is_new_in_every_format() -> None:
     job = JobAnswer([], ["db/a", "db/b"], ["db/b"], ["db/c"])
-    assert [row[:2] for row in table.rows(job)] == [
+    assert [row[:2] for row in rendering.csv_rows(job)] == [
         ["too short", "db/a"],
         ["new", "db/b"],
         ["missing", "db/c"],
     ]
-    cases = ET.fromstring(junit.report(job)).iter("testcase")  # noqa: S314 - our own document
+    cases = ET.fromstring(rendering.junit(job)).iter("testcase")  # noqa: S314 - our own document
     skipped = {case.get("name"): case[0].get("message") for case in cases}
     assert skipped == {
         "db/a": "too short to judge",
@@ -171,17 +172,17 @@ def test_text_has_one_line_for_each_answer_whatever_its_name() -> None:
 
 def test_csv_has_a_row_for_each_answer() -> None:
     for job in (JOB, TRICKY):
-        rows = [dict(zip(table.COLUMNS, row, strict=True)) for row in table.rows(job)]
+        rows = [dict(zip(rendering.COLUMNS, row, strict=True)) for row in rendering.csv_rows(job)]
         assert [row["kind"] for row in rows] == [
             *("regression", "suspect", "quiet", "improvement", "too short", "missing")
         ]
-        assert rows[0]["series"] == table.encodable(job.answers[0].series)
+        assert rows[0]["series"] == rendering.encodable(job.answers[0].series)
         assert [row["fails"] for row in rows] == ["yes", "no", "no", "no", "", ""]
         assert [row["way"] for row in rows] == ["worse", "worse", "unchanged", "better", "", ""]
 
 
 def test_markdown_shows_what_moved_and_folds_the_rest() -> None:
-    page = markdown.comment(JOB)
+    page = rendering.comment(JOB)
     assert page.startswith(
         "### Barograph: 1 regression, 1 suspect (1 does not fail the job), 1 impr"
     )
@@ -191,18 +192,18 @@ def test_markdown_shows_what_moved_and_folds_the_rest() -> None:
 
 
 def test_markdown_tables_keep_their_columns_whatever_the_names() -> None:
-    page = markdown.comment(TRICKY)
+    page = rendering.comment(TRICKY)
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert {row.count("|") for row in rows} == {6}
     harmless = re.sub(r"&#\d+;|</?code>|</?details>|</?summary>|\*\*regression\*\*", "", page)
     assert not re.search(r"[`@*<>\x01\x1b]|::|\[", harmless)
-    assert len(page.splitlines()) == len(markdown.comment(JOB).splitlines()) + 2
+    assert len(page.splitlines()) == len(rendering.comment(JOB).splitlines()) + 2
 
 
 def test_markdown_names_how_many_rows_are_left_out() -> None:
-    many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(markdown.SHOWN + 7)])
-    page = markdown.comment(many)
-    assert page.count("<code>s") == markdown.SHOWN
+    many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(rendering.SHOWN + 7)])
+    page = rendering.comment(many)
+    assert page.count("<code>s") == rendering.SHOWN
     assert "7 more are not shown." in page
 
 
@@ -220,14 +221,14 @@ def test_junit_has_a_case_for_each_series() -> None:
 
 
 def test_junit_escapes_what_xml_cannot_hold() -> None:
-    page = junit.report(TRICKY)
+    page = rendering.junit(TRICKY)
     assert not re.search("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", page)
     names = [case.get("name") or "" for case in parsed(TRICKY).iter("testcase")]
     assert "\\x01\\ud800<b>&amp;@team" in names[0]
 
 
 def test_github_annotates_failures_as_errors_and_the_rest_as_warnings() -> None:
-    lines = github.workflow_commands(JOB, "bench/results.csv")
+    lines = rendering.workflow_commands(JOB, "bench/results.csv")
     assert lines[0] == (
         "::error file=bench/results.csv,title=regression%3A db/insert::db/insert: up 19.3 %25 "
         "(worse) at c57; seen at 01234567; probability 0.98"
@@ -239,7 +240,7 @@ def test_github_finds_no_command_in_a_name(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    github.write(TRICKY)
+    render(TRICKY, "github")
     for line in capsys.readouterr().out.splitlines():
         assert "##[" not in line
         if "::" in line:
@@ -248,13 +249,13 @@ def test_github_finds_no_command_in_a_name(
 
 def test_github_prints_ten_annotations_of_a_level(tmp_path: Path) -> None:
     many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(25)])
-    lines = github.workflow_commands(many)
-    assert len(lines) == github.MOST
+    lines = rendering.workflow_commands(many)
+    assert len(lines) == rendering.MOST
     assert lines[-1] == "::error title=Barograph::16 more are in the log"
 
 
 def test_github_warns_if_nothing_could_be_judged_yet() -> None:
-    [line] = github.workflow_commands(JobAnswer([], ["db/a", "db/b"], ["db/b"], []))
+    [line] = rendering.workflow_commands(JobAnswer([], ["db/a", "db/b"], ["db/b"], []))
     assert line == (
         "::warning title=Barograph::0 regressions, 0 suspects, 0 improvements; "
         "0 series judged, 1 too short to judge, 1 new"
@@ -263,7 +264,7 @@ def test_github_warns_if_nothing_could_be_judged_yet() -> None:
 
 def test_github_reports_missing_series_that_fail_the_job_as_an_error() -> None:
     strict = replace(JOB.policy, fail_on_missing=True)
-    [line] = github.workflow_commands(JobAnswer([], [], [], ["db/gone"], policy=strict))
+    [line] = rendering.workflow_commands(JobAnswer([], [], [], ["db/gone"], policy=strict))
     assert line.startswith("::error title=Barograph::")
     assert line.endswith("1 without the newest commit")
 
@@ -274,8 +275,8 @@ def test_github_appends_to_the_job_summary(
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    github.write(JOB)
-    assert summary.read_text() == f"before\n{markdown.comment(JOB)}\n"
+    render(JOB, "github")
+    assert summary.read_text() == f"before\n{rendering.comment(JOB)}\n"
     assert capsys.readouterr().out.count("::error") == 1
 
 

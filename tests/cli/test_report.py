@@ -10,9 +10,7 @@ from tests.cli.test_gate import with_newest
 
 def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = results(tmp_path, 20, first=30)
-    assert (
-        code("report", str(path), "--out", str(tmp_path / "a" / "page.html"), "--title", "X") == 0
-    )
+    assert code("report", str(path), "--out", str(tmp_path / "a" / "page.html")) == 0
     assert "page.html: 1 change in 1 series (0.1 MB)" in capsys.readouterr().out
     page = (tmp_path / "a" / "page.html").read_text(encoding="utf-8")
     assert "1 change in 1 of 1 series" in page
@@ -24,11 +22,11 @@ def test_report_to_the_standard_output_names_what_was_searched_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = results(tmp_path, 20, first=30)
-    options = ("--detector", "hunter", "--last", "40", "--min-change", "5")
+    options = ("--detector", "hunter", "--min-change", "5")
     assert code("report", str(path), *options, "--out", "-") == 0
     page = capsys.readouterr().out
     assert page.startswith("<!doctype html>")
-    assert "Found by hunter, among the newest 40 results, of at least 5 %." in page
+    assert "Found by hunter, of at least 5 %." in page
 
 
 def test_report_lists_the_suspects_that_gate_names(

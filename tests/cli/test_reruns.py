@@ -41,9 +41,12 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def gate(path: Path, measured: str, *more: str) -> int:
+def gate(path: Path, measured: str, *more: str, most: int = 3) -> int:
     command = f"{shlex.quote(sys.executable)} measure.py {{suspects}} {measured} {{out}}"
-    return code("gate", str(path), "--rerun", command, "--format", "json", *more)
+    config = path.parent.parent / "limits.toml"
+    config.write_text(f"[gate]\nmax-reruns = {most}\n")
+    options = ("--rerun", command, "--format", "json", *more)
+    return code("--config", str(config), "gate", str(path), *options)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_results_in_another_unit_are_converted_to_that_of_the_history(history: P
 
 
 def test_runs_that_contradict_each_other_are_measured_up_to_the_limit(history: Path) -> None:
-    gate(history, "115", "--max-reruns", "2")
+    gate(history, "115", most=2)
     assert len(Path("log").read_text().splitlines()) == 2
 
 
@@ -94,15 +97,13 @@ def runs(path: Path) -> list[tuple[str, str]]:
 def test_second_call_keeps_the_reruns_of_the_first(
     history: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gate(history, "115", "--max-reruns", "1")
+    gate(history, "115", most=1)
     assert runs(history) == [("~rerun-1", "115")]
     capsys.readouterr()
-    assert gate(history, "100.5", "--max-reruns", "1") == gate(
-        history, "100.5", "--max-reruns", "1"
-    )
+    assert gate(history, "100.5", most=1) == gate(history, "100.5", most=1)
     assert runs(history) == [("~rerun-1", "115")]
     assert capsys.readouterr().err.count("c60 has 1 rerun, the maximum\n") == 2
-    gate(history, "116", "--max-reruns", "2")
+    gate(history, "116", most=2)
     assert runs(history) == [("~rerun-1", "115"), ("~rerun-2", "116")]
     assert "rerun 2 of at most 2: " in capsys.readouterr().err
 
@@ -112,7 +113,7 @@ def test_reruns_of_other_commits_and_other_runs_do_not_count(history: Path) -> N
     more = [rows[121].replace(",,", f",{run},") for run in ("2", "x~rerun-8")]
     older = rows[120].replace(",,", ",~rerun-9,")
     history.write_text("\n".join([*rows, *more, older, ""]))
-    gate(history, "115", "--max-reruns", "1")
+    gate(history, "115", most=1)
     assert [name for name, _ in runs(history)] == ["~rerun-9", "~rerun-1"]
 
 

@@ -43,7 +43,6 @@ def write(path: Path, last: int) -> None:
         ((), CUTS[1:2]),
         (("--newest", "4"), CUTS[-2:]),
         (("--since", "c38"), CUTS[-2:-1]),
-        (("--no-second-look",), CUTS[1:2]),
     ],
 )
 def test_gate_and_score_agree(

@@ -95,7 +95,7 @@ def scored(
     if rerun:
         rows = [f"db,query,{len(values) - 1},c{len(values) - 1},-1,{rerun},{values[-1]!r}"]
     Path("r.csv").write_text("\n".join([head, *rows, ""]))
-    options = (*options, "--model", "models/online.baro", "--alarm-policy", "sure")
+    options = (*options, "--model", "models/online.baro")
     code, output = run_json(capsys, "score", "r.csv", *options)
     [answer] = output["series"]
     return code, answer, run(capsys, "score", "r.csv", *options)[1]
@@ -124,10 +124,11 @@ def test_score_is_red_at_one_commit_and_names_it_as_known_later(
 def test_score_asks_for_a_rerun_of_a_suspect_and_settles_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    learned_pair()
-    steady = np.random.default_rng(3).normal(100.0, 0.5, 90).tolist()
-    jump = [*steady, 200.0]
-    for store, rerun, settled in (("step.db", 199.0, 2), ("spike.db", 100.2, 0)):
+    Path("models").mkdir()
+    OnlineModels.default().save("models/online.baro")
+    steady = np.random.default_rng(3).normal(100.0, 1.0, 90).tolist()
+    jump = [*steady, 140.0]
+    for store, rerun, settled in (("step.db", 141.0, 2), ("spike.db", 100.2, 0)):
         code, answer, text = scored(capsys, jump, "--store", store)
         assert (code, answer["answer"], answer["reruns"], answer["runs"]) == (4, "suspect", 1, 1)
         assert "noise units beyond the last 80 results; none of" in answer["reason"]
@@ -149,7 +150,7 @@ def test_score_takes_another_value_without_a_run_for_a_correction(
     steady = np.random.default_rng(4).normal(100.0, 0.5, 90).tolist()
     scored(capsys, [*steady, 100.0])
     Path("r.csv").write_text("project,test,order,commit,value\ndb,query,90,c90,101.0\n")
-    code, _, err = run(capsys, "score", "r.csv", "--no-second-look")
+    code, _, err = run(capsys, "score", "r.csv")
     assert code == 0
     assert "1 correction of stored results; a rerun needs another value in the column run" in err
 
@@ -166,7 +167,7 @@ def test_score_fails_on_a_commit_with_two_orders(capsys: pytest.CaptureFixture[s
     assert "1 series judged" in output
 
 
-def test_models_without_a_second_look_are_reported_or_refused(
+def test_models_without_a_second_look_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned_pair()
@@ -174,9 +175,5 @@ def test_models_without_a_second_look_are_reported_or_refused(
     _, models = learned()
     OnlineModels(small_model(), models.confirm).save("models/other.baro")
     options = ("score", "results.csv", "--model", "models/other.baro")
-    code, _, error = run(capsys, *options, "--second-look")
-    assert (code, "tail rates" in error) == (1, True)
-    code, _, error = run(capsys, *options, "--no-second-look")
-    assert (code, error.count("second look")) == (2, 0)
     code, _, error = run(capsys, *options)
     assert (code, error.count("there is no second look")) == (2, 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from barograph.cli.selection import Selection
+from barograph.cli.judging import Selection
 from barograph.results.series import Series, SeriesId
 from barograph.runtime.errors import DataError
 

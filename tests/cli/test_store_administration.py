@@ -34,11 +34,10 @@ def test_mistyped_store_is_an_error_and_not_created(
         (("score", "results.csv", "--model", "data/release/label_free.baro"), "label_free"),
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
         (("score", "none.csv"), "none.csv"),
-        (("serve", "--store-mode", "999"), "--store-mode or BAROGRAPH_STORE_MODE: '999' is not"),
         (("import", "results.csv", "--restore"), "results.csv/store/archive.json is missing"),
         (("score", "results.csv", "--store", "results.csv"), "results.csv: not an SQLite database"),
         (("score", "results.csv", "--store", "."), ".: is a directory; an SQLite store needs a"),
-        (("replay", "results.csv", "--scheduler", "tcp://127.0.0.1:1"), "cannot be reached"),
+        (("--config", "dask.toml", "replay", "results.csv"), "cannot be reached"),
     ],
 )
 def test_errors_are_printed_in_one_line(
@@ -49,6 +48,7 @@ def test_errors_are_printed_in_one_line(
 ) -> None:
     monkeypatch.setattr("barograph.runtime.parallel.CONNECT", 1)
     write("results.csv")
+    Path("dask.toml").write_text('[replay]\nscheduler = "tcp://127.0.0.1:1"\n')
     code, _, error = run(capsys, *arguments)
     assert code == 1
     assert message in error
@@ -77,9 +77,18 @@ def test_rate_of_the_command_limits_the_service(
         raise ConfigError("enough")
 
     monkeypatch.setattr("barograph.server.web.app.create_app", created)
-    code, _, error = run(capsys, "serve", "--store", str(tmp_path / "ci.db"), "--rate", "2.5")
+    (tmp_path / "barograph.toml").write_text("[serve]\nrate = 2.5\n")
+    code, _, error = run(capsys, "serve", "--store", str(tmp_path / "ci.db"))
     assert (code, "enough" in error) == (1, True)
     assert limits == [(2.5, 25)]  # ten seconds of it may come together
+
+
+def test_mode_of_a_new_store_must_let_its_owner_use_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAROGRAPH_STORE_MODE", "999")
+    code, _, error = run(capsys, "score", write("results.csv"))
+    assert (code, "BAROGRAPH_STORE_MODE: '999' is not a file mode" in error) == (1, True)
 
 
 def test_serve_needs_a_token_for_other_addresses(

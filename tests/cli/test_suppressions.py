@@ -9,7 +9,7 @@ import pytest
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.config import Config
-from barograph.cli.suppressions import Suppression, read_suppressions, suppress
+from barograph.cli.suppressions import Suppression, suppress
 from barograph.runtime.errors import ConfigError
 from tests.cli.test_commands import code, results
 
@@ -28,8 +28,8 @@ ORDERS = {"abcdef50": 50, "abcdef57": 57, "abcdef60": 60}
 
 
 def accepted(table: dict[str, str], answer: SeriesAnswer = CHANGE) -> tuple[str, list[str]]:
-    rule = Suppression.read({"series": "db/*", "reason": "known", **table}, "test")
-    [marked], notes = suppress([answer], [rule], Config(), ORDERS.get, dt.date(2026, 1, 1))
+    config = Config(suppress=({"series": "db/*", "reason": "known", **table},))
+    [marked], notes = suppress([answer], config, ORDERS.get, dt.date(2026, 1, 1))
     return marked.suppressed, notes
 
 
@@ -98,23 +98,15 @@ def test_suppression_that_cannot_be_used_is_refused(table: dict[str, Any], messa
         Suppression.read(table, "test")
 
 
-def test_suppressions_are_read_from_the_configuration_and_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "accepted.toml"
-    path.write_text('[[suppress]]\nseries = "b"\nreason = "r"\nexpires = 2027-01-31\n')
-    config = Config(tmp_path, suppress=({"series": "a", "reason": "r"},))
-    first, second = read_suppressions(config, path)
-    assert (first.series, second.series) == ("a", "b")
-    assert second.expires == dt.date(2027, 1, 31)
-    with pytest.raises(ConfigError, match="no such file"):
-        read_suppressions(config, tmp_path / "other.toml")
-    path.write_text("suppress = 3\n")
-    with pytest.raises(ConfigError, match=r"must be written as tables \[\[suppress\]\]"):
-        read_suppressions(config, path)
+def test_suppression_of_the_configuration_is_checked_with_its_place(tmp_path: Path) -> None:
+    config = Config(tmp_path, suppress=({"series": "a", "reason": "r"}, {"series": "b"}))
+    with pytest.raises(ConfigError, match=r"suppress 2: reason is missing"):
+        suppress([], config, ORDERS.get)
 
 
 def test_informational_series_fail_no_job() -> None:
     config = Config(patterns={"informational": ("db/*",)})
-    [marked], _ = suppress([CHANGE], [], config, ORDERS.get)
+    [marked], _ = suppress([CHANGE], config, ORDERS.get)
     assert JobAnswer([marked]).exit_code == 0
     assert JobAnswer([CHANGE]).exit_code == 2
 
@@ -125,11 +117,9 @@ def test_suppressed_regression_is_printed_with_its_reason_and_passes(
     path = str(results(tmp_path, 20))
     rules = tmp_path / "accepted.toml"
     rules.write_text('[[suppress]]\nseries = "db/*"\nreason = "agreed"\ncommit = "c57"\n')
-    options = ("--newest", "3", "--suppressions", str(rules))
     assert code("gate", path, "--newest", "3") == 2
     capsys.readouterr()
-    rules.write_text('[[suppress]]\nseries = "db/*"\nreason = "agreed"\ncommit = "c57"\n')
-    assert code("gate", path, *options) == 0
+    assert code("--config", str(rules), "gate", path, "--newest", "3") == 0
     line = capsys.readouterr().out.splitlines()[0]
     assert line.startswith("suppressed ")
     assert line.endswith("suppressed: agreed")

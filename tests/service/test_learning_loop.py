@@ -62,7 +62,7 @@ def test_verdicts_lead_to_a_model_that_decides(
     url = str(project / "ci.db")
     with Store(url, Rule()) as store:
         import_history(store, History.read(project / "data/interim"), "test")
-        learn = partial(read_params, params, None, None)
+        learn = partial(read_params, params)
         path = project / "served" / "label_free.baro"
         worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learn))
         retraining = Retraining(store, worker, ReleaseFolders.beside(path.parent))

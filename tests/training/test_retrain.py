@@ -89,8 +89,8 @@ def test_printed_parameters_are_those_that_are_used(
         main(["retrain", "--print-params"])
     assert not ended.value.code
     (tmp_path / "own.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
-    result: Any = read_params(tmp_path / "own.yaml", None, None)
-    assert result == read_params(None, None, None)
+    result: Any = read_params(tmp_path / "own.yaml")
+    assert result == read_params()
 
 
 def test_retrain_releases_the_models_of_the_pipeline(
@@ -167,7 +167,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--profile", "slow"), "profile is 'slow', but there is no section of that name"),
+        (("--params", "slow.yaml"), "profile is 'slow', but there is no section of that name"),
         (("--store", "none.db"), "none.db: no such store"),
     ],
 )
@@ -180,16 +180,16 @@ def test_retrain_names_what_is_missing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "params.yaml").write_text(PARAMS)
+    (tmp_path / "slow.yaml").write_text(PARAMS.replace("profile: tiny", "profile: slow"))
     code, _, error = run(capsys, *options)
     assert code == 1
     assert message in error
 
 
 def test_built_in_parameters_are_those_of_the_profile_quick() -> None:
-    built_in: Any = read_params(None, None, None)
-    assert built_in == read_params(ROOT / "params.yaml", "quick", None)
+    built_in: Any = read_params()
+    assert built_in == read_params(ROOT / "params.yaml")
     assert built_in.profile == "quick"
-    assert read_params(None, None, 7).train.seed == 7
 
 
 def test_registry_lies_next_to_the_released_models() -> None:

@@ -83,9 +83,13 @@ class LazyGroup(click.Group):
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command, and name the extra that it needs if one is missing."""
+        """Run the command; name what replaces an option, and the extra that is missing."""
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            from barograph.cli.withdrawn import explained
+
+            raise explained(error) from None
         except ModuleNotFoundError as error:
             named = missing(error, ctx.invoked_subcommand or "barograph")
             if named is None:

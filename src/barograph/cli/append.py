@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from barograph.cli import LONGEST
-from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
-from barograph.cli.options import F, echo_json, format_option, with_options
+from barograph.cli.inputs import DATABASES, Inputs, input_options
+from barograph.cli.options import echo_json, format_option
 from barograph.results.wording import plural
 from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.sources.append import Appended
 
-# The reading options that make sense for results to append; --branch has another meaning here.
-LEFT_OUT = {"files", "aggregate", "base_branch", "branch", "order_by"}
-DEFAULTS: dict[str, Any] = {"aggregate": "median", "base_branch": "", "order_by": ""}
 SHOWN = 3  # commits
 UNUSABLE = 20  # results that are named
 
 
-def _reading_options(function: F) -> F:
-    options = zip(NAMES[1:], OPTIONS, strict=True)
-    return with_options(function, [option for name, option in options if name not in LEFT_OUT])
-
-
 @click.command(epilog="Example: barograph append history.csv benchmark.json --run $GITHUB_RUN_ID")
 @click.argument("history", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("files", nargs=-1, required=True, metavar="OUTPUT...")
-@_reading_options
-@click.option(
-    "--branch",
-    default="",
-    metavar="NAME",
-    help="Branch of results that name none. Defaults to that of the CI job, or of git if the "
-    "commit is from git.",
-)
+@input_options("OUTPUT...")
 @click.option(
     "--run",
     default="",
@@ -48,16 +33,7 @@ def _reading_options(function: F) -> F:
 )
 @format_option("text", "json")
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    history: Path,
-    files: tuple[str, ...],
-    run: str,
-    branch: str,
-    output: str,
-    **reading: Any,
-) -> None:
+def command(context: click.Context, history: Path, inputs: Inputs, run: str, output: str) -> None:
     """Append the results in OUTPUT to HISTORY, and create HISTORY if it does not exist.
 
     OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON,
@@ -71,10 +47,11 @@ def command(
     """
     from barograph.sources.append import append
 
-    inputs = inputs_of(files, branch=branch, **DEFAULTS, **reading)
     if inputs.kind in DATABASES:
         raise ConfigError(f"--kind {inputs.kind}: append reads files; `barograph import` reads it")
-    appended = append(history, inputs.locations, inputs.options, run)
+    # These keys of [input] are about a history.
+    options = replace(inputs.options, aggregate="median", base_branch="", order_by="")
+    appended = append(history, inputs.locations, options, run)
     for note in appended.notes:
         click.echo(note, err=True)
     unusable = appended.unusable[:UNUSABLE]
@@ -83,11 +60,7 @@ def command(
     if more := appended.skipped - len(unusable):
         click.echo(f"left out: {plural(more, 'more result')}", err=True)
     if output == "json":
-        counts = {
-            "results": appended.results,
-            "replaced": appended.replaced,
-            "skipped": appended.skipped,
-        }
+        counts = {name: getattr(appended, name) for name in ("results", "replaced", "skipped")}
         commits = [{"commit": name, "order": order} for name, order in appended.commits.items()]
         echo_json({"history": str(history), **counts, "commits": commits})
     else:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.bulk import artifact_path, bulk_options, score_parts
-from barograph.cli.inputs import Inputs
-from barograph.cli.options import echo_json
+from barograph.cli.inputs import Inputs, input_options
+from barograph.cli.options import F, echo_json, format_option, model_option, setting, with_options
 from barograph.results.series import FINAL, Verdict
 from barograph.results.wording import place_text, plural, probability_text
 from barograph.runtime.compiled import choose
@@ -24,6 +23,43 @@ if TYPE_CHECKING:
     from barograph.results.history import History
 
 USE = "label_free"
+SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
+
+
+def bulk_options(use: str, does: str) -> Callable[[F], F]:
+    """Add the parameters of a command that scores a whole data set."""
+    out = click.option(
+        "--out",
+        metavar="FOLDER",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder to write the complete table to, as CSV and Parquet.",
+    )
+    scheduler = setting(
+        "scheduler",
+        help="Address of a Dask scheduler to run on; its workers must see the same files.",
+    )
+    options = [input_options(), model_option(use, does=does), out, scheduler]
+    return lambda function: with_options(function, [*options, format_option("text", "json")])
+
+
+def score_parts(
+    function: Callable[..., pa.Table], folder: str, *arguments: Any, scheduler: str | None
+) -> pa.Table:
+    """Call a function for every part of a data set, and join the tables in order.
+
+    Args:
+        function: Returns the table of a `HistoryPart`.
+        folder: The folder of the data set.
+        *arguments: Other arguments of the function.
+        scheduler: Address of a Dask scheduler; None for processes of this machine.
+    """
+    import pyarrow as pa
+
+    from barograph.detection.bulk import history_parts
+    from barograph.runtime.parallel import map_parallel
+
+    calls = [(part, *arguments) for part in history_parts(folder, SERIES)]
+    return pa.concat_tables(map_parallel(function, calls, "scoring", scheduler=scheduler))
 
 
 @click.command(epilog="Example: barograph classify dump --kind mongodump --format json")
@@ -46,7 +82,6 @@ def command(
     model: Path,
     triaged: bool,
     limit: int,
-    workers: int,
     scheduler: str | None,
     out: Path | None,
     output: str,
@@ -54,8 +89,7 @@ def command(
     """Rank the candidates in FILE by how likely people would call them real.
 
     If FILE has no candidates, they are found as `detect` finds them, whatever their
-    probability. A folder of the three tables is scored in parts, as is everything with --scheduler,
-    whose workers must see the folder, or --out.
+    probability. A folder of the three tables is scored in parts, as is everything with --out.
     """
     in_parts = inputs.is_tables or scheduler is not None or out is not None
     history = None if in_parts else inputs.read()
@@ -66,7 +100,7 @@ def command(
 
     scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
     if history is None:
-        every, history = _in_parts(inputs, model, triaged, workers, scheduler, out)
+        every, history = _in_parts(inputs, model, triaged, scheduler, out)
     else:
         every = _rank(history, scorer, triaged=triaged)
     if not every:
@@ -157,34 +191,21 @@ def _add_reasons(
 
 
 def _in_parts(
-    inputs: Inputs,
-    model: Path,
-    triaged: bool,
-    workers: int,
-    scheduler: str | None,
-    out: Path | None,
+    inputs: Inputs, model: Path, triaged: bool, scheduler: str | None, out: Path | None
 ) -> tuple[list[dict[str, Any]], History]:
     """Score the tables of a folder in parts, and return the rows with the history."""
     from barograph.detection.bulk import score_part
     from barograph.results.history import History
 
+    path = str(model.resolve()) if model.exists() else ""
     with inputs.tables() as folder:
-        proposed = not has_candidates(folder)
-        classify = partial(score_part, triaged=triaged, proposed=proposed)
-        path = artifact_path(USE, model)
-        table = score_parts(classify, folder, path, USE, workers=workers, scheduler=scheduler)
         history = History.read(folder)
+        score = partial(score_part, triaged=triaged, proposed=not len(history.candidates))
+        table = score_parts(score, folder, path, USE, scheduler=scheduler)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])
     if out is not None:
         _write(table, out)
     return table.to_pylist(), history
-
-
-def has_candidates(folder: str) -> bool:
-    """Return whether the tables in a folder have any candidate."""
-    import pyarrow.parquet as pq
-
-    return bool(pq.read_metadata(Path(folder) / "candidates.parquet").num_rows)
 
 
 def _write(table: pa.Table, folder: Path) -> None:

@@ -1,22 +1,30 @@
 """`barograph.toml`: defaults of options, suppressions, and patterns that sort series by name.
 
-A table named after a command sets the defaults of its options, `[input]` those of the options that
-say how files are read, in every command. Options on the command line override both.
+A table named after a command sets the defaults of its options and what has no option, `[input]` how
+files are read, in every command. Options on the command line override both.
+
+Whoever can write to a folder above a job could otherwise run commands as the user of the job. So
+only as much of a file that is found is used as its owner is trusted with.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 import click
 
-from barograph.cli.config_file import Trust, find, trust_of
 from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 
+NAME = "barograph.toml"
+GIT = ".git"  # a folder, or a file in a work tree
+ROOT = 0  # the user number of the administrator
 INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
 DIRECTIONS = "direction"
 RULES = (PATTERNS, DIRECTIONS, SUPPRESS)  # tables about series
@@ -24,10 +32,10 @@ RULES = (PATTERNS, DIRECTIONS, SUPPRESS)  # tables about series
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
 BETTER = {"lower": -1, "higher": 1}
-READER = "detect"  # a command with all options that say how files are read
-# Options that run a command, or name a model, a store or a host.
+READER = "import"  # a command with all parameters that say how files are read
+# Keys that run a command, or name a model, a store or a host.
 POWERFUL = (
-    *("rerun", "model", "label-free", "release-to", "store", "store-mode"),
+    *("rerun", "model", "label-free", "release-to", "store"),
     *("host", "allowed-host", "trusted-proxy", "scheduler"),
 )
 CONTACTS = ("kind", "otava")  # files of this kind name hosts
@@ -75,6 +83,69 @@ class Config:
             for pattern in patterns:
                 if not any(matches(pattern, name) for name in names):
                     yield f"{self.path}: {table}: no series matches {pattern!r}"
+
+
+class Trust(IntEnum):
+    """How much of a file is used."""
+
+    NOTHING = 0
+    SETTINGS = 1  # no commands, models, stores and hosts
+    EVERYTHING = 2
+
+
+def find(start: Path) -> Path | None:
+    """Return the nearest `barograph.toml` in a folder or above, or None.
+
+    The search ends at the root of the repository, the home folder and the root of the file system.
+
+    Args:
+        start: The folder, as an absolute path.
+    """
+    return next((folder / NAME for folder in _searched(start) if (folder / NAME).is_file()), None)
+
+
+def trust_of(path: Path) -> tuple[Trust, str]:
+    """Return how far a file that was found is trusted, and why it is not trusted further.
+
+    Args:
+        path: The file, as an absolute path.
+    """
+    if not hasattr(os, "geteuid"):
+        return Trust.EVERYTHING, ""  # Windows has no user numbers
+    user, target = os.geteuid(), path.resolve()
+    owners = [_owner_and_mode(place)[0] for place in (path, target)]
+    strangers = [owner for owner in owners if owner not in (user, ROOT)]
+    is_open = (
+        place
+        for place in (path.parent, target.parent, target)
+        if _owner_and_mode(place)[1] & stat.S_IWOTH
+    )
+    if strangers:
+        reason = (
+            f"the file belongs to user {strangers[0]}, who is neither you (user {user}) nor root"
+        )
+    elif (place := next(is_open, None)) is not None:
+        reason = f"every user can write to {place}"
+    else:
+        return Trust.EVERYTHING, ""
+    *_, last = _searched(path.parent)
+    of_repository = (last / GIT).exists() and {*owners} == {_owner_and_mode(last)[0]}
+    return (Trust.SETTINGS if of_repository else Trust.NOTHING), reason
+
+
+def _searched(start: Path) -> Iterator[Path]:
+    home = Path(os.environ.get("HOME") or os.sep).resolve()
+    for folder in (start, *start.parents):
+        if folder.stat().st_dev != start.stat().st_dev:
+            return
+        yield folder
+        if folder == home or (folder / GIT).exists():
+            return
+
+
+def _owner_and_mode(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_uid, status.st_mode
 
 
 def load_config(commands: Collection[str], path: Path | None = None) -> Config:
@@ -204,6 +275,10 @@ def _refuse_unknown(
         if key not in allowed:
             from difflib import get_close_matches
 
+            from barograph.cli.withdrawn import successor
+
+            if text := successor(table, key):
+                raise ConfigError(f"{config.path}: [{table}] {key} is withdrawn: {text}")
             names = sorted(name for name in allowed if not name.startswith("-"))
             # The list may be too long for one line of an error.
             names = get_close_matches(key, names, n=3) + names
@@ -223,53 +298,45 @@ def _as_argument(parameter: click.Parameter, value: Any) -> Any:
 
 def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) -> Config:
     """Return the configuration; its tables have the right types."""
-    options: dict[str, Mapping[str, Any]] = {}
-    for name, table in content.items():
-        if name in RULES:
-            continue
-        if name == "threshold":  # of the method `threshold`; empty in files of `barograph init`
-            if table:
-                from barograph.cli.detectors import WITHDRAWN
-
-                raise ConfigError(f"{path}: remove the table [threshold]: {WITHDRAWN[name]}")
-            continue
+    tables = {name: table for name, table in content.items() if name not in RULES}
+    if not tables.get("threshold", True):  # files of earlier versions have an empty one
+        del tables["threshold"]
+    for name in tables:
         if name not in (INPUT, *commands):
+            from barograph.cli.withdrawn import DETECTORS
+
+            if name in DETECTORS:
+                raise ConfigError(f"{path}: remove the table [{name}]: {DETECTORS[name]}")
             allowed = ", ".join((INPUT, *RULES, *commands))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
-        options[name] = _table(path, name, table)
-    suppress = suppress_tables(path, content)
-    patterns = _table(path, PATTERNS, content.get(PATTERNS, {}))
-    for kind, names in patterns.items():
-        if kind not in PATTERN_KINDS:
-            raise ConfigError(
-                f"{path}: [{PATTERNS}] has no {kind!r}; allowed: {', '.join(PATTERN_KINDS)}"
-            )
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ConfigError(f"{path}: [{PATTERNS}] {kind} must be a list of patterns")
-    directions = _table(path, DIRECTIONS, content.get(DIRECTIONS, {}))
-    for pattern, better in directions.items():
-        if better not in BETTER:
-            allowed = " or ".join(BETTER)
-            raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
+    suppress = content.get(SUPPRESS, [])
+    if not isinstance(suppress, list) or not all(isinstance(rule, Mapping) for rule in suppress):
+        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
     return Config(
         path,
-        options,
-        {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
-        directions,
+        {name: _table(path, name, table) for name, table in tables.items()},
+        _patterns(path, _table(path, PATTERNS, content.get(PATTERNS, {}))),
+        _directions(path, _table(path, DIRECTIONS, content.get(DIRECTIONS, {}))),
         tuple(suppress),
     )
 
 
-def suppress_tables(path: Path, content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the tables `[[suppress]]` of a file, as written.
+def _patterns(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    for kind, names in table.items():
+        if kind not in PATTERN_KINDS:
+            allowed = ", ".join(PATTERN_KINDS)
+            raise ConfigError(f"{path}: [{PATTERNS}] has no {kind!r}; allowed: {allowed}")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"{path}: [{PATTERNS}] {kind} must be a list of patterns")
+    return {kind: tuple(table[kind]) for kind in PATTERN_KINDS if kind in table}
 
-    Raises:
-        ConfigError: They are no tables.
-    """
-    tables = content.get(SUPPRESS, [])
-    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
-    return tables
+
+def _directions(path: Path, table: Mapping[str, Any]) -> Mapping[str, str]:
+    for pattern, better in table.items():
+        if better not in BETTER:
+            allowed = " or ".join(BETTER)
+            raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
+    return table
 
 
 def _table(path: Path, name: str, value: Any) -> Mapping[str, Any]:

@@ -141,7 +141,7 @@ def demo_folder() -> Iterator[Path]:
 
 def demo_params() -> RetrainParams:
     """Return how models are learned in a demonstration: smaller, and so within a minute or two."""
-    params = read_params(None, None, None)
+    params = read_params()
     train = replace(
         params.train,
         trees=40,

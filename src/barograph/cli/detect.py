@@ -14,10 +14,8 @@ from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import echo_csv, echo_json, format_option
 from barograph.cli.search import ChangeSearch, find, search_options
 from barograph.results.series import UNKNOWN_TIME
-from barograph.results.wording import plural
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries
     from barograph.report.changes import Findings, ReportedChange
     from barograph.results.series import Series
 
@@ -31,7 +29,7 @@ FIGURE = (".png", ".svg", ".pdf")
 @click.command(
     epilog="Example: barograph detect results.csv --since 14d --format markdown",
 )
-@input_options
+@input_options()
 @search_options
 @click.option("--all", "every", is_flag=True, help="Also list the series without a change.")
 @click.option(
@@ -70,14 +68,12 @@ def command(
     else:
         for line in listing.lines(findings, every=every, width=listing.terminal_width()):
             click.echo(line)
-        if findings.discoveries is not None:
-            click.echo(_discoveries_text(findings.discoveries))
         click.echo(listing.summary(findings, seconds))
 
 
 def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[str, Any]:
     """Return every series with its change points, as plain values for JSON."""
-    content: dict[str, Any] = {
+    return {
         "detector": search.choice.name,
         "summary": {
             "series": len(findings.series),
@@ -102,10 +98,6 @@ def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[st
             )
         ],
     }
-    if findings.discoveries is not None:
-        names = ("rate", "tests", "with_pvalue", "removed", "limit")
-        content["false_discoveries"] = {name: getattr(findings.discoveries, name) for name in names}
-    return content
 
 
 def _point(change: ReportedChange) -> dict[str, Any]:
@@ -184,14 +176,6 @@ def draw(findings: Findings, path: Path) -> None:
 
     with whole(path) as draft:
         figure_of([*panels()]).savefig(draft, format=path.suffix[1:])
-
-
-def _discoveries_text(control: Discoveries) -> str:
-    return (
-        f"false discoveries: at most {control.rate:g} expected, "
-        f"{control.removed} of {plural(control.with_pvalue, 'change point')} left out, "
-        f"{plural(control.tests, 'test')}, largest p-value kept {control.limit:.3g}"
-    )
 
 
 def _iso(time_: int) -> str | None:

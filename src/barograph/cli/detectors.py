@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import click
 
@@ -22,21 +21,19 @@ if TYPE_CHECKING:
 DETECTORS = {name.lower(): name for name in registry.DETECTORS}
 DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates
-WITH_PVALUE = ("hunter", "edivisive", "gesd")
-SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
 OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
+CANDIDATES = "candidates"  # the parameter that is a method
 # What people should know before they trust a method, unless they set the parameter themselves.
 CAVEATS = {
     "stepfit": (
         "threshold",
         "has a default threshold of 150, which is meant for means of many traces; a single series "
-        "reaches it only with a step of about 17 noise units: lower it with --detector-option "
-        "threshold=X",
+        "reaches it only with a step of about 17 noise units: lower it with --set threshold=X",
     ),
     "dynp": (
         "changes",
         "reports 6 change points in every series, whether it has them or not: set the number with "
-        "--detector-option changes=N",
+        "--set changes=N",
     ),
     "gesd": (
         "share",
@@ -45,13 +42,6 @@ CAVEATS = {
     ),
     "nothing": ("", "is the baseline that reports no change"),
 }
-# Methods of earlier versions, and what to do instead.
-WITHDRAWN = {
-    "threshold": "a fixed percentage is no longer a method; use another one, with --min-change for "
-    "the smallest change in percent",
-    "tau_kappa": "use hunter, which searches for the best pair (tau, kappa)",
-}
-TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 @dataclass(frozen=True)
@@ -60,13 +50,13 @@ class DetectorChoice:
 
     Args:
         name: One of `DETECTORS`.
-        parameters: Parameters by name, as text or as values.
+        parameters: Parameters by name, as text.
         model: The model of `triaged`; the built-in one if there is no such file.
         min_probability: Smallest probability that `triaged` reports; its model's rule if None.
     """
 
     name: str = DEFAULT_DETECTOR
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     model: Path | None = None
     min_probability: float | None = None
 
@@ -109,10 +99,10 @@ class DetectorChoice:
         short = int((lengths < shortest).sum())
         if short:
             which = f"{short:,} of {lengths.size:,} series" if lengths.size > 1 else "the series"
-            have = "has" if short == 1 or lengths.size == 1 else "have"
+            have, was = ("has", "was") if 1 in (short, lengths.size) else ("have", "were")
             notes.append(
                 f"{which} {have} fewer than the {shortest} points that {self.name} needs, and "
-                f"{'was' if have == 'has' else 'were'} not searched"
+                f"{was} not searched"
             )
         return notes
 
@@ -125,8 +115,11 @@ class DetectorName(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name, or fail with the names that are allowed."""
-        if value in WITHDRAWN:
-            self.fail(f"there is no {value!r}: {WITHDRAWN[value]}", param, ctx)
+        if value not in DETECTORS:
+            from barograph.cli import withdrawn
+
+            if value in withdrawn.DETECTORS:
+                self.fail(f"there is no {value!r}: {withdrawn.DETECTORS[value]}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -141,61 +134,31 @@ def detector_option(text: str) -> Callable[[F], F]:
     )
 
 
-def min_probability_option(function: F) -> F:
-    """Add --min-probability to a command that finds change points."""
-    return click.option(
-        "--min-probability",
-        type=NumberRange(0.0, 1.0),
-        metavar="P",
-        help="Minimum probability of a reported change point, from 0 to 1, for --detector "
-        f"{DEFAULT_DETECTOR}. By default the rule in the model file decides.",
-    )(function)
-
-
 def _choice(
-    detector: str,
-    min_probability: float | None,
-    model: Path,
-    pvalue: float | None,
-    window: int | None,
-    min_magnitude: float | None,
-    detector_option: Sequence[str],
+    detector: str, min_probability: float | None, model: Path, parameters: Sequence[str]
 ) -> DetectorChoice:
     if detector != DEFAULT_DETECTOR:
         refuse_given(["model"], f"{detector} has no model; only {DEFAULT_DETECTOR} has")
-    pairs = [pair_of(text, "--detector-option", "window=50") for text in detector_option]
-    parameters: dict[str, Any] = {name.replace("-", "_"): value for name, value in pairs}
-    shortcuts = zip(SHORTCUTS, (pvalue, window, min_magnitude), strict=True)
-    parameters |= {name: value for name, value in shortcuts if value is not None}
-    return DetectorChoice(detector, parameters, model, min_probability)
+    pairs = [pair_of(text, "--set", "window=50") for text in parameters]
+    chosen = {name.replace("-", "_"): value for name, value in pairs}
+    return DetectorChoice(detector, chosen, model, min_probability)
 
 
 detector_options = grouped(
     "choice",
     _choice,
     detector_option("Detection method. `triaged` finds candidates and scores them."),
-    min_probability_option,
+    click.option(
+        "--min-probability",
+        type=NumberRange(0.0, 1.0),
+        metavar="P",
+        help="Minimum probability of a reported change point, from 0 to 1, for --detector "
+        f"{DEFAULT_DETECTOR}. By default the rule in the model file decides.",
+    ),
     model_option(USE, does="scores the candidates of --detector triaged"),
     click.option(
-        "--pvalue",
-        type=NumberRange(0, 1, min_open=True, max_open=True),
-        metavar="P",
-        help="Maximum p-value of a change, for hunter and edivisive.",
-    ),
-    click.option(
-        "--window",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Number of points of a window, for hunter and stepfit.",
-    ),
-    click.option(
-        "--min-magnitude",
-        type=NumberRange(min=0),
-        metavar="SHARE",
-        help="Minimum relative change, such as 0.05 for 5 %, for hunter.",
-    ),
-    click.option(
-        "--detector-option",
+        "--set",
+        "parameters",
         metavar="NAME=VALUE",
         multiple=True,
         help="Parameter of the detection method. Repeatable. A wrong name lists all parameters.",
@@ -203,63 +166,40 @@ detector_options = grouped(
 )
 
 
-def make_detector(name: str, min_probability: float | None = None) -> Detector:
+def make_detector(name: str) -> Detector:
     """Return a detector with its default parameters; see `DetectorChoice`."""
-    return DetectorChoice(name, min_probability=min_probability).make()
+    return DetectorChoice(name).make()
 
 
-def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:
+def parsed(name: str, kind: type[Detector], parameter: str, text: str) -> Any:
     """Return the value of a parameter of a detector, converted to the type of its field.
 
     Args:
         name: The method as the user named it.
         kind: Its class.
         parameter: The name of the parameter.
-        value: Text, or a value that an option has converted.
+        text: Its value.
 
     Raises:
         click.BadParameter: There is no such parameter, or the text is not of its type.
     """
+    import msgspec
+
     known = [entry.name for entry in fields(kind) if entry.name not in OPTION_PARAMETERS]
     if parameter not in known:
-        hint = f"--{parameter.replace('_', '-')}" if parameter in SHORTCUTS else "--detector-option"
         message = f"{name} has no parameter {parameter!r}; allowed are {', '.join(known)}"
-        raise click.BadParameter(message, param_hint=hint)
-    if not isinstance(value, str):
-        return value
-    expected = get_type_hints(kind)[parameter]
-    try:
-        return _converted(value, expected)
-    except ValueError:
-        message = f"{parameter} is {value!r:.60}; it must be {_described(expected)}"
-        raise click.BadParameter(message, param_hint="--detector-option") from None
-
-
-def _converted(text: str, expected: Any) -> Any:
-    """Convert text to a type; raise a ValueError if it is none of that type."""
-    if get_origin(expected) is Literal:
-        if text not in get_args(expected):
-            raise ValueError
-        return text
-    if NoneType in get_args(expected):
-        others = [kind for kind in get_args(expected) if kind is not NoneType]
-        return None if text.lower() == "none" else _converted(text, others[0])
-    if expected is bool:
-        if text.lower() not in (*TRUE, *FALSE):
-            raise ValueError
-        return text.lower() in TRUE
-    if expected in (int, float):
-        return expected(text)
-    if text not in DETECTORS or text == DEFAULT_DETECTOR:  # the detector of candidates
-        raise ValueError
-    return make_detector(text)
-
-
-def _described(expected: Any) -> str:
-    """Return what values of a type look like."""
-    if get_origin(expected) is Literal:
-        return " or ".join(get_args(expected))
-    if NoneType in get_args(expected):
-        return f"{_described(get_args(expected)[0])} or none"
-    names = {bool: "true or false", int: "a whole number", float: "a number"}
-    return names.get(expected) or " or ".join(n for n in DETECTORS if n != DEFAULT_DETECTOR)
+        raise click.BadParameter(message, param_hint="--set")
+    if parameter == CANDIDATES:
+        others = [entry for entry in DETECTORS if entry != name]
+        if text in others:
+            return make_detector(text)
+        expected = " or ".join(others)
+    else:
+        type_ = get_type_hints(kind)[parameter]
+        try:
+            return msgspec.convert(None if text == "none" else text, type_, strict=False)
+        except msgspec.ValidationError:
+            name_of = type_.__name__ if isinstance(type_, type) else str(type_)
+            expected = name_of.removeprefix("typing.")
+    message = f"{parameter} is {text!r:.60}; it must be {expected}"
+    raise click.BadParameter(message, param_hint="--set")

@@ -16,7 +16,7 @@ from barograph.cli.options import (
     model_option,
     online_models,
     open_store,
-    second_look_options,
+    second_look_settings,
     store_option,
 )
 from barograph.results.wording import plural
@@ -33,10 +33,10 @@ REASONS = 3  # shown at most
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
-@input_options
+@input_options()
 @store_option
 @model_option("online")
-@second_look_options
+@second_look_settings
 @format_option("text", "json")
 @click.option(
     "--restore",
@@ -50,7 +50,7 @@ def command(
     inputs: Inputs,
     url: str,
     model: Path,
-    second_look: SecondLookConfig | None,
+    second_look: SecondLookConfig,
     output: str,
     restore: bool,
 ) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.config_file import NAME
+from barograph.cli.config import NAME
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import whole
 
 TEMPLATE = """\
 # Barograph's configuration. Commands look for this file in the current folder and above, up to
 # the root of the repository.
-# Options on the command line override it; `barograph COMMAND --help` lists them.
+# Options on the command line override it; docs/cli.md lists all keys.
 
 [input]
 # The files that commands read by default: paths, globs, or folders.

@@ -1,8 +1,8 @@
-"""The files that a command reads, and the options that say how.
+"""The files that a command reads, and the parameters that say how.
 
-`input_options` gives a command `FILE...` and all reading options as one parameter:
+`input_options` gives a command `FILE...`, the options and the keys of `[input]` as one parameter:
 
-    @input_options
+    @input_options()
     def command(inputs: Inputs) -> None:
         history = inputs.read()
 """
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.config import current_config
-from barograph.cli.options import F, with_options
+from barograph.cli.config import INPUT, current_config
+from barograph.cli.options import setting, with_options
 from barograph.results.wording import plural
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 
@@ -83,15 +83,17 @@ class Inputs:
         """
         from barograph.sources.formats.read import read_files
 
+        config = current_config()
+        known = config.direction_of if config.directions else None
         if self.kind in DATABASES:
-            files = self._from_database()
-            _note_patterns(files.history)
-            return files
-        files = read_files(self.locations, self.options, direction_of=_known_directions())
-        for note in notes_of(files):
+            files = self._from_database(known)
+        else:
+            files = read_files(self.locations, self.options, direction_of=known)
+            for note in notes_of(files):
+                click.echo(note, err=True)
+        for note in config.unmatched(files.history.ids):
             click.echo(note, err=True)
-        _note_patterns(files.history)
-        if needs_history and files.is_run:
+        if needs_history and self.kind not in DATABASES and files.is_run:
             raise NotEnoughDataError(
                 f"{self.name}: a single run ({files.files[0].form}); append runs to a history with "
                 f"`barograph append history.csv {self.locations[0]}`, and name the history"
@@ -134,7 +136,7 @@ class Inputs:
 
         return self.kind not in DATABASES and is_export(self.locations, self.options)
 
-    def _from_database(self) -> FilesRead:
+    def _from_database(self, direction_of: Callable[[str], int] | None) -> FilesRead:
         import numpy as np
 
         from barograph.sources import open_source, read_source
@@ -146,21 +148,10 @@ class Inputs:
         if self.options != ReadOptions():
             raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
         history, report = read_source(open_source(self.kind, self.locations[0]))
-        history = directed(history, _known_directions())
+        history = directed(history, direction_of)
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
-
-
-def _known_directions() -> Callable[[str], int] | None:
-    config = current_config()
-    return config.direction_of if config.directions else None
-
-
-def _note_patterns(history: History) -> None:
-    """Print a note on stderr about each pattern of the configuration that matches no series."""
-    for note in current_config().unmatched(history.ids):
-        click.echo(note, err=True)
 
 
 def notes_of(files: FilesRead) -> Iterator[str]:
@@ -182,17 +173,43 @@ def notes_of(files: FilesRead) -> Iterator[str]:
             yield f"{report.source}: skipped {read}: {report.first_skip(kind)}"
 
 
-def input_options(function: F) -> F:
-    """Add FILE... and the reading options to a command, which gets them as `inputs`."""
+def input_options(
+    metavar: str = "FILE...", *, required: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command its files, and how to read them, as `inputs`.
 
-    @functools.wraps(function)
-    def command(*arguments: Any, **values: Any) -> Any:
-        chosen = {name: values.pop(name) for name in NAMES}
-        return function(*arguments, inputs=inputs_of(**chosen), **values)
+    Args:
+        metavar: What the help calls the files.
+        required: Whether there must be files.
+    """
+    files = click.argument("files", nargs=-1, required=required, metavar=metavar)
 
-    files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-    result: F = with_options(command, [files, *OPTIONS])  # type: ignore[assignment]
-    return result
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def command(*arguments: Any, **values: Any) -> Any:
+            chosen = {str(parameter.name): values.pop(str(parameter.name)) for parameter in READING}
+            return function(*arguments, inputs=inputs_of(values.pop("files"), **chosen), **values)
+
+        return with_options(command, [files, *PARAMETERS])
+
+    return add
+
+
+def inputs_of(
+    files: tuple[str, ...], kind: str, delimiter: str, max_size: int, max_line: int, **options: Any
+) -> Inputs:
+    """Return the files and the reading options of a command, given their parameters.
+
+    Raises:
+        ConfigError: The delimiter is not a character.
+    """
+    from barograph.sources.formats.base import ReadOptions
+
+    form = "" if kind in (AUTO, *DATABASES) else kind
+    character = "\t" if delimiter in ("tab", "\\t") else delimiter
+    options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
+    chosen = ReadOptions(kind=form, delimiter=character, **options)
+    return Inputs(files, kind, chosen)
 
 
 def _check_kind(_context: click.Context, _option: click.Parameter, kind: str) -> str:
@@ -231,12 +248,8 @@ def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
         raise click.BadParameter(f"{text!r}; expected ISO 8601", param=option) from None
 
 
-NAMES = (
-    "files", "kind", "mapping", "value_columns", "order_by", "delimiter", "metrics", "aggregate",
-    "branch", "base_branch", "commit", "time", "project", "machine", "max_size", "max_line",
-    "max_keys",
-)  # fmt: skip
-OPTIONS: list[Callable[[Any], Any]] = [
+input_key = functools.partial(setting, table=INPUT)
+PARAMETERS: list[Callable[[Any], Any]] = [
     click.option(
         "--kind",
         default=AUTO,
@@ -255,47 +268,13 @@ OPTIONS: list[Callable[[Any], Any]] = [
         callback=_pairs,
         help="Read a column of a table as another field, such as name=test. Repeatable.",
     ),
-    click.option(
-        "--value-columns",
-        multiple=True,
-        metavar="NAMES",
-        callback=_names,
-        help="Columns of a table that hold values, separated by commas.",
-    ),
-    click.option(
-        "--order-by", default="", metavar="COLUMN", help="Column of a table that orders its rows."
-    ),
-    click.option(
-        "--delimiter", default="", metavar="CHARACTER", help="Delimiter of a table; `tab` works."
-    ),
-    click.option(
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="PATTERN",
-        callback=_names,
-        help="Read only measurements that match, such as p9*. Repeatable.",
-    ),
-    click.option(
-        "--aggregate",
-        type=click.Choice(["median", "mean"]),
-        default="median",
-        show_default=True,
-        help="How to combine several runs of one commit.",
-    ),
+    click.option("--project", default="", help="Project of results that name none."),
     click.option(
         "--branch",
         default="",
         metavar="NAME",
-        help="Branch to judge after the history of the base branch; also the branch of results "
-        "that name none. Defaults to that of the CI job.",
-    ),
-    click.option(
-        "--base-branch",
-        default="",
-        metavar="NAME",
-        show_default="target of the CI job, else main or master, else the most frequent",
-        help="Branch whose results are the history.",
+        help="Branch of results that name none; `gate` judges it after the history of the base "
+        "branch. Defaults to that of the CI job.",
     ),
     click.option(
         "--commit",
@@ -303,63 +282,64 @@ OPTIONS: list[Callable[[Any], Any]] = [
         metavar="SHA",
         help="Commit of results that name none. Defaults to that of the CI job, or of git.",
     ),
-    click.option(
-        "--time",
+    input_key(
+        "value-columns",
+        multiple=True,
+        callback=_names,
+        help="Columns of a table that hold values.",
+    ),
+    input_key("order-by", default="", help="Column of a table that orders its rows."),
+    input_key("delimiter", default="", help="Delimiter of a table; `tab` works."),
+    input_key(
+        "metric",
+        "metrics",
+        multiple=True,
+        callback=_names,
+        help="Patterns of the measurements to read, such as p9*.",
+    ),
+    input_key(
+        "aggregate",
+        type=click.Choice(["median", "mean"]),
+        default="median",
+        help="How to combine several runs of one commit: `median` or `mean`.",
+    ),
+    input_key(
+        "base-branch",
         default="",
-        metavar="TIME",
+        help="Branch whose results are the history. Defaults to the target of the CI job, else "
+        "main or master, else the most frequent one.",
+    ),
+    input_key(
+        "time",
+        default="",
         callback=_moment,
         help="Time of results that name none, in ISO 8601. Defaults to the time of the commit in "
         "git, or the current time.",
     ),
-    click.option("--project", default="", help="Project of results that name none."),
-    click.option(
-        "--machine", default="", help="Variant (machine or platform) of results that name none."
+    input_key(
+        "machine", default="", help="Variant (machine or platform) of results that name none."
     ),
-    click.option(
-        "--max-size",
+    input_key(
+        "max-size",
         type=click.IntRange(min=1),
         default=512,
-        show_default=True,
-        metavar="MIB",
-        help="Maximum size of a file, decompressed.",
+        help="Maximum size of a file in MiB, decompressed.",
     ),
-    click.option(
-        "--max-line",
+    input_key(
+        "max-line",
         type=click.IntRange(min=1),
         default=16,
-        show_default=True,
-        metavar="MIB",
-        help="Maximum length of a line of text.",
+        help="Maximum length of a line of text in MiB.",
     ),
-    click.option(
-        "--max-columns",
+    input_key(
+        "max-columns",
         "max_keys",
         type=click.IntRange(min=1),
         default=10_000,
-        show_default=True,
-        metavar="N",
         help="Maximum number of columns of a table, or of keys of its JSON objects.",
     ),
 ]
-
-
-def inputs_of(
-    files: tuple[str, ...],
-    kind: str,
-    delimiter: str,
-    max_size: int,
-    max_line: int,
-    **options: Any,
-) -> Inputs:
-    """Return the files and the reading options of a command, given their parameters.
-
-    Raises:
-        ConfigError: The delimiter is not a character.
-    """
-    from barograph.sources.formats.base import ReadOptions
-
-    form = "" if kind in (AUTO, *DATABASES) else kind
-    character = "\t" if delimiter in ("tab", "\\t") else delimiter
-    options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
-    chosen = ReadOptions(kind=form, delimiter=character, **options)
-    return Inputs(files, kind, chosen)
+_COMMAND = click.Command("files")
+for _parameter in PARAMETERS:
+    _parameter(_COMMAND)
+READING = _COMMAND.params  # the parameters that say how files are read

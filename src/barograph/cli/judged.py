@@ -1,6 +1,6 @@
-"""The series of a job as `gate` and `score` see them, and what they report about each.
+"""The series of a job as the online judge sees them, and what is reported about each.
 
-Both commands build the same `JudgedSeries`, one from a history and the other from the store. So the
+`gate` judges the results of files and `score` those of a store, with the same functions. So the
 same results get the same answer.
 """
 
@@ -8,79 +8,76 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from barograph.cli.answers import SeriesAnswer
 from barograph.detection.online import Answer, StepKind, departure
-from barograph.detection.online.decision import StandingChange
-from barograph.detection.online.latest import RECENT
+from barograph.detection.online.decision import StandingChange, changes_of
+from barograph.detection.online.latest import (
+    RECENT,
+    JudgedHistory,
+    LatestDecision,
+    judge_latest,
+)
 from barograph.detection.online.newest import COMPARED
-from barograph.results.series import Floats, Ints
+from barograph.results.series import Floats, Series
 from barograph.results.sizes import NEAR, size_of
 
 if TYPE_CHECKING:
+    from barograph.detection.online import OnlineJudge
     from barograph.detection.online.job_budget import JobBudget
 
 Job = Mapping[Hashable, float]  # the highest rate that counts, by commit
+Runs = Mapping[int, Floats]  # the results of the commits with several runs, by position
 
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """The last results of a series, and what the online judge says about them.
-
-    All positions are those in `values`.
+    """A series of a job, and what the online judge says about its newest results.
 
     Attributes:
-        name: Name of the series.
-        project: Its project.
-        direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
-        orders: Orders of the commits.
-        commits: Names of the commits, empty where unknown.
-        values: The settled value of each commit.
-        selected: Number of newest commits that the command judges.
-        answer: The answer on the newest commit.
-        probability: The probability of the change that it is about.
-        surprise: How far the newest value departs from what is usual, in nats.
-        known_since: The change that is known and was reported before; None without one.
-        reruns: Number of further runs of the newest commit that are advised.
-        baseline_size: Number of values that the newest one was compared with.
-        changes: The changes that recent steps are about.
+        series: The series.
+        decision: The decision on its newest commit; `decision.values` are the settled values.
         runs: The results of the commits that have several runs.
-        is_new: Whether there is no result before those that are asked about.
+        selected: Number of newest commits that the command judges.
         branch: Number of newest commits that are of the judged branch; 0 without one.
     """
 
-    name: str
-    project: str
-    direction: int
-    orders: Ints
-    commits: Sequence[str]
-    values: Floats
+    series: Series
+    decision: LatestDecision
+    runs: Runs
     selected: int
-    answer: Answer
-    probability: float
-    surprise: float = 0.0
-    known_since: int | None = None
-    reruns: int = 0
-    baseline_size: int = 0
-    changes: Sequence[StandingChange] = ()
-    runs: Mapping[int, Floats] = field(default_factory=lambda: MappingProxyType({}))
-    is_new: bool = False
     branch: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the series."""
+        return str(self.series.id)
 
     @property
     def newest(self) -> int:
         """The position of the newest commit."""
-        return self.values.size - 1
+        return len(self.series) - 1
+
+    @property
+    def since(self) -> int:
+        """The position after which all steps of changes are known."""
+        return self.newest - max(self.selected, self.branch) - RECENT
+
+    @cached_property
+    def changes(self) -> list[StandingChange]:
+        """The changes that recent steps are about."""
+        return changes_of(self.decision.steps)
 
     def commit_key(self, place: int) -> Hashable:
         """Return what names a commit in every series of its project: its name, or its order."""
-        return self.project, self.commits[place] or int(self.orders[place])
+        commit = self.series.commits[place] or int(self.series.orders[place])
+        return self.series.id.project, commit
 
     def rates(self, budget: JobBudget | None) -> Iterator[tuple[int, float]]:
         """Yield where recent alarms and the suspect are, each with how rarely a quiet point is one.
@@ -89,8 +86,8 @@ class JudgedSeries:
         """
         for change in self.changes:
             yield from self._rates_of(change, budget)
-        if self.answer is Answer.SUSPECT:
-            surprise = self.surprise, self.probability
+        if self.decision.answer is Answer.SUSPECT:
+            surprise = self.decision.surprise, self.decision.probability
             yield self.newest, 0.0 if budget is None else budget.suspect_rate(*surprise)
 
     def _rates_of(
@@ -100,7 +97,7 @@ class JudgedSeries:
         for step in change.steps:
             is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
             place = step.newest
-            if is_news and place > self.newest - max(self.selected, self.branch) - RECENT:
+            if is_news and place > self.since:
                 yield place, self._rate(step.index, place, step.score, step.probability, budget)
             score = max(score, step.score)
 
@@ -126,7 +123,7 @@ class JudgedSeries:
         standing = sorted(
             (change for change in self.changes if change.stands), key=attrgetter("index")
         )
-        ends = [*(change.index for change in standing), self.values.size][1:]
+        ends = [*(change.index for change in standing), len(self.series)][1:]
         for change, end in zip(standing, ends, strict=False):
             news = [*self._rates_of(change, budget)]
             counted = [
@@ -142,14 +139,15 @@ class JudgedSeries:
             answer = replace(self._answer(Answer.CHANGE, seen), is_certain=bool(counted))
             answer = replace(answer, probability=change.probability)
             yield self._with_change(answer, change.index, end)
-        suspect = self.answer is Answer.SUSPECT
-        if suspect or (self.reruns and self.answer is Answer.QUIET and not is_fresh):
+        decision = self.decision
+        is_contradicted = decision.reruns and decision.answer is Answer.QUIET and not is_fresh
+        if decision.answer is Answer.SUSPECT or is_contradicted:
             yield self._departed(job, budget)
         elif not is_fresh:
             quiet = self._answer(Answer.QUIET, self.newest)
-            if self.known_since is not None:
+            if decision.known_since is not None:
                 quiet = replace(quiet, known=True)
-                quiet = self._with_change(quiet, self.known_since, self.values.size)
+                quiet = self._with_change(quiet, decision.known_since, len(self.series))
             yield quiet
 
     def _asked_about(self, begin: int, end: int) -> int:
@@ -158,64 +156,91 @@ class JudgedSeries:
         A change that begins on the judged branch and still holds is reported at all its commits:
         the branch would bring it into the base branch.
         """
-        holds = end == self.values.size and begin >= self.values.size - self.branch
+        holds = end == len(self.series) and begin >= len(self.series) - self.branch
         return max(self.selected, self.branch) if holds else self.selected
 
     def _answer(self, answer: Answer, place: int) -> SeriesAnswer:
         """Return an answer on the result at a position, without a change."""
         return SeriesAnswer(
             series=self.name,
-            direction=self.direction,
-            order=int(self.orders[place]),
-            commit=self.commits[place],
+            direction=int(self.series.direction),
+            order=int(self.series.orders[place]),
+            commit=self.series.commits[place],
             answer=answer,
-            probability=self.probability,
-            reruns=self.reruns if place == self.newest else 0,
-            baseline_size=self.baseline_size,
+            probability=self.decision.probability,
+            reruns=self.decision.reruns if place == self.newest else 0,
+            baseline_size=self.decision.baseline_size,
             runs=self.runs[place].size if place in self.runs else 1,
         )
 
     def _with_change(self, answer: SeriesAnswer, begin: int, end: int) -> SeriesAnswer:
         """Add the size of the change that begins at a position and holds to another."""
-        size = size_of(self._segment_before(begin), self.values[begin:end])
+        size = size_of(self._segment_before(begin), self.decision.values[begin:end])
         return replace(
             answer,
             percent=size.percent,
             is_trend=size.is_trend,
-            begins=int(self.orders[begin]),
-            begins_commit=self.commits[begin],
+            begins=int(self.series.orders[begin]),
+            begins_commit=self.series.commits[begin],
         )
 
     def _before(self, place: int) -> Floats:
         """Return results before a position, some also where the history begins again with it."""
-        first = self.newest - self.baseline_size
-        return self.values[max(0, first if first < place else place - COMPARED) : place]
+        first = self.newest - self.decision.baseline_size
+        return self.decision.values[max(0, first if first < place else place - COMPARED) : place]
 
     def _segment_before(self, place: int) -> Floats:
         """Return the results before a position that are of its level: since the change before."""
         before = self._before(place)
-        since = self.newest - max(self.selected, self.branch) - RECENT  # steps are known from here
         starts = [
             change.index
             for change in self.changes
-            if change.stands and change.index < place and change.steps[-1].newest > since
+            if change.stands and change.index < place and change.steps[-1].newest > self.since
         ]
         return before[-(place - max(starts)) :] if starts else before
 
     def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
         """Return the answer on the newest result with how far it departs from those before it."""
-        first = max(0, self.newest - self.baseline_size)
-        departed = departure(self.values[first:-1], float(self.values[-1]))
+        values = self.decision.values
+        first = max(0, self.newest - self.decision.baseline_size)
+        departed = departure(values[first:-1], float(values[-1]))
         level = self._segment_before(self.newest)[-NEAR:]
         highest = job.get(self.commit_key(self.newest), -1.0)
         rates = [rate for place, rate in self.rates(budget) if place == self.newest]
         return replace(
-            self._answer(self.answer, self.newest),
-            percent=size_of(level, self.values[-1:]).percent,
+            self._answer(self.decision.answer, self.newest),
+            percent=size_of(level, values[-1:]).percent,
             surprise=departed.surprise,
             reason=str(departed) if departed.surprise else "",
             is_certain=bool(rates) and rates[-1] <= highest,
         )
+
+
+def judge_series(
+    judge: OnlineJudge,
+    series: Sequence[Series],
+    runs: Sequence[Runs],
+    counts: Sequence[int],
+    branch: Sequence[int] = (),
+) -> list[JudgedSeries]:
+    """Return the decisions on the series of a job that have results to ask about.
+
+    Args:
+        judge: Decides.
+        series: The series; none is empty.
+        runs: The results of the commits with several runs of each.
+        counts: Number of newest results of each that are judged.
+        branch: Number of results of each that are of the judged branch; empty without one.
+    """
+    rows = zip(series, runs, counts, branch or [0] * len(series), strict=True)
+    chosen = [row for row in rows if row[2]]
+    histories = [JudgedHistory(entry.values, of_commits) for entry, of_commits, _, _ in chosen]
+    newest = [max(count, of_branch) for _, _, count, of_branch in chosen]
+    decisions = judge_latest(judge, histories, newest)
+    return [
+        JudgedSeries(entry, decision, of_commits, min(count, len(entry)), of_branch)
+        for (entry, of_commits, count, of_branch), decision in zip(chosen, decisions, strict=True)
+    ]
 
 
 def answers_of(series: Sequence[JudgedSeries], budget: JobBudget | None) -> list[SeriesAnswer]:

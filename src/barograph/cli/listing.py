@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import click
 
-from barograph.cli.rendering.markdown import SHOWN, escaped, more
+from barograph.cli.rendering import SHOWN, escaped, more
 from barograph.report.changes import EFFECTS, Findings, ReportedChange
 from barograph.results.series import Floats, Series
 from barograph.results.wording import (

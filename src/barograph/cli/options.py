@@ -1,4 +1,4 @@
-"""The options that several commands share, and how commands open sources, models and stores."""
+"""The options that several commands share, and how commands open models and stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from barograph.server.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
-ALARM_POLICIES = ("early", "even", "steady", "sure")
 # What --format offers, and what its help says about it; a command takes some of them.
 FORMATS = {
     "text": "for people",
@@ -36,9 +35,54 @@ FORMATS = {
     "github": "annotations and the job summary of GitHub Actions",
 }
 FORMULA = re.compile(r"[=@\t\r]|[+-](?!/)")  # names of series without a project begin with -/
-STORE_MODE = "BAROGRAPH_STORE_MODE"
+STORE_MODE = "BAROGRAPH_STORE_MODE"  # the environment variable
 DEFAULT_MODE = "600"
 RELEASED = Path("data/release")  # where the pipeline releases models
+
+
+class Setting(click.Parameter):
+    """A parameter of a command that `barograph.toml` sets, and no option.
+
+    Args:
+        param_decls: The key in the table of the command.
+        help: What it does, for the documentation.
+        table: The table, if it is not that of the command.
+        **attributes: Those of an option: its type, its default and so on.
+    """
+
+    param_type_name = "key"
+
+    def __init__(
+        self,
+        param_decls: Sequence[str],
+        help: str = "",  # noqa: A002 - as in click
+        table: str = "",
+        **attributes: Any,
+    ) -> None:
+        super().__init__(param_decls, **attributes)
+        self.help, self.table = help, table
+
+    def _parse_decls(
+        self,
+        decls: Sequence[str],
+        expose_value: bool,  # noqa: ARG002 - click's signature
+    ) -> tuple[str, list[str], list[str]]:
+        key, *names = decls
+        return names[0] if names else key.replace("-", "_"), [key], []
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Leave the command line alone."""
+
+
+def setting(key: str, *names: str, **attributes: Any) -> Callable[[F], F]:
+    """Add a parameter to a command that only its table in `barograph.toml` sets.
+
+    Args:
+        key: The key, and with underscores the name of the parameter.
+        names: Another name of the parameter.
+        **attributes: See `Setting`.
+    """
+    return click.option(key, *names, cls=Setting, **attributes)  # type: ignore[arg-type]
 
 
 class NumberRange(click.FloatRange):
@@ -131,15 +175,19 @@ def model_option(
     return click.option(
         name,
         type=click.Path(path_type=Path),
-        callback=_require_named_model,
+        callback=require_named_model,
         default=RELEASED / f"{use}.baro",
         show_default=f"{RELEASED / use}.baro if it exists, else the built-in model",
         help=f"Model that {does}.",
     )
 
 
-def _require_named_model(context: click.Context, option: click.Parameter, path: Path) -> Path:
-    """Refuse a model that the user named and that does not exist: nothing replaces it."""
+def require_named_model(context: click.Context, option: click.Parameter, path: Path) -> Path:
+    """Refuse a model that the user named and that does not exist: nothing replaces it.
+
+    Raises:
+        ConfigError: There is no such file.
+    """
     named = context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
     if named and not path.exists():
         raise ConfigError(
@@ -166,40 +214,20 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
             raise click.BadParameter(reason, param_hint=option.opts[0])
 
 
-def _second_look(
-    second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
-) -> SecondLookConfig | None:
-    if second_look is False:
-        return None
+def _second_look(false_alarms_per_1000: float) -> SecondLookConfig:
     from barograph.detection.online import SecondLookConfig
 
-    needed = second_look is not None
-    return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
+    return SecondLookConfig(false_alarms_per_1000=false_alarms_per_1000)
 
 
-second_look_options = grouped(
+second_look_settings = grouped(
     "second_look",
     _second_look,
-    click.option(
-        "--second-look/--no-second-look",
-        default=None,
-        show_default="on if the models support it",
-        help="Judge recent points again as new results arrive.",
-    ),
-    click.option(
-        "--alarm-policy",
-        type=click.Choice(ALARM_POLICIES),
-        default="steady",
-        show_default=True,
-        help="How to trade early alarms against certain ones, from early to sure.",
-    ),
-    click.option(
-        "--false-alarms-per-1000",
+    setting(
+        "false-alarms-per-1000",
         type=NumberRange(1.0, 10.0),
         default=3.0,
-        show_default=True,
-        metavar="RATE",
-        help="False alarms allowed per 1,000 points, from 1 to 10.",
+        help="False alarms allowed per 1,000 points of a series, from 1 to 10.",
     ),
 )
 
@@ -248,29 +276,41 @@ def online_models(path: Path) -> OnlineModels:
 
 
 def open_store(
-    url: str, models: OnlineModels | None = None, second_look: SecondLookConfig | None = None
+    url: str,
+    models: OnlineModels | None = None,
+    second_look: SecondLookConfig | None = None,
+    **attributes: Any,
 ) -> Store:
-    """Open a store, and create it if there is none; without models it accepts no results."""
+    """Open a store, and create it if there is none; without models it accepts no results.
+
+    Args:
+        url: A file or the URL of a database.
+        models: The models of its judge.
+        second_look: How the judge looks at results again.
+        **attributes: Other arguments of `Store`.
+    """
     from barograph.detection.online import make_judge
     from barograph.server.store import Store
 
     judge, disabled = (None, "") if models is None else make_judge(models, second_look)
     if disabled:
         click.echo(disabled, err=True)
-    make_folder(url)
-    return Store(url, judge, mode=store_mode(os.environ.get(STORE_MODE) or DEFAULT_MODE))
+    if "://" not in url:
+        Path(url).parent.mkdir(parents=True, exist_ok=True)
+    return Store(url, judge, mode=_store_mode(), **attributes)
 
 
-def store_mode(text: str) -> int:
-    """Return the permissions of a new store from octal digits.
+def _store_mode() -> int:
+    """Return the permissions of a new store.
 
     Raises:
-        ConfigError: The text is not octal, or the owner could not read and write the store.
+        ConfigError: They are not octal, or the owner could not read and write the store.
     """
+    text = os.environ.get(STORE_MODE) or DEFAULT_MODE
     if re.fullmatch(r"0?[0-7]{3}", text) and (mode := int(text, 8)) & 0o600 == 0o600:
         return mode
     raise ConfigError(
-        f"--store-mode or {STORE_MODE}: {text!r:.40} is not a file mode for a store; "
+        f"{STORE_MODE}: {text!r:.40} is not a file mode for a store; "
         "allowed: octal digits such as 600, 640 or 660 that let the owner read and write"
     )
 
@@ -286,9 +326,3 @@ def open_existing(url: str) -> Store:
             f"--store {url}: no such store; score, import, serve and token add create one"
         )
     return open_store(url)
-
-
-def make_folder(url: str) -> None:
-    """Create the folder of a store that is a file."""
-    if "://" not in url:
-        Path(url).parent.mkdir(parents=True, exist_ok=True)

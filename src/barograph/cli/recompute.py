@@ -7,12 +7,7 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.detectors import (
-    DETECTORS,
-    detector_option,
-    make_detector,
-    min_probability_option,
-)
+from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     echo_json,
     format_option,
@@ -25,24 +20,10 @@ from barograph.results.wording import plural
 
 @click.command(epilog="Example: barograph recompute --store ci.db")
 @detector_option("Detection method.")
-@min_probability_option
 @model_option("label_free", does="scores candidates")
 @store_option
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    show_default="BAROGRAPH_WORKERS, else one per core",
-    help="Number of processes. The result is the same for any number.",
-)
 @format_option("text", "json")
-def command(
-    detector: str,
-    min_probability: float | None,
-    model: Path,
-    url: str,
-    workers: int | None,
-    output: str,
-) -> None:
+def command(detector: str, model: Path, url: str, output: str) -> None:
     """Recompute the change points of every series in the store.
 
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
@@ -52,10 +33,8 @@ def command(
     from barograph.server.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
-    method = make_detector(detector, min_probability)
-    refresher = CandidateRefresher(
-        method, DETECTORS[detector], scorer, workers=workers or worker_count()
-    )
+    method, name = make_detector(detector), DETECTORS[detector]
+    refresher = CandidateRefresher(method, name, scorer, workers=worker_count())
     with open_existing(url) as store:
         result = refresher.recompute(store)
     if output == "json":

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.bulk import artifact_path, bulk_options, score_parts
+from barograph.cli.classify import bulk_options, score_parts
 from barograph.cli.inputs import Inputs
-from barograph.cli.options import echo_json, second_look_options
+from barograph.cli.options import echo_json, second_look_settings
 from barograph.results.wording import plural
 from barograph.runtime.errors import NotEnoughDataError
 
@@ -26,30 +26,30 @@ PARTS = ".parts"  # finished parts of a running replay
 
 @click.command(epilog="Example: barograph replay data/interim --out replayed --format json")
 @bulk_options(USE, "scores new results")
-@second_look_options
+@second_look_settings
 def command(
     inputs: Inputs,
     model: Path,
-    second_look: SecondLookConfig | None,
-    workers: int,
+    second_look: SecondLookConfig,
     scheduler: str | None,
     out: Path | None,
     output: str,
 ) -> None:
     """Judge every commit in FILE as if it were the newest.
 
-    FILE may also be a folder of the three tables. Workers of a scheduler must see it. With
-    --out, a replay that was interrupted continues where it stopped.
+    FILE may also be a folder of the three tables. With --out, a replay that was interrupted
+    continues where it stopped.
     """
     from barograph.learning.replay import ReplayTask, change_points_of, replay_part
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
-    task = ReplayTask(artifact_path(USE, model), second_look, min_points=1, cache=cache).signed()
-    if second_look is not None and not task.looks_twice:
+    path = str(model.resolve()) if model.exists() else ""
+    task = ReplayTask(path, second_look, min_points=1, cache=cache).signed()
+    if not task.looks_twice:
         click.echo("the models support no second look: newest points are judged alone", err=True)
     with inputs.tables() as folder:
-        points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)
+        points = score_parts(replay_part, folder, task, scheduler=scheduler)
         if not points.num_rows:
             raise NotEnoughDataError(f"{inputs.name}: no points")
         summary = _summary(folder, points)

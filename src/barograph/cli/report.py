@@ -11,6 +11,7 @@ import click
 
 from barograph.cli.detectors import DEFAULT_DETECTOR
 from barograph.cli.inputs import Inputs, input_options
+from barograph.cli.options import setting
 from barograph.cli.search import ChangeSearch, find, search_options
 from barograph.results.wording import plural, printable
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: barograph report results.csv --since 90d --out report.html")
-@input_options
+@input_options()
 @search_options
 @click.option(
     "--out",
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="File to write, or - for the standard output.",
 )
-@click.option("--title", default="Barograph report", show_default=True, help="Title of the page.")
+@setting("title", default="Barograph report", help="Title of the page.")
 def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None:
     """Write a page with the changes of every series.
 
@@ -57,16 +58,18 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
 def _suspects(history: History) -> list[tuple[str, str]]:
     """Return the name of each series whose newest result is a suspect, and what `gate` says."""
     from barograph.cli.answers import JobAnswer
-    from barograph.cli.gate import judged
-    from barograph.cli.judged import answers_of
+    from barograph.cli.gate import runs_of
+    from barograph.cli.judged import answers_of, judge_series
+    from barograph.cli.judging import Selection
     from barograph.cli.options import RELEASED, online_models
-    from barograph.cli.rendering.words import sentence, worst_first
-    from barograph.cli.selection import Selection
+    from barograph.cli.words import sentence, worst_first
     from barograph.detection.online.judge import SecondLookConfig, make_judge
 
     judge, _ = make_judge(online_models(RELEASED / "online.baro"), SecondLookConfig())
-    selection = Selection.of([entry for entry in history if len(entry)])
-    answers = answers_of(judged(history, selection, judge), None)
+    numbers = [number for number, entry in enumerate(history) if len(entry)]
+    series = [history[number] for number in numbers]
+    runs = [runs_of(history, number) for number in numbers]
+    answers = answers_of(judge_series(judge, series, runs, Selection.of(series).counts), None)
     suspects = worst_first(JobAnswer(answers).of_kind("suspect"))
     return [(printable(answer.series), printable(sentence(answer))) for answer in suspects]
 
@@ -82,9 +85,6 @@ def _note(search: ChangeSearch) -> str:
     parts = [f"Found by {search.choice.name}", model]
     if search.since:
         parts.append(f"since {search.since}")
-    if search.last:
-        newest = "newest result" if search.last == 1 else f"newest {search.last:,} results"
-        parts.append(f"among the {newest}")
     if search.min_change:
         parts.append(f"of at least {search.min_change:g} %")
     if search.choice.min_probability is not None:

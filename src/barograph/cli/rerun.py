@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from barograph.cli.inputs import Inputs
     from barograph.sources.formats.read import FilesRead
 
-MAX_RERUNS = 3
 # Runs are sorted by name, and the first one counts as the first run: no other name comes after.
 RUN = "~rerun-{}"
 NUMBER = re.compile(r"~rerun-(\d+)")

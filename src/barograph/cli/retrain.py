@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -49,18 +48,12 @@ PRIOR = "prior"  # the profile of the simulated history
     callback=lambda context, _option, value: _print_params(context, is_requested=value),
     help="Print the built-in parameters as a template for --params, and exit.",
 )
-@click.option("--profile", help="Profile to use from --params.", show_default="the one it names")
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed of the training, in place of train.seed."
-)
 @click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
 @format_option("text", "json")
 def command(
     url: str,
     release_to: Path,
     path: Path | None,
-    profile: str | None,
-    seed: int | None,
     dry_run: bool,
     output: str,
 ) -> None:
@@ -76,7 +69,7 @@ def command(
     from barograph.runtime.parallel import Progress
     from barograph.server.store.export import read_all
 
-    params = read_params(path, profile, seed)
+    params = read_params(path)
     folders = ReleaseFolders.beside(release_to)
     show = Progress("retrain", STEPS)
     with open_existing(url) as store:
@@ -133,7 +126,7 @@ def _require_xgboost() -> None:
         import xgboost  # noqa: F401
 
 
-def read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:
+def read_params(path: Path | None = None) -> RetrainParams:
     """Read the parameters of a file, by default the built-in ones."""
     from barograph.learning.candidates import TrainParams
     from barograph.learning.release import ReleaseParams
@@ -144,11 +137,10 @@ def read_params(path: Path | None, profile: str | None, seed: int | None) -> Ret
 
     with resources.as_file(resources.files("barograph.learning") / BUILT_IN) as built_in:
         file = path or built_in
-        train = parameters(TrainParams, "train", file, profile)
         return RetrainParams(
-            train if seed is None else replace(train, seed=seed),
-            parameters(TuneParams, "tune", file, profile),
-            parameters(ReleaseParams, "release", file, profile),
+            parameters(TrainParams, "train", file, None),
+            parameters(TuneParams, "tune", file, None),
+            parameters(ReleaseParams, "release", file, None),
             parameters(SimulateParams, "simulate", file, PRIOR),
-            profile or profile_name(file),
+            profile_name(file),
         )

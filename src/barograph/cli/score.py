@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from barograph.cli.import_ import report_rejected
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.judging_options import Judging, judging_options
+from barograph.cli.judging import Judging, Selection, judging_options
 from barograph.cli.options import format_option, open_store, store_option
 from barograph.cli.rendering import FORMATS, render
 from barograph.results.wording import plural
 from barograph.runtime.compiled import choose
+
+if TYPE_CHECKING:
+    from barograph.cli.judged import Runs
+    from barograph.results.series import Series
+    from barograph.server.store import Store
 
 # Compared with a point that `gate` judges: a new result is judged with all windows, and a series of
 # an existing store is brought up to its newest result first.
@@ -20,7 +27,7 @@ NEW_RESULT, KNOWN_SERIES = 2, 20
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --format json || exit 1")
-@input_options
+@input_options()
 @store_option
 @judging_options
 @format_option(*FORMATS)
@@ -45,8 +52,7 @@ def command(
     """
     history = inputs.base_history()
     choose(_work(len(history), history.values.size, url))
-    from barograph.cli.selection import Selection
-    from barograph.cli.stored import stored_series
+    from barograph.cli.judged import judge_series
     from barograph.detection.online import make_judge
     from barograph.server.store.exchange import import_history
 
@@ -61,14 +67,39 @@ def command(
                 err=True,
             )
         series = [entry for entry in history if len(entry)]
-        selection = Selection.of(series, judging.newest, judging.since)
-        judged = stored_series(store, series, selection)
+        selection, runs = _stored(store, Selection.of(series, judging.newest, judging.since))
     judge, _ = make_judge(models, judging.second_look)
+    judged = judge_series(judge, selection.series, runs, selection.counts)
     job = judging.job(judged, selection, judge)
-    job = judging.suppressed(job, series)
     stored = {"points": filled.points, "reasons": filled.reasons}
     render(job, output, stored, inputs.locations[0])
     context.exit(1 if filled.points["rejected"] else job.exit_code)
+
+
+def _stored(store: Store, selection: Selection) -> tuple[Selection, list[Runs]]:
+    """Return the series of a job as the store knows them, with their runs."""
+    from barograph.server.store import reading
+    from barograph.server.store.database import chunks
+
+    stored: dict[int, Series] = {}
+    runs: dict[int, Runs] = {}
+    with store.read() as connection:
+        known = reading.series_named(connection, [entry.id for entry in selection.series])
+        for numbers in chunks([row.id for row in known.values()]):
+            part = reading.read_series(connection, numbers)
+            stored |= part
+            runs |= reading.read_runs(connection, part)
+    pairs = [
+        (known[entry.id].id, count)
+        for entry, count in zip(selection.series, selection.counts, strict=True)
+        if entry.id in known and len(stored[known[entry.id].id])
+    ]
+    chosen = replace(
+        selection,
+        series=[stored[number] for number, _ in pairs],
+        counts=[count for _, count in pairs],
+    )
+    return chosen, [runs[number] for number, _ in pairs]
 
 
 def _work(series: int, points: int, url: str) -> float:

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.config import current_config
-from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
+from barograph.cli.detectors import DetectorChoice, detector_options
+from barograph.cli.judging import order_of
 from barograph.cli.options import NumberRange, grouped
-from barograph.cli.selection import order_of
 from barograph.report.changes import Findings, ReportedChange
 from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series
 from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries
     from barograph.results.history import History
 
 AGO = re.compile(r"(\d{1,4})([dwy])")
@@ -35,23 +34,12 @@ class ChangeSearch:
     Args:
         choice: The detection method.
         since: A date, an age such as 14d, or a commit: only later changes are reported.
-        last: Only changes among this many newest points of a series are reported.
         min_change: Smallest change that is reported, in percent of the level before.
-        false_discoveries: Expected share of false changes to allow.
     """
 
     choice: DetectorChoice
     since: str | None = None
-    last: int | None = None
     min_change: float = 0.0
-    false_discoveries: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse to control false discoveries of a method without p-values."""
-        if self.false_discoveries is not None and self.choice.name not in WITH_PVALUE:
-            known = ", ".join(WITH_PVALUE)
-            message = f"{self.choice.name} has no p-value to control; allowed are {known}"
-            raise click.BadParameter(message, param_hint="--false-discoveries")
 
 
 search_options = grouped(
@@ -64,25 +52,12 @@ search_options = grouped(
         "commit, or after an order if commits have no names.",
     ),
     click.option(
-        "--last",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Report only changes among the N newest points of each series.",
-    ),
-    click.option(
         "--min-change",
         type=NumberRange(min=0.0),
         default=0.0,
         show_default=True,
         metavar="PERCENT",
         help="Minimum change to report, in percent of the level before.",
-    ),
-    click.option(
-        "--false-discoveries",
-        type=NumberRange(0, 1, min_open=True, max_open=True),
-        metavar="SHARE",
-        help="Allow this expected share of false changes among all series (Benjamini-Hochberg). "
-        "For methods with a p-value. By default all changes are reported.",
     ),
     detector_options,
 )
@@ -108,20 +83,13 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)
     runs = detect_many(detector, history.values, history.offsets, label=LABEL)
-    discoveries = None
-    if search.false_discoveries is not None:
-        size = len(history.values)
-        discoveries = _controlled(runs, search.choice.name, size, search.false_discoveries)
-        runs = discoveries.kept
     every = [*history]
     is_recent = _since(search.since, every)
     changes = [
         [
             change
             for change in _changes(number, series, run)
-            if abs(change.size.percent) >= search.min_change
-            and is_recent(change)
-            and (search.last is None or change.point.index >= len(series) - search.last)
+            if abs(change.size.percent) >= search.min_change and is_recent(change)
         ]
         for number, (series, run) in enumerate(zip(every, runs, strict=True))
     ]
@@ -130,7 +98,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
         changes = _explained(history, runs, changes, search.choice)
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
-    return Findings(every, changes, detector.shortest, kinds, discoveries)
+    return Findings(every, changes, detector.shortest, kinds)
 
 
 def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[ReportedChange]]:
@@ -218,18 +186,3 @@ def _time_of(text: str) -> int | None:
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
-
-
-def _controlled(
-    runs: Sequence[Sequence[ChangePoint]], name: str, points: int, rate: float
-) -> Discoveries:
-    """Control the false discoveries of one search over many series.
-
-    The p-value of Hunter is that of one index, chosen among all points. Those of the other
-    detectors account for the search, and each series has one more test than change points: the
-    test that ended the search.
-    """
-    from barograph.detection import control_discoveries
-
-    searched = sum(map(len, runs)) + len(runs)
-    return control_discoveries(runs, tests=points if name == "hunter" else searched, rate=rate)

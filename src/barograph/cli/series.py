@@ -15,7 +15,6 @@ from barograph.cli.options import (
     open_existing,
     open_store,
     pair_of,
-    second_look_options,
     store_option,
 )
 from barograph.results.series import SeriesId, normalize_args
@@ -25,11 +24,10 @@ from barograph.runtime.errors import DataError
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from barograph.detection.online import SecondLookConfig
     from barograph.server.store import Store
     from barograph.server.store.reading import StoredSeries
 
-PAGE = 10_000
+MOST = 2**31 - 1  # series
 WHO = "cli"
 
 
@@ -99,17 +97,16 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @click.argument("into", metavar="INTO")
 @store_option
 @model_option("online")
-@second_look_options
-def merge(
-    which: str, into: str, url: str, model: Path, second_look: SecondLookConfig | None
-) -> None:
+def merge(which: str, into: str, url: str, model: Path) -> None:
     """Merge SERIES into INTO, and delete SERIES.
 
     Its results, candidates and verdicts move to INTO. Where both have a result, the later measured
     value holds. Results that arrive under the former name go to INTO.
     """
+    from barograph.detection.online import SecondLookConfig
+
     open_existing(url).close()
-    with open_store(url, online_models(model), second_look) as store:
+    with open_store(url, online_models(model), SecondLookConfig()) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
     click.echo(f"{plural(moved, 'result')} moved to series {target}")
@@ -162,11 +159,8 @@ def _every(store: Store) -> list[StoredSeries]:
     """Return all series of a store."""
     from barograph.server.store import reading
 
-    rows: list[StoredSeries] = []
     with store.read() as connection:
-        while page := reading.find_series(connection, after=rows[-1].id if rows else 0, limit=PAGE):
-            rows += page
-    return rows
+        return reading.find_series(connection, limit=MOST)
 
 
 def _number(store: Store, which: str) -> int:

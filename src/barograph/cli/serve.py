@@ -15,18 +15,17 @@ import click
 from click.core import ParameterSource
 
 from barograph.cli.clusters import configured_settings
-from barograph.cli.config import current_config
-from barograph.cli.config_file import NAME
-from barograph.cli.detectors import DETECTORS, detector_option, make_detector
+from barograph.cli.config import NAME, current_config
+from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, DetectorName, make_detector
 from barograph.cli.options import (
-    DEFAULT_MODE,
-    STORE_MODE,
+    RELEASED,
     NumberRange,
     grouped,
-    make_folder,
     model_option,
-    second_look_options,
-    store_mode,
+    open_store,
+    require_named_model,
+    second_look_settings,
+    setting,
     store_option,
 )
 from barograph.cli.retrain import read_params
@@ -46,15 +45,19 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def _access(
-    trusted_proxy: tuple[str, ...], allowed_host: tuple[str, ...], session_hours: float, rate: float
-) -> Callable[[str], Settings]:
-    """Return what makes the settings of a service that listens on a host."""
+    host: str,
+    trusted_proxy: tuple[str, ...],
+    allowed_host: tuple[str, ...],
+    session_hours: float,
+    rate: float,
+) -> Callable[[], tuple[str, Settings]]:
+    """Return what makes the host that the service listens on, and its settings."""
 
-    def settings(host: str) -> Settings:
+    def access() -> tuple[str, Settings]:
         from barograph.server.web.auth import is_loopback
         from barograph.server.web.settings import Settings
 
-        return Settings(
+        return host, Settings(
             local=is_loopback(host),
             session_hours=session_hours,
             allowed_hosts=frozenset(name.lower() for name in (host, *allowed_host)),
@@ -63,12 +66,28 @@ def _access(
             burst=math.ceil(BURST * rate),
         )
 
-    return settings
+    return access
+
+
+def _ip_address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ConfigError(
+            f"--trusted-proxy: {text!r:.60} is not an IP address such as 10.0.0.2 or ::1"
+        ) from None
 
 
 access_options = grouped(
-    "settings_of",
+    "access",
     _access,
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+    click.option(
+        "--allowed-host",
+        multiple=True,
+        metavar="NAME",
+        help="Host name under which the service is reached, such as that of its proxy. Repeatable.",
+    ),
     click.option(
         "--trusted-proxy",
         multiple=True,
@@ -77,24 +96,16 @@ access_options = grouped(
         help="IP address of a reverse proxy. Its X-Forwarded-For and X-Forwarded-Proto headers "
         "are trusted. Repeatable.",
     ),
-    click.option(
-        "--allowed-host",
-        multiple=True,
-        metavar="NAME",
-        help="Host name under which the service is reached, such as that of its proxy. Repeatable.",
-    ),
-    click.option(
-        "--session-hours",
+    setting(
+        "session-hours",
         type=NumberRange(0, 8760, min_open=True),
         default=12.0,
-        show_default=True,
         help="Hours after which a person must sign in to the pages again.",
     ),
-    click.option(
-        "--rate",
+    setting(
+        "rate",
         type=NumberRange(min=0, min_open=True),
         default=200.0,
-        show_default=True,
         help="Requests per second allowed for each token, or for each address without a token. "
         "Bursts may be ten times as large.",
     ),
@@ -102,7 +113,7 @@ access_options = grouped(
 
 
 @click.command(epilog="Example: barograph serve --port 8000 --store results.db")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@access_options
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -116,21 +127,21 @@ access_options = grouped(
     help="Serve a temporary store with simulated results, which is deleted at the end.",
 )
 @store_option
-@click.option(
-    "--store-mode",
-    "store_mode_",
-    envvar=STORE_MODE,
-    show_envvar=True,
-    default=DEFAULT_MODE,
-    show_default=True,
-    metavar="OCTAL",
-    help="Permissions of a new SQLite file, its log and its lock.",
-)
 @model_option("online")
-@second_look_options
-@model_option("label_free", "--label-free", does="scores candidates")
-@detector_option("Method that recomputes change points when a series gets new results.")
-@access_options
+@setting(
+    "label-free",
+    type=click.Path(path_type=Path),
+    callback=require_named_model,
+    default=RELEASED / "label_free.baro",
+    help="Model that scores candidates.",
+)
+@setting(
+    "detector",
+    type=DetectorName(),
+    default=DEFAULT_DETECTOR,
+    help="Method that recomputes change points when a series gets new results.",
+)
+@second_look_settings
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -141,16 +152,14 @@ access_options = grouped(
 @click.pass_context
 def command(
     context: click.Context,
-    host: str,
+    access: Callable[[], tuple[str, Settings]],
     port: int,
     demo: bool,
     url: str,
-    store_mode_: str,
     model: Path,
-    second_look: SecondLookConfig | None,
     label_free: Path,
     detector: str,
-    settings_of: Callable[[str], Settings],
+    second_look: SecondLookConfig,
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -167,7 +176,7 @@ def command(
         from barograph.server.web.model_watch import ModelWatch
     from barograph.cli.demo import demo_folder, demo_params, fill
 
-    params = partial(read_params, None, None, None)  # called in the process that learns
+    params = read_params  # called in the process that learns
     method, name = make_detector(detector), DETECTORS[detector]
     with ExitStack() as stack:
         if demo:
@@ -176,8 +185,9 @@ def command(
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
         watch = ModelWatch(model, second_look)
-        store = stack.enter_context(_opened(url, store_mode_))
-        settings = settings_of(host)
+        store = stack.enter_context(open_store(url, log=LOG_PAGES))
+        _apply_patterns(store)
+        host, settings = access()
         _check_tokens(store, host, local=settings.local)
         shape = configured_settings()
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=shape, params=params)
@@ -237,31 +247,18 @@ def _listen(
 
 def _refuse_with_demo(context: click.Context) -> None:
     """Refuse options that name what the demonstration makes itself."""
-    for name, option in (("url", "--store"), ("model", "--model"), ("label_free", "--label-free")):
+    for name, option in (("url", "--store"), ("model", "--model")):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise ConfigError(f"--demo has a store and models of its own: leave out {option}")
 
 
-def _opened(url: str, mode: str) -> Store:
-    """Open the store, and apply the patterns of `barograph.toml`; kinds it does not name stay."""
-    from barograph.server.store import Store
+def _apply_patterns(store: Store) -> None:
+    """Store the patterns of `barograph.toml`; kinds that it does not name stay."""
     from barograph.server.triage.patterns import set_patterns
 
-    make_folder(url)
-    store = Store(url, log=LOG_PAGES, mode=store_mode(mode))
     patterns = current_config().patterns
     if patterns:
         store.write(lambda connection: set_patterns(connection, patterns, NAME))
-    return store
-
-
-def _ip_address(text: str) -> str:
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        raise ConfigError(
-            f"--trusted-proxy: {text!r:.60} is not an IP address such as 10.0.0.2 or ::1"
-        ) from None
 
 
 def _check_tokens(store: Store, host: str, *, local: bool) -> None:

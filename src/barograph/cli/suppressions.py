@@ -1,19 +1,18 @@
 """Changes that people know and accept: they are reported with the reason, and fail no job.
 
-A suppression is a table `[[suppress]]` of `barograph.toml` or of the file that `--suppressions`
-names. Series that the pattern `informational` of the configuration matches fail no job, either.
+A suppression is a table `[[suppress]]` of `barograph.toml`. Series that the pattern `informational`
+of the configuration matches fail no job, either.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 from barograph.cli.answers import SeriesAnswer
-from barograph.cli.config import SUPPRESS, Config, suppress_tables
+from barograph.cli.config import SUPPRESS, Config
 from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 from barograph.sources.git import is_commit
@@ -96,32 +95,8 @@ def _date(value: Any, where: str) -> dt.date | None:
     raise ConfigError(f"{where}: expires is {value!r:.60}; use a date such as 2027-01-31")
 
 
-def read_suppressions(config: Config, path: Path | None = None) -> list[Suppression]:
-    """Read the suppressions of the configuration and of a file.
-
-    Raises:
-        ConfigError: The file cannot be read, or a suppression cannot be used.
-    """
-    tables = [
-        (f"{config.path}: {SUPPRESS} {k}", table) for k, table in enumerate(config.suppress, 1)
-    ]
-    if path is not None:
-        import tomllib
-
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ConfigError(f"--suppressions {path}: no such file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: not valid TOML: {error}") from None
-        rules = suppress_tables(path, content)
-        tables += [(f"{path}: {SUPPRESS} {k}", table) for k, table in enumerate(rules, 1)]
-    return [Suppression.read(table, where) for where, table in tables]
-
-
 def suppress(
     answers: Iterable[SeriesAnswer],
-    suppressions: Sequence[Suppression],
     config: Config,
     order_of: OrderOf,
     today: dt.date | None = None,
@@ -130,28 +105,32 @@ def suppress(
 
     Args:
         answers: The answers.
-        suppressions: The suppressions.
-        config: The configuration, for series that are informational.
+        config: The configuration, with the suppressions and the series that are informational.
         order_of: Returns the order of a commit.
         today: The day on which suppressions may have expired.
 
     Returns:
         The answers, and notes about suppressions that have expired or that no change needs.
+
+    Raises:
+        ConfigError: A suppression cannot be used.
     """
+    rules = [
+        Suppression.read(table, f"{config.path}: {SUPPRESS} {k}")
+        for k, table in enumerate(config.suppress, 1)
+    ]
     day = today or dt.date.today()
+    expired = [rule for rule in rules if rule.expires is not None and rule.expires < day]
     used: set[Suppression] = set()
-    expired = {rule for rule in suppressions if rule.expires is not None and rule.expires < day}
     marked = []
     for answer in answers:
         reason = INFORMATIONAL if config.kind_of(answer.series) == "informational" else ""
         if answer.answer != "quiet" or answer.known:
-            for rule in suppressions:
+            for rule in rules:
                 if rule.matches(answer, order_of):
                     used.add(rule)
-                    reason = rule.reason if rule not in expired else reason
+                    reason = reason if rule in expired else rule.reason
         marked.append(replace(answer, suppressed=reason) if reason else answer)
-    notes = [
-        f"suppression expired on {rule.expires}: {rule}" for rule in suppressions if rule in expired
-    ]
-    unused = [rule for rule in suppressions if rule not in used and rule not in expired]
+    notes = [f"suppression expired on {rule.expires}: {rule}" for rule in expired]
+    unused = [rule for rule in rules if rule not in used and rule not in expired]
     return marked, notes + [f"suppression matches no change: {rule}" for rule in unused]

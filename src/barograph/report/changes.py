@@ -12,7 +12,6 @@ from barograph.results.sizes import Size, size_at
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE, EffectWord, day, place_text
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries
     from barograph.models.reasons import ReasonText
 
 EFFECTS: tuple[EffectWord, ...] = (WORSE, CHANGED, TREND, BETTER)  # worst first
@@ -94,14 +93,12 @@ class Findings:
         shortest: Number of points below which a series cannot be searched.
         kinds: What the configuration calls each series, such as `low_priority`; "" for nothing.
             Empty if it names no kinds.
-        discoveries: How false discoveries were controlled; None if they were not.
     """
 
     series: Sequence[Series]
     changes: Sequence[Sequence[ReportedChange]]
     shortest: int = 0
     kinds: Sequence[str] = ()
-    discoveries: Discoveries | None = None
 
     @cached_property
     def worst_first(self) -> list[ReportedChange]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmStep, StepKind
-from barograph.results.series import LABELS, Direction, Series, SeriesId
+from barograph.results.series import LABELS, Direction, Floats, Series, SeriesId
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store.database import rows_in
 from barograph.server.store.measurement import DECISION, CommitDecision
@@ -244,6 +246,31 @@ def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, 
             unit=row.unit,
         )
     return result
+
+
+def read_runs(
+    connection: sa.Connection, series_: Mapping[int, Series]
+) -> dict[int, dict[int, Floats]]:
+    """Return the values of all runs of the commits that have several, by position in their series.
+
+    Args:
+        connection: From `Store.read`.
+        series_: Whole series, by their numbers.
+    """
+    p, other = points.c, points.alias().c
+    is_rerun = sa.exists().where(
+        other.series == p.series, other.order == p.order, other.settled.is_(None)
+    )
+    rows = connection.execute(
+        sa.select(p.series, p.order, p.value)
+        .where(p.series.in_([*series_]), is_rerun)
+        .order_by(p.series, p.order, p.run)
+    ).all()
+    runs: dict[int, dict[int, Floats]] = {number: {} for number in series_}
+    for (number, order), of_commit in groupby(rows, itemgetter(0, 1)):
+        place = int(np.searchsorted(series_[number].orders, order))
+        runs[number][place] = np.array([value for _, _, value in of_commit])
+    return runs
 
 
 def revisions_of(

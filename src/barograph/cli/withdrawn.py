@@ -1,0 +1,63 @@
+"""Options, keys and detectors of earlier versions, and what replaces each of them."""
+
+from __future__ import annotations
+
+import click
+
+from barograph.cli.options import Setting
+
+JUDGES = "gate score import replay serve series"
+SEARCHES = "detect report"
+# What replaces an option of some commands, which is also a key of their tables.
+SUCCESSORS = {
+    "alarm-policy": (JUDGES, "`steady` is the only policy; --false-red of `gate` is the budget"),
+    "detector-option": (SEARCHES, "use --set NAME=VALUE, or `set` in barograph.toml"),
+    "false-discoveries": (SEARCHES, "use control_discoveries of barograph.detection in Python"),
+    "last": (SEARCHES, "use --since with a date, an age, a commit or an order"),
+    "min-magnitude": (SEARCHES, "use --set min_magnitude=SHARE"),
+    "min-probability": ("recompute", "the rule in the model file decides, as in the service"),
+    "no-second-look": (JUDGES, "results are judged again whenever the models support it"),
+    "profile": ("retrain", "set `profile` in the file of --params"),
+    "pvalue": (SEARCHES, "use --set pvalue=P"),
+    "second-look": (JUDGES, "results are judged again whenever the models support it"),
+    "seed": ("retrain", "set `seed` in the section `train` of the file of --params"),
+    "store-mode": ("serve", "set the environment variable BAROGRAPH_STORE_MODE"),
+    "suppressions": ("gate score", "write the tables [[suppress]] in barograph.toml"),
+    "window": (SEARCHES, "use --set window=N"),
+    "workers": ("classify recompute replay", "set the environment variable BAROGRAPH_WORKERS"),
+}
+# Detectors, of which `threshold` had a table of its own.
+DETECTORS = {
+    "threshold": "a fixed percentage is no longer a method; use another one, with --min-change for "
+    "the smallest change in percent",
+    "tau_kappa": "use hunter, which searches for the best pair (tau, kappa)",
+}
+
+
+def successor(command: str, name: str) -> str:
+    """Return what replaces an option or a key; empty if there was none of this name.
+
+    Args:
+        command: The command or the table that had it.
+        name: The option without dashes, or the key.
+
+    Example:
+        >>> successor("detect", "pvalue")
+        'use --set pvalue=P'
+    """
+    commands, text = SUCCESSORS.get(name, ("", ""))
+    return text if command in commands.split() else ""
+
+
+def explained(error: click.NoSuchOption) -> click.UsageError:
+    """Return the error that names what replaces an option, or the error itself."""
+    if (context := error.ctx) is None:
+        return error
+    name = error.option_name.removeprefix("--")
+    _, command, *_ = context.command_path.split()
+    text = successor(command, name)
+    for param in context.command.params:
+        if isinstance(param, Setting) and name in param.opts:
+            table = param.table or command
+            text = f"set `{name}` in the table [{table}] of barograph.toml"
+    return click.UsageError(f"--{name} is withdrawn: {text}", context) if text else error
