@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.server.web.routes import charts
+from barograph.server.web.routes.series import CHART
 from tests.service.conftest import refresh_loop
 from tests.service.samples import POINTS, steps
 
@@ -33,7 +33,7 @@ def answer(client: TestClient, path: str, **query: Any) -> Any:
 
 def test_the_chart_of_a_series_matches_its_schema(changed: TestClient) -> None:
     chart = answer(changed, "/series/1/chart")
-    charts.ChartResponse.model_validate(chart)
+    CHART.model_validate(chart)
     assert len(chart["values"]) == 30
     assert [mark["state"] for mark in chart["marks"]] == ["unprocessed"]
     assert chart["marks"][0]["index"] == 25

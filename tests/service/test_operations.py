@@ -12,7 +12,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from barograph.runtime.errors import StoreError
 from barograph.server.store import Store, tokens
 from barograph.server.store.tokens import Scope
-from barograph.server.web import responses
 from barograph.server.web.middleware import HEADERS
 from tests.service.conftest import app_of, make_token, store_of
 from tests.service.samples import POINTS, result, steps
@@ -84,24 +83,6 @@ def test_ready_answers_503_while_the_store_is_down(
     assert answer.status_code == 503
     assert answer.json()["error"]["kind"] == "unavailable"
     assert client.get("/health").status_code == 200
-
-
-def test_store_that_is_down_is_logged_once_a_second(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(_self: Store) -> None:
-        raise StoreError("the store failed: disk I/O error")
-
-    monkeypatch.setattr(Store, "read", broken)
-    began = time.monotonic()
-    assert {client.get("/ready").status_code for _ in range(40)} == {503}
-    lines = [line for line in caplog.messages if line == "the store failed: disk I/O error"]
-    assert len(lines) <= 1 + (time.monotonic() - began)
-    [sparse] = responses.STORE_LOG.filters
-    assert isinstance(sparse, responses.Sparse)
-    sparse.next -= 10
-    client.get("/ready")
-    assert caplog.messages.count("the store failed: disk I/O error") == len(lines) + 1
 
 
 def test_ready_answers_503_while_the_disk_is_full(client: TestClient) -> None:

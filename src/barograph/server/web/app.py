@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
@@ -24,6 +23,7 @@ from barograph.server.web.data_health import RejectionCounter
 from barograph.server.web.metrics import Metrics
 from barograph.server.web.middleware import ServiceMiddleware
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
+from barograph.server.web.openapi import BarographAPI
 from barograph.server.web.pages import assets, health, rendering, sign_in
 from barograph.server.web.pages import commit as commit_page
 from barograph.server.web.pages import model as model_page
@@ -32,12 +32,10 @@ from barograph.server.web.pages import series as series_page
 from barograph.server.web.responses import handle_errors
 from barograph.server.web.retraining import Retraining
 from barograph.server.web.routes import (
-    board,
+    administration,
     change_points,
-    charts,
     clusters,
     commits,
-    evidence,
     inference,
     lifecycle,
     operations,
@@ -45,7 +43,6 @@ from barograph.server.web.routes import (
     queue,
     series,
     tickets,
-    tokens,
     training,
     verdicts,
 )
@@ -63,9 +60,6 @@ ROUTERS = (  # requests are matched in this order
     change_points.routes,
     verdicts.routes,
     verdicts.giving,
-    charts.routes,
-    evidence.routes,
-    board.routes,
     commits.routes,
     commits.sending,
     clusters.routes,
@@ -76,13 +70,13 @@ ROUTERS = (  # requests are matched in this order
     inference.administration,
     training.routes,
     training.administration,
-    tokens.routes,
+    administration.routes,
     lifecycle.routes,
     queue.routes,
     queue.saving,
     queue.administration,
     queue_pages.routes,
-    tokens.session,
+    administration.session,
     assets.routes,
     sign_in.routes,
     series_page.routes,
@@ -90,16 +84,6 @@ ROUTERS = (  # requests are matched in this order
     model_page.routes,
     health.routes,
 )
-
-
-class BarographAPI(FastAPI):
-    """An app whose OpenAPI document holds the schemas of msgspec, which FastAPI cannot read."""
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document; it is made once."""
-        if self.openapi_schema is None:
-            super().openapi()["components"]["schemas"].update(points.SCHEMAS)
-        return super().openapi()
 
 
 def create_app(
@@ -124,6 +108,7 @@ def create_app(
     """
     settings, metrics = settings or Settings(), Metrics()
     app = BarographAPI(
+        points.SCHEMAS,
         title="Barograph",
         version=barograph.__version__,
         description="Send benchmark results and get decisions on the newest commit.",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Depends, Request, Security
 from fastapi.dependencies.models import Dependant
+from fastapi.params import Body
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
@@ -78,6 +79,11 @@ class GuardedRoute(APIRoute):
         """Return the handler of the route after the guard."""
         handle = super().get_route_handler()
         known = _query_parameters(self.dependant)
+        body = self.dependant.body_params
+        is_embedded = len(body) > 1 or any(
+            isinstance(field.field_info, Body) and field.field_info.embed for field in body
+        )
+        fields = {field.alias for field in body} if is_embedded else set()
 
         async def guarded(request: Request) -> Response:
             auth: Auth = request.app.state.context.auth
@@ -89,7 +95,7 @@ class GuardedRoute(APIRoute):
                 if name not in known:
                     allowed = ", ".join(sorted(known)) or "none"
                     raise ApiError(422, f"no query parameter {name!r:.60}; allowed: {allowed}")
-            return await handle(ApiRequest(request.scope, request.receive))
+            return await handle(ApiRequest(request.scope, request.receive, fields))
 
         return guarded
 

@@ -5,11 +5,13 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from fastapi import Request
+from starlette.types import Receive, Scope
 
 from barograph.runtime.errors import DataError
 from barograph.server.web.responses import ApiError
@@ -24,7 +26,17 @@ MAX_COMMAS = 64  # of one row; a measurement with 32 arguments needs fewer
 
 
 class ApiRequest(Request):
-    """A request whose body is bounded and must be JSON; FastAPI decodes bodies through it."""
+    """A request whose body is bounded and must be JSON; FastAPI decodes bodies through it.
+
+    Args:
+        scope: ASGI scope.
+        receive: ASGI channel.
+        fields: Names of the fields of the body; empty if its schema checks them.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, fields: Collection[str]) -> None:
+        super().__init__(scope, receive)
+        self._fields = fields
 
     async def body(self) -> bytes:
         """Return the body, unpacked if it was compressed."""
@@ -39,7 +51,13 @@ class ApiRequest(Request):
         """Return the decoded body."""
         body = await self.body()
         check_elements(body, self.app.state.context.store.limits.batch)
-        return decode_json(body)
+        content = decode_json(body)
+        is_known = isinstance(content, dict) and self._fields
+        unknown = set(content) - set(self._fields) if is_known else set()
+        if unknown:  # a misspelt field must not pass for one that is left out
+            allowed = ", ".join(sorted(self._fields))
+            raise ApiError(422, f"no field {min(unknown)!r:.60}; allowed: {allowed}")
+        return content
 
 
 def media_type(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Answers: the one shape of every error, examples for OpenAPI, and pages.
+"""Answers: the one shape of every error, and the cursors of pages.
 
     {"error": {"status": 422, "kind": "invalid", "message": "...", "details": null}}
 
@@ -10,20 +10,19 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from types import UnionType
-from typing import Any, Protocol, get_args, get_origin
+from typing import Any, Protocol
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import AliasPath, BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from barograph.results.series import SeriesId
 from barograph.runtime.errors import BarographError, NotFoundError, StoreError
+from barograph.server.web.schemas import Schema, answer
 
 LOG = logging.getLogger("barograph.server.web")
-STORE_LOG = logging.getLogger("barograph.server.web.store")  # a line a second: see `Sparse`
 RETRY = {"Retry-After": "1"}
 MAX_DETAILS = 20
 KINDS = {
@@ -42,24 +41,6 @@ KINDS = {
     500: "internal",
     503: "unavailable",
 }
-
-
-class Sparse(logging.Filter):
-    """Lets one record a second pass: all requests fail while the store is down."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.next = 0.0  # when the next record passes, in seconds since 1970
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the last record that passed is a second old."""
-        passes = not self.next - 1 <= record.created < self.next
-        if passes:
-            self.next = record.created + 1
-        return passes
-
-
-STORE_LOG.addFilter(Sparse())
 
 
 class ApiError(HTTPException, BarographError):
@@ -111,7 +92,7 @@ def problem(error: Exception) -> tuple[int, str, Mapping[str, str]]:
         is_phrase = message == HTTPStatus(error.status_code).phrase
         return error.status_code, message.lower() if is_phrase else message, error.headers or {}
     if isinstance(error, StoreError):
-        STORE_LOG.error("%s", error)
+        LOG.error("%s", error)
         return 503, str(error), RETRY
     if isinstance(error, BarographError):
         return 404 if isinstance(error, NotFoundError) else 422, str(error), {}
@@ -168,62 +149,18 @@ def next_cursor(rows: Sequence[HasId], limit: int) -> int | None:
     return rows[-1].id if len(rows) == limit else None
 
 
-def _add_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    schema["examples"] = [example_of(model)]
-
-
-def example_of(annotation: Any) -> Any:
-    """Return an example of a model, built from the examples of its fields.
-
-    No example is null: FastAPI drops nulls from the document.
-    """
-    if get_origin(annotation) is list:
-        return [example_of(get_args(annotation)[0])]
-    if get_origin(annotation) is UnionType:  # of a model and None
-        annotation = get_args(annotation)[0]
-    fields = annotation.model_fields
-    return {
-        name: field.examples[0] if field.examples else example_of(field.annotation)
-        for name, field in fields.items()
-    }
-
-
-class Schema(BaseModel):
-    """A request or an answer; the examples of its fields make its example in OpenAPI."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
-
-
-def field(example: object, description: str | None = None, **limits: Any) -> Any:
-    """Return a field of a request or an answer; `limits` are those of pydantic's `Field`."""
-    return Field(description=description, examples=[example], **limits)
-
-
-def nested(path: str, example: object, description: str | None = None) -> Any:
-    """Return a field that is read from an attribute of an attribute, such as `effect.before`."""
-    return field(example, description, validation_alias=AliasPath(*path.split(".")))
-
-
 class ErrorDetail(Schema):
     """What went wrong."""
 
-    status: int = field(422, "The HTTP status.")
-    kind: str = field("invalid", "A word for programs, such as `invalid` or `unauthorised`.")
-    message: str = field("value: Expected `float`, got `str`", "A sentence for people.")
-    details: Any = field(
-        [{"row": 0, "message": "value: Expected `float`, got `str`"}],
-        "Errors of single fields or rows, or null.",
-    )
+    status: int = Field(description="The HTTP status.")
+    kind: str = Field(description="A word for programs, such as `invalid` or `unauthorised`.")
+    message: str = Field(description="A sentence for people.")
+    details: Any = Field(description="Errors of single fields or rows, or null.")
 
 
-class ErrorResponse(Schema):
-    """The shape of every error."""
-
-    error: ErrorDetail
-
-
+ERROR = answer("Error", "The shape of every error.", error=ErrorDetail)
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": text}
+    status: {"model": ERROR, "description": text}
     for status, text in {
         400: "The body cannot be read.",
         401: "The token is missing or unknown.",
@@ -237,3 +174,12 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         503: "The store is not available; nothing of the request was kept.",
     }.items()
 }
+CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {"model": ERROR, "description": "Not possible in the present state."}
+}
+ErrorResponse = ERROR
+
+
+def field(_example: object, description: str | None = None, **limits: Any) -> Any:
+    """Return a field of a request or an answer; `limits` are those of pydantic's `Field`."""
+    return Field(description=description, **limits)

@@ -20,7 +20,6 @@ from barograph.results.wording import (
 )
 from barograph.server.store import reading
 from barograph.server.store.measurement import INTEGER
-from barograph.server.triage.commit_text import commit_text
 from barograph.server.triage.commits import (
     ChangedSeries,
     CommitChanges,
@@ -37,9 +36,9 @@ from barograph.server.web.routes.commits import (
     BeforeOrder,
     CommitOrder,
     ProjectName,
-    commit_url,
+    text_of,
 )
-from barograph.server.web.routes.series import ProjectFilter
+from barograph.server.web.routes.series import Label
 
 PAGE = 50  # commits of a list
 SHOWN = 64  # results of a sparkline
@@ -52,7 +51,7 @@ routes = page_router()
 
 @routes.get("/commits")
 def get_list(
-    request: Request, context: Context, project: ProjectFilter = None, before: BeforeOrder = None
+    request: Request, context: Context, project: Label = None, before: BeforeOrder = None
 ) -> Response:
     """Answer the commits of a project at which change points are."""
     with context.store.read() as connection:
@@ -94,7 +93,7 @@ def get_page(
         ],
         counts={word: len(changes.of(word)) for word in HEADINGS},
         plot=dot_plot(changes),
-        text=commit_text(changes, commit_url(changes, str(request.base_url))),
+        text=text_of(changes, request),
     )
 
 

@@ -30,8 +30,7 @@ from barograph.server.web.auth import LOCAL
 from barograph.server.web.context import AppContext, CallerName, Context
 from barograph.server.web.pages.rendering import page_router, render, stream
 from barograph.server.web.pages.sparklines import Sparkline, sparkline
-from barograph.server.web.routes.board import Kind, Who
-from barograph.server.web.routes.queue import FilterQuery, Offset
+from barograph.server.web.routes.queue import FilterQuery, Offset, VerdictFilter, Who
 
 MEMBERS = 100  # of a group that are shown at once
 CUT = 24  # characters of a label in the second line
@@ -175,7 +174,7 @@ def get_processed(
     request: Request,
     context: Context,
     queue_filter: FilterQuery,
-    verdict: Kind = "",
+    verdict: VerdictFilter = "",
     who: Who = "",
     offset: Offset = 0,
 ) -> Response:

@@ -25,8 +25,7 @@ from barograph.server.triage.chart import Mark, MarkState, SeriesChart, series_c
 from barograph.server.triage.search import search_series
 from barograph.server.web.context import Context
 from barograph.server.web.pages.rendering import page_router, render, stream
-from barograph.server.web.routes.charts import chart_json
-from barograph.server.web.routes.series import After, ProjectFilter, SeriesNumber, Text
+from barograph.server.web.routes.series import After, Label, SeriesNumber, Text, chart_json
 
 PAGE = 50  # series of a list
 EVERY = "*"  # in the place of a project
@@ -46,7 +45,7 @@ def get_list(
     request: Request,
     context: Context,
     q: Annotated[Text, Query(max_length=500)] = "",
-    project: ProjectFilter = None,
+    project: Label = None,
     after: After = 0,
 ) -> Response:
     """Answer the series that contain all words of a search."""
@@ -97,7 +96,7 @@ def get_page(
             "crumbs": _crumbs(chart.series.name),
             "direction": DIRECTIONS[chart.series.direction],
             "unit": unit_text(chart.series.unit),
-            "data": for_script(chart_json(chart, brief=True)),
+            "data": for_script(chart_json(chart)),
             "summary": summary(chart),
             "focus": focus(chart, change_point),
             "can_log": all(value > 0 for value in chart.values),

@@ -1,28 +1,42 @@
-"""Change points, and what became of them."""
+"""Change points, and what helps to decide on them: suspects, siblings, reasons, history."""
 
 from typing import Annotated, Any
 
 from fastapi import Path, Query
 
-from barograph.results.series import Region, Verdict
+from barograph.results.series import Verdict
 from barograph.server.store import reading
-from barograph.server.store.candidate_records import find_candidates, get_candidate
+from barograph.server.store.candidate_records import (
+    CandidateRecord,
+    find_candidates,
+    get_candidate,
+)
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
+from barograph.server.triage.alike import DecidedCase
+from barograph.server.triage.explanations import CandidateExplanation, explanation
 from barograph.server.triage.record import Effectiveness, effectiveness
+from barograph.server.triage.siblings import Sibling, Siblings, siblings
+from barograph.server.triage.suspects import SuspectRange, suspects
+from barograph.server.triage.timeline import CandidateEvent, timeline
 from barograph.server.web.context import Context, guarded_router
-from barograph.server.web.responses import Schema, field, next_cursor
-from barograph.server.web.routes.series import After, Limit, ProjectFilter, SeriesNumber
+from barograph.server.web.responses import next_cursor
+from barograph.server.web.routes.series import (
+    SERIES,
+    SERIES_LABELS,
+    After,
+    Label,
+    Limit,
+    SeriesNumber,
+)
+from barograph.server.web.schemas import answer, many, page_of, schema_of
 
-Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
-CurrentVerdict = Annotated[
-    Verdict | None, Query(description="The current verdict.", examples=["true_positive"])
-]
+PLACE = "/api/v1/change-points/{number}"
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.")]
 IncludeWithdrawn = Annotated[
     bool,
     Query(
-        description="Include change points without a verdict that the latest refresh did not find.",
-        examples=[True],
+        description="Include change points without a verdict that the latest refresh did not find."
     ),
 ]
 FoundSince = Annotated[
@@ -31,84 +45,35 @@ FoundSince = Annotated[
         ge=0,
         le=INTEGER,
         description="Only those first found since then, in milliseconds since 1970.",
-        examples=[1704067200000],
     ),
 ]
-REGION = {
-    "count": 20,
-    "min": 1.0,
-    "max": 2.0,
-    "median": 1.5,
-    "mean": 1.5,
-    "variance": 0.1,
-    "level": 1.5,
-}
-
-
-class ChangePointResponse(Schema):
-    """A change point that a detector found."""
-
-    id: int = field(3)
-    series: int = field(7)
-    order: int = field(1024)
-    commit: str = field("3f9a1c7")
-    last_before: int | None = field(1020, "Order of the last result of the old level.")
-    detector: str | None = field("Hunter")
-    statistic: float | None = field(12.5)
-    pvalue: float | None = field(0.0001)
-    discovery: int | None = field(
-        0, "Number in the order in which the detector divided the series, from 0."
-    )
-    q: float | None = field(84.1, "Energy statistic Q of E-Divisive or Hunter.")
-    before: Region | None = field(REGION)
-    after: Region | None = field(REGION)
-    hazard: float | None = field(0.12, "Positive is worse if the direction is known.")
-    trend: bool = field(False, "Whether the results beside it contradict each other.")
-    probability: float | None = field(0.93)
-    model: str | None = field("label_free-90aa31b7c2d4")
-    verdict: Verdict = field("true_positive")
-    version: int = field(1, "Number of verdicts so far.")
-    present: bool = field(True, "Whether the latest refresh found it.")
-    detected_on: int | None = field(1706220999000, "When it was first detected.")
-    calculated_on: int | None = field(1706220999000)
-    triaged_on: int | None = field(1706307399000)
-
-
-class ChangePointsPage(Schema):
-    """A page of change points; request the next page with `after` set to `next`."""
-
-    change_points: list[ChangePointResponse]
-    next: int | None = field(3)
-
-
-class EffectivenessResponse(Schema):
-    """What became of the change points, as in section 5.2 of Daly et al. 2020."""
-
-    change_points: int = field(12321, "Found by the latest refresh, or judged.")
-    commits: int = field(178, "Where they are.")
-    commits_with_ticket: int = field(126)
-    commits_processed: int = field(122, "Where one of them is real or noise.")
-    tickets: int = field(79, "About any of them.")
-    real: int = field(900)
-    real_not_found: int = field(12, "No longer found.")
-    real_without_ticket: int = field(40)
-    noise: int = field(350)
-    noise_with_ticket: int = field(3)
-    noise_not_found: int = field(60, "No longer found.")
-
+SIZE = {name: f"effect.{name}" for name in ("before", "after", "percent")}
+CHANGE_POINT = schema_of(CandidateRecord, without=("nearby",))
+CHANGE_POINTS = page_of("change_points", CHANGE_POINT)
+SIBLING = schema_of(
+    Sibling,
+    without=("candidate",),
+    series=SERIES,
+    **SIZE,
+    count_after="effect.count_after",
+    effect="word",
+    change_point="candidate",
+)
+SIBLINGS = schema_of(Siblings, siblings=many(SIBLING))
+CASE = schema_of(DecidedCase, without=("candidate",), **SERIES_LABELS, change_point="candidate")
 
 routes = guarded_router(Scope.READ, "change points")
 
 
 @routes.get(
     "/api/v1/change-points",
-    response_model=ChangePointsPage,
+    response_model=CHANGE_POINTS,
     summary="Change points of all series",
 )
 def get_change_points(
     context: Context,
-    project: ProjectFilter = None,
-    verdict: CurrentVerdict = None,
+    project: Label = None,
+    verdict: Annotated[Verdict | None, Query(description="The current verdict.")] = None,
     include_withdrawn: IncludeWithdrawn = False,
     after: After = 0,
     limit: Limit = 100,
@@ -128,12 +93,12 @@ def get_change_points(
 
 @routes.get(
     "/api/v1/change-points/effectiveness",
-    response_model=EffectivenessResponse,
+    response_model=schema_of(Effectiveness),
     summary="What became of the change points",
 )
 def get_effectiveness(
-    context: Context, project: ProjectFilter = None, found_since: FoundSince = None
-) -> Effectiveness:
+    context: Context, project: Label = None, found_since: FoundSince = None
+) -> Any:
     """Count change points, their commits and tickets, and verdicts that do not fit them."""
     with context.store.read() as connection:
         return effectiveness(connection, since=found_since, project=project)
@@ -141,7 +106,7 @@ def get_effectiveness(
 
 @routes.get(
     "/api/v1/series/{number}/change-points",
-    response_model=ChangePointsPage,
+    response_model=CHANGE_POINTS,
     summary="Change points of a series",
 )
 def get_change_points_of_series(
@@ -160,12 +125,68 @@ def get_change_points_of_series(
     return {"change_points": rows, "next": next_cursor(rows, limit)}
 
 
-@routes.get(
-    "/api/v1/change-points/{number}",
-    response_model=ChangePointResponse,
-    summary="Get a change point",
-)
+@routes.get(PLACE, response_model=CHANGE_POINT, summary="Get a change point")
 def get_change_point(context: Context, number: Number) -> Any:
     """Return one change point."""
     with context.store.read() as connection:
         return get_candidate(connection, number)
+
+
+@routes.get(
+    f"{PLACE}/suspects",
+    response_model=schema_of(SuspectRange),
+    summary="Commits that may have caused a change",
+)
+def get_suspects(context: Context, number: Number) -> Any:
+    """Return the suspect commits, what siblings say about them, and which to run next."""
+    with context.store.read() as connection:
+        return suspects(connection, number)
+
+
+@routes.get(f"{PLACE}/siblings", response_model=SIBLINGS, summary="The same test in other variants")
+def get_siblings(context: Context, number: Number) -> Any:
+    """Return what the other variants of the test did at the same commit."""
+    with context.store.read() as connection:
+        return siblings(connection, number)
+
+
+@routes.get(
+    f"{PLACE}/reasons",
+    response_model=schema_of(CandidateExplanation),
+    summary="Reasons for a probability",
+)
+def get_reasons(context: Context, number: Number) -> Any:
+    """Return why the model gives a change point its probability, in sentences."""
+    with context.store.read() as connection:
+        return explanation(
+            connection, number, context.candidate_model.newest(), siblings(connection, number)
+        )
+
+
+@routes.get(
+    f"{PLACE}/alike",
+    response_model=answer("AlikeCases", cases=many(CASE)),
+    summary="Decided change points that are alike",
+)
+def get_alike(
+    context: Context,
+    number: Number,
+    limit: Annotated[int, Query(ge=1, le=20, description="Number of cases.")] = 3,
+) -> dict[str, Any]:
+    """Return the nearest change points that people have called real or noise in this store."""
+    model = context.candidate_model.newest()
+    if model is None:
+        return {"cases": []}
+    with context.store.read() as connection:
+        return {"cases": context.decided_cases.nearest(connection, number, model, limit)}
+
+
+@routes.get(
+    f"{PLACE}/history",
+    response_model=answer("CandidateHistory", events=many(schema_of(CandidateEvent))),
+    summary="History of a change point",
+)
+def get_history(context: Context, number: Number) -> dict[str, Any]:
+    """Return what happened to a change point, in the order of time."""
+    with context.store.read() as connection:
+        return {"events": timeline(connection, number)}

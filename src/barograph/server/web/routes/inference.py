@@ -4,13 +4,13 @@ from collections import Counter
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from barograph.results.series import Floats
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import AppContext, Context, guarded_router
-from barograph.server.web.responses import ApiError, Schema, field
-from barograph.server.web.routes.points import MODEL_EXAMPLE
+from barograph.server.web.responses import ApiError
+from barograph.server.web.schemas import Schema, answer
 
 FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
 MAX_ROWS = 50_000  # of one request
@@ -18,20 +18,18 @@ WIDTH = 38  # features of the built-in model
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Frame(BaseModel):
+class Frame(Schema):
     """A table by columns and rows."""
 
-    model_config = ConfigDict(extra="forbid")
     columns: list[str]
     data: list[list[float]]
     index: list[Any] | None = None
 
 
-class InvocationsRequest(BaseModel):
+class InvocationsRequest(Schema):
     """Rows of features, in one of the four forms that MLflow's scoring server takes."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]}]},
     )
     dataframe_split: Frame | None = None
@@ -41,39 +39,30 @@ class InvocationsRequest(BaseModel):
     params: dict[str, Any] | None = Field(None, description="Ignored; MLflow's clients send it.")
 
 
-class PredictionsResponse(Schema):
-    """The probability of a real change for each row."""
-
-    predictions: list[float] = field([0.93, 0.02])
-    threshold: float = field(0.5)
-    model: str = field(MODEL_EXAMPLE)
-
-
-class ModelResponse(Schema):
-    """The model in use."""
-
-    version: str = field(MODEL_EXAMPLE)
-    source: str = field("the built-in model")
-    use: str = field("online")
-    feature_set: str = field("online")
-    columns: list[str] = field(["edge", "jump"], "The columns of a row of `/invocations`.")
-    threshold: float = field(0.5)
-    card: dict[str, Any] = field({})
-    second_look: bool = field(False, "Whether later results re-check a point.")
-    second_look_disabled_reason: str | None = field(
-        "the file holds no confirming model",
-        "Why the second look is off although it was requested.",
-    )
-    refused_reason: str | None = field(
-        "data/release/online.baro: the file is damaged", "Why the newest model file was refused."
-    )
-
+PREDICTIONS = answer("Predictions", predictions=list[float], threshold=float, model=str)
+MODEL = answer(
+    "ModelInUse",
+    version=str,
+    source=str,
+    use=str,
+    feature_set=str,
+    columns=Annotated[list[str], Field(description="The columns of a row of `/invocations`.")],
+    threshold=float,
+    card=dict[str, Any],
+    second_look=Annotated[bool, Field(description="Whether later results re-check a point.")],
+    second_look_disabled_reason=Annotated[
+        str | None, Field(description="Why the second look is off although it was requested.")
+    ],
+    refused_reason=Annotated[
+        str | None, Field(description="Why the newest model file was refused.")
+    ],
+)
 
 routes = guarded_router(Scope.READ, "model")
 administration = guarded_router(Scope.ADMIN, "model")
 
 
-@routes.post("/invocations", response_model=PredictionsResponse, summary="Score rows of features")
+@routes.post("/invocations", response_model=PREDICTIONS, summary="Score rows of features")
 def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, Any]:
     """Return the probability of a real change for each row."""
     loaded = context.model
@@ -89,15 +78,13 @@ def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, An
     }
 
 
-@routes.get("/api/v1/model", response_model=ModelResponse, summary="The model in use")
+@routes.get("/api/v1/model", response_model=MODEL, summary="The model in use")
 def get_model(context: Context) -> dict[str, Any]:
     """Return which model is in use, its card, and why a newer file was refused."""
     return _model_fields(context)
 
 
-@administration.post(
-    "/api/v1/model/reload", response_model=ModelResponse, summary="Reload the model file"
-)
+@administration.post("/api/v1/model/reload", response_model=MODEL, summary="Reload the model file")
 def post_reload(context: Context) -> dict[str, Any]:
     """Load the model file again; if it is refused, the last good model stays in use."""
     context.watch.check(force=True)

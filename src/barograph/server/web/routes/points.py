@@ -1,7 +1,7 @@
 """`POST /api/v1/points`: results come in, decisions go back.
 
-Requests and answers are msgspec structs, because this route carries almost all of the load:
-decoding 5,000 results takes a fifth of the time that pydantic needs.
+Results are decoded to msgspec structs, because this route carries almost all of the load: decoding
+5,000 results takes a fifth of the time that pydantic needs.
 """
 
 import asyncio
@@ -15,10 +15,9 @@ from msgspec import Meta, Raw, Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from barograph.detection.online import Answer
 from barograph.results.series import Direction, SeriesId, normalize_args
 from barograph.runtime.errors import DataError
-from barograph.server.store import IngestResult, Limits, Measurement, PointResult, PointStatus
+from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import AppContext, guarded_router
@@ -32,10 +31,11 @@ from barograph.server.web.requests import (
     read_body,
 )
 from barograph.server.web.responses import MAX_DETAILS, ApiError
+from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fields
+from barograph.server.web.schemas import answer, many, schema_of
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
-LIMITS = Limits()  # the defaults; a store with lower limits checks them itself
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
 Args = Annotated[
@@ -123,77 +123,6 @@ class PostedResult(Struct, forbid_unknown_fields=True):
         )
 
 
-class SecondLookStep(Struct):
-    """A step of the second look: a change was called, confirmed, moved or withdrawn."""
-
-    kind: Literal["called", "confirmed", "moved", "withdrawn"]
-    order: Annotated[int, Meta(description="Of the change point; after a move, its new place.")]
-    probability: Annotated[float, Meta(description="The probability at that time.")]
-    from_order: Annotated[int | None, Meta(description="Its place before a move.")]
-
-
-class KnownSince(Struct):
-    """Where a change begins that was reported at an earlier commit."""
-
-    order: int
-    commit: str
-
-
-class PointDecision(Struct):
-    """What happened to one result, and the decision on its commit."""
-
-    status: PointStatus
-    series: Annotated[int | None, Meta(description="Id of the series; null if rejected.")]
-    order: int | None
-    answer: Annotated[
-        Answer | None,
-        Meta(
-            description="`suspect`: so unusual that only a rerun can tell a spike from a change. "
-            "Null, as the next fields, if the result was rejected, or if it was deleted or merged "
-            "into another series before the decision."
-        ),
-    ]
-    is_change: Annotated[
-        bool | None,
-        Meta(description="Whether an alarm is raised; with a second look, `steps` say where."),
-    ]
-    probability: Annotated[
-        float | None,
-        Meta(description="Of the change that is raised or known, else of a change at this commit."),
-    ]
-    surprise: Annotated[
-        float | None,
-        Meta(description="How far the value that counts departs from what was usual, in nats."),
-    ]
-    reruns: Annotated[int | None, Meta(description="Number of further runs that are advised.")]
-    known_since: Annotated[
-        KnownSince | None,
-        Meta(description="The change near this commit that was reported earlier, if any."),
-    ]
-    baseline_size: Annotated[int | None, Meta(description="Number of commits compared with.")]
-    reason: Annotated[
-        str | None,
-        Meta(description="Why it was rejected or has no decision, or which value counts."),
-    ]
-    steps: Annotated[
-        list[SecondLookStep], Meta(description="What the second look decided on arrival.")
-    ]
-
-
-class IngestAnswer(Struct):
-    """What happened to the results of one request; written results are committed to disk."""
-
-    written: int
-    duplicate: Annotated[int, Meta(description="The store had the same value.")]
-    revised: Annotated[int, Meta(description="The store had another value; both are kept.")]
-    rejected: int
-    rejection_reasons: Annotated[
-        dict[str, int], Meta(description="The most frequent reasons, with their counts.")
-    ]
-    model: Annotated[str, Meta(description="Version of the model that decided.")]
-    decisions: Annotated[list[PointDecision], Meta(description="In the order of the request.")]
-
-
 EXAMPLE = {
     "project": "sys-perf",
     "variant": "linux-3-node",
@@ -207,16 +136,8 @@ EXAMPLE = {
     "unit": "ops/s",
     "direction": "higher_is_better",
 }
-MODEL_EXAMPLE = "online-3f1c2b7a90de"
-STEP_EXAMPLE = SecondLookStep("moved", 1024, 0.93, 1025)
-DECISION_EXAMPLE = PointDecision(
-    *(PointStatus.REVISED, 7, 1026, Answer.QUIET, False, 0.93, 0.0, 0),
-    *(KnownSince(1024, "3f9a1c7"), 58),
-    *("the value 18234.5 holds", [STEP_EXAMPLE]),
-)
-ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
-(RESULT_SCHEMA, ANSWER_SCHEMA), SCHEMAS = msgspec.json.schema_components(
-    (PostedResult, IngestAnswer), ref_template="#/components/schemas/{name}"
+(RESULT_SCHEMA,), SCHEMAS = msgspec.json.schema_components(
+    [PostedResult], ref_template="#/components/schemas/{name}"
 )
 LIST_SCHEMA = {"type": "array", "items": RESULT_SCHEMA, "minItems": 1}
 OBJECT_SCHEMA = {
@@ -242,15 +163,22 @@ REQUEST_BODY = {
         },
     },
 }
-ANSWER = {
-    "content": {
-        "application/json": {
-            "schema": ANSWER_SCHEMA,
-            "example": msgspec.to_builtins(ANSWER_EXAMPLE),
-        }
-    }
-}
-NO_DECISION = (None,) * 7
+OUTCOME = schema_of(
+    PointResult,
+    without=("decision",),
+    series=int | None,
+    reason=str | None,
+    **DECISION,
+    steps=many(STEP),
+)
+INGESTED = answer(
+    "Ingested",
+    "What happened to the results of one request; written results are committed to disk.",
+    **dict.fromkeys(PointStatus, int),
+    rejection_reasons=dict[str, int],
+    model=str,
+    decisions=many(OUTCOME),
+)
 DECODER = msgspec.json.Decoder(PostedResult)
 routes = guarded_router(Scope.INGEST, "ingest")
 
@@ -258,7 +186,7 @@ routes = guarded_router(Scope.INGEST, "ingest")
 @routes.post(
     "/api/v1/points",
     response_class=Response,
-    responses={200: ANSWER},
+    response_model=INGESTED,
     openapi_extra={"requestBody": REQUEST_BODY},
     summary="Send results, get decisions",
 )
@@ -361,36 +289,24 @@ def _respond(answer: IngestResult, rejections: RejectionCounter) -> Response:
             for number, outcome in enumerate(outcomes[:MAX_DETAILS])
         ]
         raise ApiError(422, outcomes[0].reason, details=details)
-    reasons = dict(Counter(answer.reasons).most_common(MAX_DETAILS))
-    decisions = list(map(_decision, outcomes))
-    content = IngestAnswer(
-        **counts, rejection_reasons=reasons, model=answer.model, decisions=decisions
-    )
+    content = {
+        **counts,
+        "rejection_reasons": dict(Counter(answer.reasons).most_common(MAX_DETAILS)),
+        "model": answer.model,
+        "decisions": list(map(_decision, outcomes)),
+    }
     return Response(msgspec.json.encode(content), media_type="application/json")
 
 
-def _decision(outcome: PointResult) -> PointDecision:
+def _decision(outcome: PointResult) -> dict[str, Any]:
     decision = outcome.decision
-    status, reason = outcome.status, outcome.reason or None
-    if decision is None:
-        return PointDecision(
-            status, outcome.series or None, outcome.order, *NO_DECISION, reason, []
-        )
-    known = decision.known_since
-    return PointDecision(
-        status,
-        outcome.series,
-        outcome.order,
-        decision.answer,
-        decision.answer is Answer.CHANGE,
-        decision.probability,
-        decision.surprise,
-        decision.reruns,
-        None if known is None else KnownSince(*known),
-        decision.baseline_size,
-        reason,
-        [
-            SecondLookStep(step.kind.value, step.index, step.probability, step.moved_from)
-            for step in outcome.steps
-        ],
-    )
+    known = None if decision is None else decision.known_since
+    return {
+        "status": outcome.status,
+        "series": outcome.series or None,
+        "order": outcome.order,
+        **{name: getattr(decision, name, None) for name in DECISION},
+        "known_since": known and {"order": known.order, "commit": known.commit},
+        "reason": outcome.reason or None,
+        "steps": list(map(step_fields, outcome.steps)),
+    }

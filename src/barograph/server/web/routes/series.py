@@ -2,28 +2,30 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from starlette.responses import Response
 
-from barograph.results.series import LABELS, Direction
+from barograph.detection.online import AlarmStep
+from barograph.results.series import LABELS
 from barograph.results.texts import CONTROL
 from barograph.server.store import reading
-from barograph.server.store.measurement import INTEGER
-from barograph.server.store.reading import current_states, steps_between
+from barograph.server.store.measurement import INTEGER, Limits
+from barograph.server.store.reading import (
+    Revision,
+    StoredPoint,
+    StoredSeries,
+    current_states,
+    steps_between,
+)
 from barograph.server.store.reasons import OtherModelError, explained
 from barograph.server.store.tokens import Scope
+from barograph.server.triage.chart import SeriesChart, series_chart
 from barograph.server.web.context import Context, guarded_router
-from barograph.server.web.responses import (
-    ApiError,
-    ErrorResponse,
-    Schema,
-    field,
-    nested,
-    next_cursor,
-)
-from barograph.server.web.routes.points import EXAMPLE as RESULT
-from barograph.server.web.routes.points import LIMITS, MODEL_EXAMPLE
+from barograph.server.web.responses import CONFLICT, ApiError, next_cursor
+from barograph.server.web.schemas import answer, many, page_of, schema_of
 
 
 def _storable(text: str) -> str:
@@ -32,200 +34,63 @@ def _storable(text: str) -> str:
     return text
 
 
-POINT = "/api/v1/series/{number}/points/{order}"
-CONFLICT = {"model": ErrorResponse, "description": "The model that decided is no longer in use."}
+LIMITS = Limits()  # the defaults; a store with lower limits checks them itself
+PLACE = "/api/v1/series/{number}/points/{order}"
 Text = Annotated[str, AfterValidator(_storable)]  # as rows of the store can hold it
-ProjectFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["project"]])]
-VariantFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["variant"]])]
-TaskFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["task"]])]
-TestFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["test"]])]
-MeasurementFilter = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["measurement"]])]
-Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.", examples=[100])]
-After = Annotated[int, Query(ge=0, le=INTEGER, description="From `next`.", examples=[100])]
+Label = Annotated[Text | None, Query(max_length=2000)]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.")]
+After = Annotated[int, Query(ge=0, le=INTEGER, description="From `next`.")]
 FromOrder = Annotated[
-    int | None,
-    Query(ge=-INTEGER, le=INTEGER, description="First order; or from `next`.", examples=[1024]),
+    int | None, Query(ge=-INTEGER, le=INTEGER, description="First order; or from `next`.")
 ]
-SeriesNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the series.", examples=[7])]
+SeriesNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the series.")]
 Order = Annotated[
-    int,
-    Path(
-        ge=-INTEGER,
-        le=INTEGER,
-        description="Position of the commit in its project.",
-        examples=[1024],
-    ),
+    int, Path(ge=-INTEGER, le=INTEGER, description="Position of the commit in its project.")
 ]
-Run = Annotated[
-    Text, Query(max_length=2000, description="Distinguishes results of one commit.", examples=["2"])
-]
-
-
-Name = Annotated[str, BeforeValidator(str)]  # of a series, from its identity
-
-
-class SeriesLabels(Schema):
-    """What a series is called."""
-
-    model_config = ConfigDict(populate_by_name=True)  # an answer can be read again
-
-    name: Name = field(
-        "sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"
+Run = Annotated[Text, Query(max_length=2000, description="Distinguishes results of one commit.")]
+Step = Literal["called", "confirmed", "moved", "withdrawn"]
+DECISION = {
+    name: f"decision.{name}"
+    for name in (
+        *("answer", "is_change", "probability", "surprise"),
+        *("reruns", "known_since", "baseline_size"),
     )
-    project: str = nested("name.project", RESULT["project"])
-    variant: str = nested("name.variant", RESULT["variant"])
-    task: str = nested("name.task", RESULT["task"])
-    test: str = nested("name.test", RESULT["test"])
-    measurement: str = nested("name.measurement", RESULT["measurement"])
-    args: Annotated[dict[str, str], BeforeValidator(dict)] = nested("name.args", RESULT["args"])
-
-
-class SeriesResponse(SeriesLabels):
-    """One benchmark measurement over commits."""
-
-    id: int = field(7)
-    direction: Direction = field(1)
-    unit: str = field(RESULT["unit"], "Of the values; empty if unknown.")
-    retired: int | None = field(1706220999000, "Since when it is no longer measured.")
-
-
-class SeriesPage(Schema):
-    """A page of series; request the next page with `after` set to `next`."""
-
-    series: list[SeriesResponse]
-    next: int | None = field(7)
-
-
-class KnownSinceResponse(Schema):
-    """Where a change begins that was reported at an earlier commit."""
-
-    order: int = field(1024)
-    commit: str = field("3f9a1c7")
-
-
-class DecisionFields(Schema):
-    """What points and decisions have in common."""
-
-    order: int = field(1024)
-    answer: Literal["change", "suspect", "quiet"] = nested(
-        "decision.answer",
-        "quiet",
-        "`suspect`: so unusual that only a rerun can tell a spike from a change.",
-    )
-    is_change: bool = nested("decision.is_change", False, "Whether an alarm was raised.")
-    probability: float = nested(
-        "decision.probability",
-        0.93,
-        "Of the change that is raised or known, else of one at this commit.",
-    )
-    surprise: float = nested(
-        "decision.surprise",
-        0.0,
-        "How far the value that counts departs from what was usual, in nats.",
-    )
-    reruns: int = nested("decision.reruns", 0, "Number of further runs that are advised.")
-    known_since: KnownSinceResponse | None = nested(
-        "decision.known_since",
-        {"order": 1024, "commit": "3f9a1c7"},
-        "The change near this commit that was reported earlier, if any.",
-    )
-    baseline_size: int = nested("decision.baseline_size", 57, "Number of commits compared with.")
-    model: str = field(MODEL_EXAMPLE)
-
-
-class PointResponse(DecisionFields):
-    """One result and the decision on its commit."""
-
-    run: str = field("")
-    commit: str = field("3f9a1c7")
-    time: int | None = field(1706220908000)
-    value: float = field(18234.5, "What was measured.")
-    settled: float | None = field(
-        18234.5, "The value that counts for the commit; null if this is a rerun."
-    )
-
-
-class PointsPage(Schema):
-    """Points, oldest first; request the next page with `from_order` set to `next`."""
-
-    points: list[PointResponse]
-    next: int | None = field(1025)
-
-
-class StepResponse(Schema):
-    """A step of the second look, and the model that took it."""
-
-    kind: Literal["called", "confirmed", "moved", "withdrawn"] = field("moved")
-    order: int = field(1024)
-    probability: float = field(0.93)
-    from_order: int | None = field(1025)
-    model: str = field(MODEL_EXAMPLE)
-
-
-class DecisionResponse(DecisionFields):
-    """What the online detector decided on one commit."""
-
-    threshold: float = field(
-        6.1, "Least probability of a change; with a second look, least score in nats."
-    )
-    current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = field(
-        "confirmed", "Latest step of the second look on a change that begins here."
-    )
-    steps: list[StepResponse] = Field(
-        description="What the second look decided when the commit arrived."
-    )
-
-
-class DecisionsPage(Schema):
-    """Decisions, oldest first; request the next page with `from_order` set to `next`."""
-
-    decisions: list[DecisionResponse]
-    next: int | None = field(1025)
-
-
-class ReasonResponse(Schema):
-    """A feature of the point, and what it added to the probability."""
-
-    name: str = field("edge")
-    value: float = field(6.2)
-    contribution: float | None = nested("part", 0.41, "Null if the model cannot be explained.")
-
-
-class ReasonsResponse(Schema):
-    """Why a point was decided as it was, the most important feature first."""
-
-    reasons: list[ReasonResponse] = Field(
-        description="Empty for points with too few points before them."
-    )
-
-
-class RevisionResponse(Schema):
-    """One value that was sent for a point."""
-
-    value: float = field(18234.5)
-    time: int | None = field(1706220908000)
-    received: int = field(1706220999000)
-    is_current: bool = nested("holds", True)
-
-
-class RevisionsPage(Schema):
-    """All values of a point, the current one first; request the next page with `after` = `next`."""
-
-    revisions: list[RevisionResponse]
-    next: int | None = field(1)
-
+}
+SERIES_LABELS: dict[str, Any] = {
+    **{label: f"name.{label}" for label in LABELS},
+    "args": ("name.args", Annotated[dict[str, str], BeforeValidator(dict)]),
+}
+SERIES = schema_of(StoredSeries, **SERIES_LABELS)
+POINT = schema_of(StoredPoint, without=("decision", "reasons", "threshold"), **DECISION)
+STEP = answer("SecondLookStep", kind=Step, order=int, probability=float, from_order=int | None)
+SERIES_DECISION = schema_of(
+    StoredPoint,
+    "StoredDecision",
+    without=("run", "commit", "time", "value", "settled", "decision", "reasons"),
+    **DECISION,
+    current_state=Step | None,
+    steps=many(answer("StoredStep", **STEP.__annotations__, model=str)),
+)
+REASON = answer(
+    "FeatureReason",
+    name=str,
+    value=float,
+    contribution=Annotated[float | None, Field(validation_alias="part")],
+)
+REVISION = schema_of(Revision, without=("holds",), is_current="holds")
+CHART = schema_of(SeriesChart, series=SERIES, levels=list[tuple[int, int, float, bool]])
 
 routes = guarded_router(Scope.READ, "series")
 
 
-@routes.get("/api/v1/series", response_model=SeriesPage, summary="Find series")
+@routes.get("/api/v1/series", response_model=page_of("series", SERIES), summary="Find series")
 def get_all_series(
     context: Context,
-    project: ProjectFilter = None,
-    variant: VariantFilter = None,
-    task: TaskFilter = None,
-    test: TestFilter = None,
-    measurement: MeasurementFilter = None,
+    project: Label = None,
+    variant: Label = None,
+    task: Label = None,
+    test: Label = None,
+    measurement: Label = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:
@@ -237,7 +102,7 @@ def get_all_series(
     return {"series": rows, "next": next_cursor(rows, limit)}
 
 
-@routes.get("/api/v1/series/{number}", response_model=SeriesResponse, summary="Get a series")
+@routes.get("/api/v1/series/{number}", response_model=SERIES, summary="Get a series")
 def get_series(context: Context, number: SeriesNumber) -> Any:
     """Return one series."""
     with context.store.read() as connection:
@@ -245,7 +110,9 @@ def get_series(context: Context, number: SeriesNumber) -> Any:
 
 
 @routes.get(
-    "/api/v1/series/{number}/points", response_model=PointsPage, summary="Points of a series"
+    "/api/v1/series/{number}/points",
+    response_model=page_of("points", POINT),
+    summary="Points of a series",
 )
 def get_points(
     context: Context, number: SeriesNumber, from_order: FromOrder = None, limit: Limit = 1000
@@ -258,15 +125,13 @@ def get_points(
 
 @routes.get(
     "/api/v1/series/{number}/decisions",
-    response_model=DecisionsPage,
+    response_model=page_of("decisions", SERIES_DECISION),
     summary="Decisions on a series",
 )
 def get_decisions(
     context: Context,
     number: SeriesNumber,
-    changes_only: Annotated[
-        bool, Query(description="Only decisions about a change.", examples=[True])
-    ] = False,
+    changes_only: Annotated[bool, Query(description="Only decisions about a change.")] = False,
     from_order: FromOrder = None,
     limit: Limit = 1000,
 ) -> dict[str, Any]:
@@ -279,18 +144,14 @@ def get_decisions(
         points, following = _page(connection, number, from_order, limit, reruns=False)
         rows = _decisions(connection, number, points) if points else []
     if changes_only:
-        rows = [
-            row
-            for row in rows
-            if row["decision"]["is_change"] or row["steps"] or row["current_state"]
-        ]
+        rows = [row for row in rows if row["is_change"] or row["steps"] or row["current_state"]]
     return {"decisions": rows, "next": following}
 
 
 @routes.get(
-    f"{POINT}/reasons",
-    response_model=ReasonsResponse,
-    responses={409: CONFLICT},
+    f"{PLACE}/reasons",
+    response_model=answer("FeatureReasons", reasons=many(REASON)),
+    responses=CONFLICT,
     summary="Reasons of a decision",
 )
 def get_reasons(context: Context, number: SeriesNumber, order: Order) -> dict[str, Any]:
@@ -308,7 +169,11 @@ def get_reasons(context: Context, number: SeriesNumber, order: Order) -> dict[st
     return {"reasons": reasons}
 
 
-@routes.get(f"{POINT}/revisions", response_model=RevisionsPage, summary="All values of a point")
+@routes.get(
+    f"{PLACE}/revisions",
+    response_model=page_of("revisions", REVISION),
+    summary="All values of a point",
+)
 def get_revisions(
     context: Context,
     number: SeriesNumber,
@@ -333,16 +198,10 @@ def _decisions(
     return [
         {
             **{name: getattr(point, name) for name in ("order", "model", "threshold")},
-            "decision": point.decision._asdict() | {"is_change": point.decision.is_change},
+            **{name: getattr(point.decision, name) for name in DECISION},
             "current_state": states.get(point.order),
             "steps": [
-                {
-                    "kind": step.kind,
-                    "order": step.index,
-                    "probability": step.probability,
-                    "from_order": step.moved_from,
-                    "model": model,
-                }
+                step_fields(step) | {"model": model}
                 for step, model in filter(None, [steps.get(point.order)])
             ],
         }
@@ -365,3 +224,29 @@ def _page(
     # A commit with more runs than the limit is not cut either.
     runs = reading.points_of(connection, number, first=last, last=last, limit=LIMITS.runs)
     return runs, last + 1
+
+
+@routes.get("/api/v1/series/{number}/chart", response_model=CHART, summary="Chart of a series")
+def get_chart(context: Context, number: SeriesNumber) -> Any:
+    """Return all results of a series with its levels, change points and tickets."""
+    with context.store.read() as connection:
+        chart = series_chart(connection, number)
+    # A series may have thousands of results: they are written as they are, not checked again.
+    return Response(chart_json(chart), media_type="application/json")
+
+
+def chart_json(chart: SeriesChart) -> bytes:
+    """Return the chart of a series as JSON."""
+    fields = {name: getattr(chart, name) for name in CHART.model_fields}
+    series = SERIES.model_validate(chart.series, from_attributes=True)
+    return msgspec.json.encode(fields | {"series": series.model_dump()})
+
+
+def step_fields(step: AlarmStep) -> dict[str, Any]:
+    """Return the fields of a step of the second look, whose places are orders of commits."""
+    return {
+        "kind": step.kind.value,
+        "order": step.index,
+        "probability": step.probability,
+        "from_order": step.moved_from,
+    }

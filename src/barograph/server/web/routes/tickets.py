@@ -3,59 +3,33 @@
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Path, Query
+from fastapi import Body, Path, Query
 from pydantic import Field
 
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.triage import tickets
 from barograph.server.web.context import CallerName, Context, guarded_router
-from barograph.server.web.responses import Schema, field, nested, next_cursor
+from barograph.server.web.responses import next_cursor
 from barograph.server.web.routes.series import After, Limit
+from barograph.server.web.routes.verdicts import NumberFilter
+from barograph.server.web.schemas import page_of, schema_of
 
-Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.", examples=[2])]
-ChangePointNumber = Annotated[
-    int | None, Query(ge=1, le=INTEGER, description="Id of a change point.", examples=[3])
-]
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.")]
 TicketStatus = Literal["open", "closed"]
-
-
-class TicketRequest(Schema):
-    """A new ticket, or a known one that is linked to more change points."""
-
-    key: str = field("SERVER-12345", "Key in the ticket system.", min_length=1, max_length=2000)
-    url: str = field("https://tickets.example/SERVER-12345", default="", max_length=2000)
-    title: str = field("Inserts are slower since 3f9a1c7", default="", max_length=2000)
-    change_points: list[Annotated[int, Field(ge=1, le=INTEGER)]] = field(
-        [3], "Ids of change points.", default=[], max_length=10_000
-    )
-
-
-class TicketResponse(TicketRequest):
-    """A ticket in an issue tracker."""
-
-    change_points: list[int] = nested("candidates", [3], "Ids of change points.")
-    id: int = field(2)
-    status: TicketStatus = field("open")
-    opened: int = field(1706220999000)
-
-
-class TicketsPage(Schema):
-    """A page of tickets; request the next page with `after` set to `next`."""
-
-    tickets: list[TicketResponse]
-    next: int | None = field(2)
-
+TICKET = schema_of(
+    tickets.Ticket, without=("candidates",), change_points="candidates", status=TicketStatus
+)
 
 routes = guarded_router(Scope.READ, "tickets")
 filing = guarded_router(Scope.TRIAGE, "tickets")
 
 
-@routes.get("/api/v1/tickets", response_model=TicketsPage, summary="Find tickets")
+@routes.get("/api/v1/tickets", response_model=page_of("tickets", TICKET), summary="Find tickets")
 def get_tickets(
     context: Context,
-    change_point: ChangePointNumber = None,
-    status: Annotated[TicketStatus | None, Query(examples=["open"])] = None,
+    change_point: NumberFilter = None,
+    status: Annotated[TicketStatus | None, Query()] = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:
@@ -67,7 +41,7 @@ def get_tickets(
     return {"tickets": rows, "next": next_cursor(rows, limit)}
 
 
-@routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
+@routes.get("/api/v1/tickets/{number}", response_model=TICKET, summary="Get a ticket")
 def get_ticket(context: Context, number: Number) -> Any:
     """Return one ticket."""
     with context.store.read() as connection:
@@ -76,23 +50,30 @@ def get_ticket(context: Context, number: Number) -> Any:
 
 @filing.post(
     "/api/v1/tickets",
-    response_model=TicketResponse,
+    response_model=TICKET,
     summary="Record a ticket, or link it to more change points",
 )
-def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> Any:
+def post_ticket(
+    context: Context,
+    caller: CallerName,
+    key: Annotated[str, Body(min_length=1, max_length=2000, description="In the ticket system.")],
+    url: Annotated[str, Body(max_length=2000)] = "",
+    title: Annotated[str, Body(max_length=2000)] = "",
+    change_points: Annotated[
+        list[Annotated[int, Field(ge=1, le=INTEGER)]],
+        Body(max_length=10_000, description="Ids of change points."),
+    ] = [],  # noqa: B006 - FastAPI copies it
+) -> Any:
     """Record a ticket about change points; a known key gets the change points added."""
 
     def work(connection: sa.Connection) -> tickets.Ticket:
-        about = ticket.change_points
-        number = tickets.file(connection, ticket.key, ticket.url, ticket.title, about, caller)
+        number = tickets.file(connection, key, url, title, change_points, caller)
         return tickets.get(connection, number)
 
     return context.store.write(work)
 
 
-@filing.post(
-    "/api/v1/tickets/{number}/close", response_model=TicketResponse, summary="Close a ticket"
-)
+@filing.post("/api/v1/tickets/{number}/close", response_model=TICKET, summary="Close a ticket")
 def post_close(context: Context, number: Number, caller: CallerName) -> Any:
     """Mark a ticket as closed."""
 

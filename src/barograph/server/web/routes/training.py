@@ -12,8 +12,9 @@ from barograph.server.store.tokens import Scope
 from barograph.server.web.comparison import compared_files
 from barograph.server.web.context import AppContext, CallerName, Context, guarded_router
 from barograph.server.web.model_report import model_report
-from barograph.server.web.responses import ApiError, ErrorResponse, Schema, as_json, field
+from barograph.server.web.responses import ApiError, ErrorResponse, as_json, field
 from barograph.server.web.retraining import PHASES, Retraining
+from barograph.server.web.schemas import Schema
 from barograph.server.web.work_lists import work_lists
 
 CONFLICT: dict[int | str, dict[str, Any]] = {

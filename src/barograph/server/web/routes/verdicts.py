@@ -2,20 +2,29 @@
 
 from typing import Annotated, Any
 
-from fastapi import Header, Path, Query
+from fastapi import Body, Header, Path, Query
 from pydantic import Field
 
 from barograph.results.series import Verdict
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.triage import verdicts as judgements
-from barograph.server.triage.verdicts import ITEMS, NOTE, REASON, REQUEST, VerdictEntry, Why
+from barograph.server.triage.verdicts import (
+    ITEMS,
+    NOTE,
+    REASON,
+    REQUEST,
+    BatchResult,
+    VerdictEntry,
+)
 from barograph.server.web.context import CallerName, Context, guarded_router
-from barograph.server.web.responses import Schema, field, nested, next_cursor
+from barograph.server.web.responses import next_cursor
 from barograph.server.web.routes.series import Limit
-from barograph.server.web.routes.tokens import Before
+from barograph.server.web.schemas import Schema, page_of, schema_of
 
-BatchNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the batch.", examples=[12])]
+Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.")]
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the batch.")]
+NumberFilter = Annotated[int | None, Query(ge=1, le=INTEGER, description="Only those of this id.")]
 RequestKey = Annotated[
     str | None,
     Header(
@@ -23,123 +32,43 @@ RequestKey = Annotated[
         max_length=REQUEST,
         description="Made up by the sender. A request that is sent again with the same key is "
         "answered as the first time, and nothing is written.",
-        examples=["6f1c9a52-4f0e-4a57-9f8e-0c6f8f3c7b1d"],
     ),
 ]
-OfBatch = Annotated[
-    int | None, Query(ge=1, le=INTEGER, description="Only this batch.", examples=[12])
-]
-OfChangePoint = Annotated[
-    int | None, Query(ge=1, le=INTEGER, description="Only this change point.", examples=[3])
-]
-OfPerson = Annotated[
-    str | None, Query(max_length=200, description="Only verdicts by this token.", examples=["ada"])
-]
-OfVerdict = Annotated[
-    Verdict | None, Query(description="Only this verdict.", examples=["true_positive"])
-]
+BATCH = schema_of(BatchResult)
+ENTRY = schema_of(VerdictEntry, without=("candidate",), change_point="candidate")
 
 
 class SeenChangePoint(Schema):
     """A change point, and the version that the person saw."""
 
-    id: int = field(3, ge=1, le=INTEGER)
-    version: int | None = field(
-        0,
-        "Refused if there was a verdict since; null replaces any verdict.",
-        default=None,
+    id: int = Field(ge=1, le=INTEGER)
+    version: int | None = Field(
+        None,
+        description="Refused if there was a verdict since; null replaces any verdict.",
         ge=0,
         le=INTEGER,
     )
-
-
-class VerdictsRequest(Schema):
-    """One verdict on some change points."""
-
-    verdict: Verdict = field(
-        "true_positive",
-        "`unsure` and `under_investigation` never train a model; `not_triaged` reopens.",
-    )
-    note: str = field("fixed by SERVER-12345", default="", max_length=NOTE)
-    reason: str = field(
-        "known host problem",
-        "In a word or two, such as `known host problem`.",
-        default="",
-        max_length=REASON,
-    )
-    change_points: list[SeenChangePoint] = Field(min_length=1, max_length=ITEMS)
-
-
-class SavedResponse(Schema):
-    """A change point with its new version."""
-
-    id: int = field(3)
-    version: int = field(1)
-
-
-class RefusedResponse(Schema):
-    """A change point that was left as it is, with its latest verdict."""
-
-    id: int = field(4)
-    why: Why = field(
-        "decided",
-        "`gone`: it does not exist. `withdrawn`: the latest refresh did not find it. "
-        "`decided`: somebody gave a verdict meanwhile. `undone`: it was undone already.",
-    )
-    version: int | None = field(2)
-    verdict: Verdict | None = field("false_positive")
-    who: str | None = field("wen")
-    time: int | None = field(1706307399000)
-
-
-class BatchResponse(Schema):
-    """What was saved, and what was refused."""
-
-    batch: int = field(12, "Undo takes it.")
-    saved: list[SavedResponse]
-    refused: list[RefusedResponse]
-
-
-class VerdictEntryResponse(Schema):
-    """One entry of the history of verdicts."""
-
-    id: int = field(40)
-    change_point: int = nested("candidate", 3)
-    verdict: Verdict = field("true_positive")
-    who: str = field("ada")
-    time: int = field(1706307399000)
-    note: str = field("fixed by SERVER-12345")
-    reason: str = field("known host problem")
-    batch: int | None = field(12, "Null if it was imported.")
-    undoes: int | None = field(39, "The entry that this one undoes.")
-    probability: float | None = field(0.93, "At that time.")
-    model: str | None = field("label_free-90aa31b7c2d4", "The model that the probability is from.")
-
-
-class VerdictsPage(Schema):
-    """A page of the history, the newest first; for more, send `next` as `before`."""
-
-    verdicts: list[VerdictEntryResponse]
-    next: int | None = field(40)
 
 
 routes = guarded_router(Scope.READ, "verdicts")
 giving = guarded_router(Scope.TRIAGE, "verdicts")
 
 
-@routes.get("/api/v1/verdicts", response_model=VerdictsPage, summary="History of verdicts")
+@routes.get(
+    "/api/v1/verdicts", response_model=page_of("verdicts", ENTRY), summary="History of verdicts"
+)
 def get_verdicts(
     context: Context,
-    change_point: OfChangePoint = None,
-    batch: OfBatch = None,
-    who: OfPerson = None,
-    verdict: OfVerdict = None,
+    change_point: NumberFilter = None,
+    batch: NumberFilter = None,
+    who: Annotated[str | None, Query(max_length=200, description="Only by this token.")] = None,
+    verdict: Annotated[Verdict | None, Query(description="Only this verdict.")] = None,
     before: Before = None,
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return who gave which verdict, when and why, the newest first."""
     with context.store.read() as connection:
-        entries: list[VerdictEntry] = judgements.history(
+        entries = judgements.history(
             connection,
             candidate=change_point,
             batch=batch,
@@ -151,23 +80,36 @@ def get_verdicts(
     return {"verdicts": entries, "next": next_cursor(entries, limit)}
 
 
-@giving.post("/api/v1/verdicts", response_model=BatchResponse, summary="Give a verdict on many")
+@giving.post("/api/v1/verdicts", response_model=BATCH, summary="Give a verdict on many")
 def post_verdicts(
-    context: Context, caller: CallerName, body: VerdictsRequest, key: RequestKey = None
+    context: Context,
+    caller: CallerName,
+    change_points: Annotated[list[SeenChangePoint], Body(min_length=1, max_length=ITEMS)],
+    verdict: Annotated[
+        Verdict,
+        Body(
+            description="`unsure` and `under_investigation` never train a model; `not_triaged` "
+            "reopens."
+        ),
+    ],
+    note: Annotated[str, Body(max_length=NOTE)] = "",
+    reason: Annotated[
+        str,
+        Body(max_length=REASON, description="In a word or two, such as `known host problem`."),
+    ] = "",
+    key: RequestKey = None,
 ) -> Any:
     """Record one verdict on some change points, except those that were decided meanwhile."""
-    items = [(seen.id, seen.version) for seen in body.change_points]
+    items = [(seen.id, seen.version) for seen in change_points]
     return context.store.write(
         lambda connection: judgements.record_batch(
-            connection, items, body.verdict, caller, body.note, body.reason, request=key
+            connection, items, verdict, caller, note, reason, request=key
         )
     )
 
 
-@giving.post("/api/v1/verdicts/{batch}/undo", response_model=BatchResponse, summary="Undo verdicts")
-def post_undo(
-    context: Context, batch: BatchNumber, caller: CallerName, key: RequestKey = None
-) -> Any:
+@giving.post("/api/v1/verdicts/{batch}/undo", response_model=BATCH, summary="Undo verdicts")
+def post_undo(context: Context, batch: Number, caller: CallerName, key: RequestKey = None) -> Any:
     """Restore the verdicts before a batch, except where somebody decided meanwhile."""
     return context.store.write(
         lambda connection: judgements.undo(connection, batch, caller, request=key)
