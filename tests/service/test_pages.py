@@ -1,20 +1,16 @@
 """Pages: their policy, their static files, and errors as pages."""
 
-import asyncio
-import gzip
 import re
 
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
 from starlette.responses import Response
-from starlette.types import Message
 
-from barograph.runtime.errors import StoreError
 from barograph.server.store.tokens import Scope
 from barograph.server.triage.traces import Trace
-from barograph.server.web.pages import assets, rendering
-from barograph.server.web.pages.rendering import page_router, render, stream
+from barograph.server.web.pages import assets
+from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.sparklines import sparkline
 from barograph.server.web.responses import ApiError
 from tests.service.conftest import app_of, make_token, refresh_loop
@@ -42,13 +38,6 @@ def board(client: TestClient) -> TestClient:
 
 def test_results_that_hardly_differ_have_a_sparkline() -> None:
     assert sparkline(Trace((0.0, 5e-324), 1)) == ("M0 56L240 4", "", "")
-
-
-def test_templates_are_compiled_before_the_first_page() -> None:
-    rendering.environment.cache_clear()
-    rendering.preload()
-    compiled = {name for _, name in rendering.environment().cache or ()}
-    assert {"base.html", "queue.html", "series.html"} <= compiled
 
 
 def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:
@@ -85,25 +74,6 @@ def test_an_error_of_a_page_is_a_page_with_its_status(board: TestClient, status:
     assert "&lt;script&gt;no such thing" in page.text
 
 
-def test_a_streamed_page_sends_its_headers_before_its_variables_are_computed() -> None:
-    steps: list[str] = []
-
-    def values() -> dict[str, str]:
-        steps.append("values")
-        return {"active": ""}
-
-    async def send(message: Message) -> None:
-        steps.append(message["type"])
-
-    async def receive() -> Message:
-        return await asyncio.Future()  # the client waits for the answer
-
-    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
-    response = stream(Request(scope), "base.html", (), values)
-    asyncio.run(response(scope, receive, send))
-    assert steps[:3] == ["http.response.start", "values", "http.response.body"]
-
-
 def test_an_unexpected_error_is_a_page_without_its_details(board: TestClient) -> None:
     page = board.get("/failing/500")
     assert (page.status_code, SECRET in page.text) == (500, False)
@@ -116,44 +86,8 @@ def test_scripts_that_ask_for_a_part_get_the_error_itself(board: TestClient, sta
     assert answer.status_code == answer.json()["error"]["status"] == status
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ApiError(404, "no series has the number 7"), "No series has the number 7"),
-        (StoreError("the database file was deleted"), "The database file was deleted"),
-        (RuntimeError(SECRET), "Internal error; see the log of the service"),
-    ],
-)
-def test_a_streamed_page_says_what_failed_after_its_headers(
-    client: TestClient, error: Exception, text: str
-) -> None:
-    def values() -> dict[str, str]:
-        raise error
-
-    routes = page_router()
-
-    @routes.get("/late")
-    def get_late(request: Request) -> Response:
-        return stream(request, "series.html", (), values)
-
-    app_of(client).router.routes.extend(routes.routes)
-    page = client.get("/late")
-    assert text in page.text
-    assert SECRET not in page.text
-
-
-@pytest.mark.parametrize("path", ["/", "/series/1"])
-def test_the_headers_of_a_streamed_page_name_what_it_loads(client: TestClient, path: str) -> None:
-    client.post(POINTS, json=result())
-    page = client.get(path)
-    loaded = re.findall(r'(?:href|src)="(/static/[^"]+\.(?:css|js))"', page.text)
-    assert sorted(re.findall("<([^>]+)>", page.headers["link"])) == sorted(loaded)
-
-
 @pytest.mark.parametrize(("path", "status"), [("/series/1", 404), ("/?since=soon", 422)])
-def test_a_streamed_page_has_the_status_of_an_error(
-    client: TestClient, path: str, status: int
-) -> None:
+def test_a_page_has_the_status_of_an_error(client: TestClient, path: str, status: int) -> None:
     assert client.get(path).status_code == status
 
 
@@ -167,21 +101,13 @@ def test_a_page_without_a_token_shows_nothing(board: TestClient) -> None:
 def test_static_files_are_cached_for_ever_under_the_digest_of_all(client: TestClient) -> None:
     answer = client.get(assets.address("board.js"))
     assert answer.headers["cache-control"] == assets.FOR_EVER
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.content == assets.assets()["board.js"].content
+    assert answer.content == assets.assets()["board.js"]
     assert client.get("/static/old/board.js").headers["cache-control"] == "no-cache"
-
-
-def test_a_static_file_is_plain_for_who_takes_no_gzip(client: TestClient) -> None:
-    answer = client.get(assets.address("board.js"), headers={"Accept-Encoding": "identity"})
-    assert "content-encoding" not in answer.headers
-    packed = assets.assets()["board.js"].packed
-    assert gzip.decompress(packed) == answer.content
 
 
 @pytest.mark.parametrize("name", [name for name in assets.assets() if name.endswith(".js")])
 def test_a_script_holds_all_modules_that_it_imports_once(name: str) -> None:
-    script = assets.assets()[name].content.decode()
+    script = assets.assets()[name].decode()
     assert not re.findall(r"^\s*(?:import\b.*|} from .*)", script, re.MULTILINE)
     parts = re.split(r"^const (\$\w+) = \(\(\) => {$", script, flags=re.MULTILINE)
     exported: dict[str, list[str]] = {}
@@ -199,14 +125,6 @@ def test_a_script_holds_all_modules_that_it_imports_once(name: str) -> None:
 def test_an_unknown_static_file_is_not_found(client: TestClient) -> None:
     assert client.get("/static/x/..%2Fapp.py").status_code == 404
     assert client.get("/static/x/app.py").status_code == 404
-
-
-def test_page_is_packed_whatever_the_clock_says(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("time.time", lambda: -1.0)  # the header of gzip holds no time before 1970
-    answer = client.get("/", headers={"Accept-Encoding": "gzip"})
-    assert (answer.status_code, answer.headers["content-encoding"]) == (200, "gzip")
 
 
 def options(page: str) -> list[tuple[str, bool, str]]:

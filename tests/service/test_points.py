@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 import threading
 import time
 import zlib
@@ -24,9 +23,6 @@ JSON = {"Content-Type": "application/json"}
 def store_url(url: str) -> str:
     """Here on every database."""
     return url
-
-
-TOO_MANY_MEMBERS = "the body has more than 4096 members of gzip"
 
 
 def post(client: TestClient, body: bytes, **headers: str) -> tuple[int, Any]:
@@ -148,13 +144,6 @@ def test_invalid_rows_are_rejected_and_the_others_written(client: TestClient) ->
     assert sum(reply["rejection_reasons"].values()) == 3
 
 
-def test_half_a_surrogate_pair_rejects_only_its_row(client: TestClient) -> None:
-    body = json.dumps([result(1), result(2, test="\udcff"), result(3, test="\U0001f600")])
-    status, reply = post(client, body.encode())
-    assert (status, counts(reply)) == (200, (2, 0, 0, 1))
-    assert "control character" in reply["decisions"][1]["reason"]
-
-
 def test_malformed_line_rejects_only_its_row(client: TestClient) -> None:
     lines = [json.dumps(result(1)), '{"test": "x"', json.dumps(result(2))]
     status, reply = post(client, "\n".join(lines).encode(), Content_Type="application/x-ndjson")
@@ -226,15 +215,15 @@ MALFORMED = {
     ),
     "half a character in an argument": (
         b'{"test": "x", "args": {"a": "\\ud800"}, "order": 1, "value": 1}',
-        422,
+        400,
     ),
     "order is half": (b'{"test": "x", "order": 1.5, "value": 1}', 422),
     "order is text": (b'{"test": "x", "order": "1", "value": 1}', 422),
     "no order": (b'{"test": "x", "value": 1}', 422),
     "no label": (b'{"order": 1, "value": 1}', 422),
     "zero byte": (b'{"test": "a\\u0000b", "order": 1, "value": 1}', 422),
-    "half a character": (b'{"test": "\\ud800", "order": 1, "value": 1}', 422),
-    "half a character in a field": (b'{"\\ud800": 1, "order": 1, "value": 1}', 422),
+    "half a character": (b'{"test": "\\ud800", "order": 1, "value": 1}', 400),
+    "half a character in a field": (b'{"\\ud800": 1, "order": 1, "value": 1}', 400),
     "long label": (b'{"test": "' + b"x" * 600 + b'", "order": 1, "value": 1}', 422),
     "huge label": (b'{"test": "' + b"x" * 100_000 + b'", "order": 1, "value": 1}', 422),
     "unit": (b'{"test": "x", "order": 1, "value": 1, "unit": 2}', 422),
@@ -281,18 +270,8 @@ def test_unknown_media_types_and_encodings_are_refused(
 def test_gzip_of_many_tiny_members_takes_linear_time(client: TestClient) -> None:
     members = gzip.compress(b" ", 1, mtime=0) * 200_000  # 4 MB; squared time took half a minute
     began = time.process_time()
-    status, reply = post(client, members, Content_Encoding="gzip")
+    assert post(client, members, Content_Encoding="gzip")[0] == 400
     assert time.process_time() - began < 10
-    assert (status, reply["error"]["message"]) == (400, TOO_MANY_MEMBERS)
-
-
-@pytest.mark.parametrize(("more", "expected"), [(0, 200), (1, 400)])
-def test_gzip_may_have_a_limited_number_of_members(
-    client: TestClient, more: int, expected: int
-) -> None:
-    packed = gzip.compress(json.dumps(steps("insert")).encode(), mtime=0)
-    packed += gzip.compress(b" ", mtime=0) * (4095 + more)
-    assert post(client, packed, Content_Encoding="gzip")[0] == expected
 
 
 def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
@@ -302,13 +281,7 @@ def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
     assert post(client, packed, Content_Encoding="gzip")[0] == 200
 
 
-def test_gzip_that_unpacks_to_far_more_than_results_is_refused(client: TestClient) -> None:
-    status, reply = post(client, gzip.compress(b" " * (32 << 20)), Content_Encoding="gzip")
-    assert status == 413
-    assert reply["error"]["message"].startswith("the body unpacks to more than 250 times its size")
-
-
-def test_large_gzip_is_unpacked_in_another_thread(
+def test_gzip_is_unpacked_in_another_thread(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: list[str] = []
@@ -318,10 +291,8 @@ def test_large_gzip_is_unpacked_in_another_thread(
         return gzip.decompress(packed)[:limit]
 
     monkeypatch.setattr("barograph.server.web.requests._unpack", unpack)
-    noise = random.Random(0).randbytes(20_000).hex().encode()
-    assert post(client, gzip.compress(b'"%s"' % noise), Content_Encoding="gzip")[0] == 422
     assert post(client, gzip.compress(b'"x"'), Content_Encoding="gzip")[0] == 422
-    assert [name.startswith("asyncio_") for name in names] == [True, False]
+    assert [name.startswith("asyncio_") for name in names] == [True]
 
 
 def test_gzip_bombs_are_refused(start: Start) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import numpy as np
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import barograph
-from barograph.detection.excursions import excursions
 from barograph.runtime.errors import BarographError
 from barograph.server.store import Store
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
 from barograph.server.web.context import AppContext
-from barograph.server.web.data_health import RejectionCounter
 from barograph.server.web.metrics import Metrics
 from barograph.server.web.middleware import ServiceMiddleware
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
@@ -49,13 +45,11 @@ from barograph.server.web.routes import (
 from barograph.server.web.settings import Settings
 
 LOG = logging.getLogger("barograph.server.web")
-GC_THRESHOLD = 200_000  # objects, more than one batch allocates
 MODEL_POLL = 1.0  # seconds between two checks of the model file
 ROUTERS = (  # requests are matched in this order
     points.routes,
     operations.probes,
     operations.routes,
-    operations.reports,
     series.routes,
     change_points.routes,
     verdicts.routes,
@@ -120,8 +114,7 @@ def create_app(
     app.state.on_failure = on_failure
     scorer = CandidateModel(None if worker is None else worker.config.path)
     app.state.context = AppContext(
-        *(store, watch, metrics, settings, Auth(store, settings), RejectionCounter(store)),
-        *(worker, scorer),
+        *(store, watch, metrics, settings, Auth(store, settings), worker, scorer),
         retraining=retraining,
     )
     _add_parts(app, metrics, settings)
@@ -165,21 +158,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if context.retraining is not None:
         context.retraining.cancel()
     context.watch.stop()
-    context.rejections.flush()
     if context.worker is not None:
         context.worker.stop()
 
 
 def _preload(store: Store) -> None:
-    """Read pages and the newest values of all series into memory; freeze the garbage collector."""
-    rendering.preload()
-    excursions(np.zeros(1))  # loads the compiler, for which the first chart would wait 0.2 s
+    """Read the newest values of all series into memory."""
     try:
         store.preload()
     except BarographError as error:
         LOG.info("preload failed, series are read on demand: %s", error)
-    # A full collection would pause the service for 0.2 s with 10,000 series, and garbage collection
-    # would take a third of the time of an ingest (10,000 series, batches of 5,000).
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GC_THRESHOLD)

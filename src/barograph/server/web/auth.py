@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
@@ -27,10 +27,9 @@ from barograph.server.store.tokens import Scope, Token, secret_hash
 from barograph.server.web.responses import ApiError
 from barograph.server.web.settings import Settings
 
+T = TypeVar("T")
 MAX_TOKEN = 200  # characters
-# Seconds until a revoked token is refused at the latest; where stale tokens are allowed, only while
-# the store answers.
-MAX_AGE = 1.0
+MAX_AGE = 1.0  # seconds until a revoked token is refused, while the store answers
 CACHED_TOKENS = 1000
 CACHED_CALLERS = 10_000
 COOKIE = "barograph_session"
@@ -70,21 +69,15 @@ class Auth:
         self._requests = RateLimiter(settings.rate, settings.burst)
         self._failures = RateLimiter(settings.failures / 60, settings.failures)
 
-    async def admit(self, request: Request, scope: Scope, *, allow_stale: bool = False) -> Caller:
+    async def admit(self, request: Request, scope: Scope) -> Caller:
         """Return the caller of a request, who may use the scope.
-
-        Args:
-            request: The request; its body is not read.
-            scope: Scope that the caller needs.
-            allow_stale: Whether the last known state of the tokens counts while the store does
-                not answer.
 
         Raises:
             ApiError: The host is unknown (421), the request is from a page of another site (403),
                 the caller is unknown (401), lacks the scope (403) or sends too much (429).
         """
         check_host(request, self._settings)
-        caller = await self._authenticate(request, allow_stale)
+        caller = await self._authenticate(request)
         if not caller.may(scope):
             raise ApiError(403, f"this token lacks the scope {scope.value!r}")
         _check_rate(self._requests.take(caller.name))
@@ -97,12 +90,10 @@ class Auth:
             ApiError: The token is unknown (401), or it sends too much, or there were too many
                 wrong ones (429).
         """
-        secret = secret.strip()
-        if 0 < len(secret) <= MAX_TOKEN:
-            token = await run_in_threadpool(self.tokens.find, secret)
-            if token is not None:
-                _check_rate(self._requests.take(token.name))
-                return token
+        token = await self.tokens.find(secret.strip())
+        if token is not None:
+            _check_rate(self._requests.take(token.name))
+            return token
         self._check_failures(request)
         raise ApiError(401, "unknown token")
 
@@ -111,50 +102,37 @@ class Auth:
         self.tokens.clear()
         self.sessions.clear()
 
-    async def _authenticate(self, request: Request, allow_stale: bool) -> Caller:
+    async def _authenticate(self, request: Request) -> Caller:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         cookie = request.cookies.get(COOKIE, "")
         if scheme:
-            secret = secret.strip()
-            if scheme.lower() == "bearer" and (
-                token := await self._find(self.tokens, secret, allow_stale)
-            ):
+            token = await self.tokens.find(secret.strip())
+            if token is not None and scheme.lower() == "bearer":
                 return Caller(token.name, token.scopes)
             self._check_failures(request)
             raise ApiError(401, "unknown token", headers=CHALLENGE)
-        if cookie and (token := await self._find(self.sessions, cookie, allow_stale)):
+        if cookie and (token := await self.sessions.find(cookie)):
             csrf = csrf_of(cookie)
             sent = request.headers.get(CSRF, "").encode("latin-1")
             if request.method not in READING and not hmac.compare_digest(sent, csrf.encode()):
                 raise ApiError(403, f"the header {CSRF} is missing or old; reload the page")
             return Caller(token.name, token.scopes, csrf)
-        if self._settings.local and await self._no_tokens(allow_stale):
+        if self._settings.local and not await self.tokens.any():
             return _trust_local(request)
         _check_rate(self._requests.take(f"without a token from {_address(request)}"))
         message = "the session has ended; sign in again" if cookie else "a token is required"
         raise ApiError(401, message, headers=CHALLENGE)
-
-    async def _find(self, cache: TokenCache, secret: str, allow_stale: bool) -> Token | None:
-        if not 0 < len(secret) <= MAX_TOKEN:
-            return None
-        token = cache.cached(secret)
-        if token is None:
-            token = await run_in_threadpool(cache.find, secret, allow_stale=allow_stale)
-        return token
 
     def _check_failures(self, request: Request) -> None:
         # Only wrong tokens are limited by address: clients behind one proxy share an address, and
         # the errors of one must not lock out the others.
         _check_rate(self._failures.take(_address(request)))
 
-    async def _no_tokens(self, allow_stale: bool) -> bool:
-        if self.tokens.known_empty:
-            return True
-        return not await run_in_threadpool(self.tokens.any, allow_stale=allow_stale)
-
 
 class TokenCache:
     """Reads tokens from the store and caches valid ones for a moment.
+
+    While the store does not answer, the last known state counts.
 
     Args:
         store: Store with the tokens.
@@ -167,46 +145,43 @@ class TokenCache:
         self._known: dict[bytes, tuple[float, Token]] = {}
         self._empty_until = 0.0
 
-    @property
-    def known_empty(self) -> bool:
-        """Whether the store is known to have no token, without asking it."""
-        return self._clock() < self._empty_until
-
-    def cached(self, secret: str) -> Token | None:
-        """Return the cached token of a secret."""
-        until, token = self._known.get(secret_hash(secret), (0.0, None))
-        return token if self._clock() < until else None
-
-    def any(self, *, allow_stale: bool = False) -> bool:
+    async def any(self) -> bool:
         """Return whether a token was ever created; revoked tokens count."""
+        if self._clock() < self._empty_until:
+            return False
         try:
-            with self._store.read() as connection:
-                exists = bool(tokens.every(connection))
+            exists = bool(await run_in_threadpool(self._read, tokens.every))
         except StoreError:
-            if allow_stale and self._empty_until:
+            if self._empty_until:
                 return False
             raise
         self._empty_until = 0.0 if exists else self._clock() + MAX_AGE
         return exists
 
-    def find(self, secret: str, *, allow_stale: bool = False) -> Token | None:
+    async def find(self, secret: str) -> Token | None:
         """Return the valid token of a secret."""
-        digest = secret_hash(secret)
-        try:
-            with self._store.read() as connection:
-                token = self._lookup(connection, secret)
-        except StoreError:
-            last = self._known.get(digest)
-            if allow_stale and last is not None:
-                return last[1]
-            raise
-        if token is None:
-            self._known.pop(digest, None)
+        if not 0 < len(secret) <= MAX_TOKEN:
             return None
-        if len(self._known) >= CACHED_TOKENS:
-            self._known.clear()
-        self._known[digest] = (self._clock() + MAX_AGE, token)
+        digest = secret_hash(secret)
+        until, known = self._known.get(digest, (0.0, None))
+        if self._clock() < until:
+            return known
+        try:
+            token = await run_in_threadpool(self._read, lambda c: self._lookup(c, secret))
+        except StoreError:
+            if known is None:
+                raise
+            return known
+        self._known.pop(digest, None)
+        if token is not None:
+            if len(self._known) >= CACHED_TOKENS:
+                self._known.clear()
+            self._known[digest] = (self._clock() + MAX_AGE, token)
         return token
+
+    def _read(self, work: Callable[[sa.Connection], T]) -> T:
+        with self._store.read() as connection:
+            return work(connection)
 
     def clear(self) -> None:
         """Forget all tokens, so that they are read from the store again."""
@@ -319,7 +294,6 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-@lru_cache(64)
 def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Return the address in a Host header; None for a name."""
     try:

@@ -16,7 +16,6 @@ from barograph.server.store.tokens import Scope
 from barograph.server.triage.alike import DecidedCases
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
-from barograph.server.web.data_health import RejectionCounter
 from barograph.server.web.metrics import Metrics
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
 from barograph.server.web.requests import ApiRequest
@@ -36,7 +35,6 @@ class AppContext:
     metrics: Metrics
     settings: Settings
     auth: Auth
-    rejections: RejectionCounter
     worker: BackgroundWorker | None = None
     candidate_model: CandidateModel = field(default_factory=lambda: CandidateModel(None))
     decided_cases: DecidedCases = field(default_factory=DecidedCases)
@@ -73,7 +71,6 @@ class GuardedRoute(APIRoute):
     """A route that admits its caller before any byte of the body is read."""
 
     scope: ClassVar[Scope]
-    allow_stale: ClassVar[bool]
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route after the guard."""
@@ -87,9 +84,7 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             auth: Auth = request.app.state.context.auth
-            request.state.caller = await auth.admit(
-                request, self.scope, allow_stale=self.allow_stale
-            )
+            request.state.caller = await auth.admit(request, self.scope)
             # A misspelt filter must not answer with everything.
             for name in request.query_params:
                 if name not in known:
@@ -106,17 +101,15 @@ def _query_parameters(dependant: Dependant) -> set[str]:
     return names.union(*map(_query_parameters, dependant.dependencies))
 
 
-def guarded_router(scope: Scope, tag: str, *, allow_stale: bool = False) -> APIRouter:
+def guarded_router(scope: Scope, tag: str) -> APIRouter:
     """Return a router whose routes all need one scope.
 
     Args:
         scope: Scope that callers need.
         tag: Heading of the routes in the OpenAPI document.
-        allow_stale: See `Auth.admit`.
     """
-    members = {"scope": scope, "allow_stale": allow_stale}
     return APIRouter(
-        route_class=type("GuardedRoute", (GuardedRoute,), members),
+        route_class=type("GuardedRoute", (GuardedRoute,), {"scope": scope}),
         dependencies=[Security(BEARER, scopes=[scope.value])],
         tags=[tag],
         responses=ERRORS,

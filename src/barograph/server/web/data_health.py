@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,8 +17,6 @@ from barograph.server.store.rejections import Rejection
 LOG = logging.getLogger("barograph.server.web")
 SHOWN = 100  # rows of each list
 DAYS = 7  # that rejections are counted over
-FLUSH = 5.0  # seconds that rejections wait in memory
-KEPT = 1000  # different reasons in memory
 
 
 @dataclass(frozen=True)
@@ -71,37 +67,9 @@ def data_health(connection: sa.Connection) -> DataHealth:
     )
 
 
-class RejectionCounter:
-    """Counts rejected results in memory, and writes the counts a few seconds later."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
-        self._timer: threading.Timer | None = None
-
-    def add(self, reasons: Mapping[str, int]) -> None:
-        """Count rejected results by reason; return at once."""
-        with self._lock:
-            for reason, count in reasons.items():
-                known = reason in self._counts or len(self._counts) < KEPT
-                self._counts[reason if known else rejections.OTHER] += count
-            if self._timer is None and self._counts:
-                self._timer = threading.Timer(FLUSH, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
-
-    def flush(self) -> None:
-        """Write what was counted; after a failure of the store it is written later."""
-        with self._lock:
-            counts, self._counts = self._counts, Counter()
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = None
-        if not counts:
-            return
-        try:
-            self._store.write(lambda connection: rejections.note(connection, counts))
-        except StoreError as error:
-            LOG.warning("rejected results could not be counted: %s", error)
-            self.add(counts)
+def note_rejections(store: Store, reasons: Mapping[str, int]) -> None:
+    """Count rejected results by reason; a failure of the store is logged."""
+    try:
+        store.write(lambda connection: rejections.note(connection, reasons))
+    except StoreError as error:
+        LOG.warning("rejected results could not be counted: %s", error)

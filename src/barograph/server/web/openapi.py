@@ -89,17 +89,20 @@ class BarographAPI(FastAPI):
                     schema["additionalProperties"] = False
             for schema in schemas.values():
                 schema.setdefault("examples", [example_of(schema, schemas)])
-            for parameter in _parameters(document):
-                parameter["example"] = example_of(
-                    parameter["schema"], schemas, parameter["name"].lower()
-                )
+            for holder, name in _described(document):
+                if not {"example", "examples"} & holder.keys():
+                    holder["example"] = example_of(holder["schema"], schemas, name)
         return super().openapi()
 
 
-def _parameters(document: JsonSchema) -> Iterator[dict[str, Any]]:
+def _described(document: JsonSchema) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield every parameter with its name, and every content of a request or an answer."""
     for operations in document["paths"].values():
         for operation in operations.values():
-            yield from operation.get("parameters", ())
+            for parameter in operation.get("parameters", ()):
+                yield parameter, parameter["name"].lower()
+            for holder in (operation.get("requestBody", {}), *operation["responses"].values()):
+                yield from ((content, "") for content in holder.get("content", {}).values())
 
 
 def example_of(schema: JsonSchema, schemas: JsonSchema, name: str = "") -> Any:

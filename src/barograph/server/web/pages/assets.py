@@ -1,4 +1,4 @@
-"""The scripts and styles of the pages: in memory, compressed once, and cached for ever by browsers.
+"""The scripts and styles of the pages: in memory, and cached for ever by browsers.
 
 All addresses hold one digest of all files. A script is answered together with the modules that it
 imports: the chart of a page is drawn earlier than with a request for each of them.
@@ -6,13 +6,12 @@ imports: the chart of a page is drawn earlier than with a request for each of th
 
 from __future__ import annotations
 
-import gzip
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import NamedTuple
+from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from barograph.report.javascript import bundle
@@ -29,16 +28,8 @@ FOR_EVER = "public, max-age=31536000, immutable"
 routes = APIRouter(include_in_schema=False)
 
 
-class Asset(NamedTuple):
-    """A static file."""
-
-    media_type: str
-    content: bytes
-    packed: bytes
-
-
 @cache
-def assets() -> dict[str, Asset]:
+def assets() -> dict[str, bytes]:
     """Return all static files by name."""
     places = [resources.files(package).joinpath("static") for package in FOLDERS]
     files = {
@@ -47,12 +38,10 @@ def assets() -> dict[str, Asset]:
         for file in place.iterdir()
         if file.name.endswith(tuple(MEDIA_TYPES))
     }
-    result = {}
-    for name, text in files.items():
-        content = (bundle(name, files) if name.endswith(".js") else text).encode()
-        packed = gzip.compress(content, 9, mtime=0)
-        result[name] = Asset(MEDIA_TYPES[name[name.rindex(".") :]], content, packed)
-    return result
+    return {
+        name: (bundle(name, files) if name.endswith(".js") else text).encode()
+        for name, text in files.items()
+    }
 
 
 @cache
@@ -60,7 +49,7 @@ def version() -> str:
     """Return the digest of all static files."""
     digest = sha256()
     for name, asset in sorted(assets().items()):
-        digest.update(f"{name} {len(asset.content)} ".encode() + asset.content)
+        digest.update(f"{name} {len(asset)} ".encode() + asset)
     return digest.hexdigest()[:16]
 
 
@@ -72,20 +61,10 @@ def address(name: str) -> str:
 
 
 @routes.get("/static/{digest}/{name}")
-async def get_asset(request: Request, digest: str, name: str) -> Response:
+async def get_asset(digest: str, name: str) -> Response:
     """Answer a static file; a page of an earlier version gets the present file."""
     asset = assets().get(name)
     if asset is None:
         raise ApiError(404, f"no static file {name!r:.60}")
-    headers = {
-        "Cache-Control": FOR_EVER if digest == version() else "no-cache",
-        "Vary": "Accept-Encoding",
-    }
-    if not accepts_gzip(request):
-        return Response(asset.content, 200, headers, asset.media_type)
-    return Response(asset.packed, 200, headers | {"Content-Encoding": "gzip"}, asset.media_type)
-
-
-def accepts_gzip(request: Request) -> bool:
-    """Return whether the answer to a request may be compressed."""
-    return "gzip" in request.headers.get("accept-encoding", "")
+    headers = {"Cache-Control": FOR_EVER if digest == version() else "no-cache"}
+    return Response(asset, 200, headers, MEDIA_TYPES[Path(name).suffix])

@@ -28,7 +28,7 @@ from barograph.server.triage.ranges import KnownRange
 from barograph.server.triage.traces import Trace, traces
 from barograph.server.web.auth import LOCAL
 from barograph.server.web.context import AppContext, CallerName, Context
-from barograph.server.web.pages.rendering import page_router, render, stream
+from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.sparklines import Sparkline, sparkline
 from barograph.server.web.routes.queue import FilterQuery, Offset, VerdictFilter, Who
 
@@ -101,35 +101,31 @@ def get_queue(
     with context.store.read() as connection:
         if not find_series(connection, limit=1):
             return _empty_page(request, context)
-    assets = ("queue.css", "queue.js")
-    return stream(request, "queue.html", assets, lambda: _values(context, queue_filter, caller))
-
-
-def _values(context: Context, queue_filter: QueueFilter, caller: str) -> dict[str, Any]:
-    with context.store.read() as connection:
         page = open_groups(connection, queue_filter)
         views = _views(connection, page, queue_filter)
         filters = saved_filters.every_filter(connection)
         left = seconds_left(connection, caller, page.total)
         is_judged = page.total > 0 or any(processed(connection, limit=1).counts.values())
     query = query_of(queue_filter)
-    return {
-        "active": "queue",
-        "page": page,
-        "views": views,
-        "queue_filter": queue_filter,
-        "title": TITLES["any" if queue_filter.ids else queue_filter.state],
-        "chips": _chips(queue_filter),
-        "columns": COLUMNS,
-        "hidden": ", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
-        "saved": filters,
-        "current": next((saved.name for saved in filters if saved.query == query), ""),
-        "link": lambda **changes: link(queue_filter, changes),
-        "query": query,
-        "minutes": None if left is None else math.ceil(left / 60),
-        "flat": _is_flat(queue_filter),
-        "is_judged": is_judged,
-    }
+    return render(
+        request,
+        "queue.html",
+        active="queue",
+        page=page,
+        views=views,
+        queue_filter=queue_filter,
+        title=TITLES["any" if queue_filter.ids else queue_filter.state],
+        chips=_chips(queue_filter),
+        columns=COLUMNS,
+        hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
+        saved=filters,
+        current=next((saved.name for saved in filters if saved.query == query), ""),
+        link=lambda **changes: link(queue_filter, changes),
+        query=query,
+        minutes=None if left is None else math.ceil(left / 60),
+        flat=_is_flat(queue_filter),
+        is_judged=is_judged,
+    )
 
 
 @routes.get("/queue/rows")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -14,14 +13,14 @@ from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 
 from barograph.results import wording
 from barograph.results.series import Verdict
 from barograph.server.store.tokens import Scope
 from barograph.server.web.auth import COOKIE, READING, Caller
 from barograph.server.web.context import GuardedRoute
-from barograph.server.web.pages.assets import accepts_gzip, address, version
+from barograph.server.web.pages.assets import address
 from barograph.server.web.responses import answer_error, problem
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -47,7 +46,6 @@ CHOICES = (
 VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
 THEMES = ("light", "dark")  # without a choice, that of the system
 HTML = "text/html; charset=utf-8"
-SHARED = ("tokens.css", "board.css")  # by all pages
 LONGEST = 80  # characters of an address in a message
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
@@ -65,58 +63,19 @@ def render(
         active: Name of the entry of the navigation that the page belongs to.
         values: Variables of the template.
     """
-    body = _body(request, template, {"active": active, **values})
-    return Response(body, status, _headers(request), HTML)
-
-
-def stream(
-    request: Request, template: str, assets: Sequence[str], values: Callable[[], Mapping[str, Any]]
-) -> Response:
-    """Return a page whose headers are sent before its variables are computed.
-
-    Meanwhile the browser starts a process for the page and loads what the headers name. The status
-    is sent, too: what may be missing or wrong must be checked before. If the variables fail after
-    that, for example because the store is gone, the page says so.
-
-    Args:
-        request: The request.
-        template: Name of the template.
-        assets: Names of the style sheets and scripts of the page beyond those of every page.
-        values: Called for the variables of the template.
-    """
-
-    def body() -> Iterator[bytes]:
-        try:
-            page = _body(request, template, values())
-        except Exception as error:
-            code, message, _ = problem(error)
-            page = _body(request, "error.html", {"active": "", "message": message, "code": code})
-        yield page
-
-    links = ", ".join(
-        f"<{address(name)}>; rel={'modulepreload' if name.endswith('.js') else 'preload; as=style'}"
-        for name in (*SHARED, *assets)
-    )
-    return StreamingResponse(body(), 200, _headers(request) | {"Link": links}, HTML)
-
-
-def _headers(request: Request) -> dict[str, str]:
-    headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
-    return headers | ({"Content-Encoding": "gzip"} if accepts_gzip(request) else {})
-
-
-def _body(request: Request, template: str, values: Mapping[str, Any]) -> bytes:
-    """Return the HTML, compressed where the headers say so."""
     caller: Caller | None = getattr(request.state, "caller", None)
-    common = {
-        "caller": caller,
-        "can": _permissions(caller),
-        "here": here(request),
-        "navigation": NAVIGATION,
-        "theme": _theme(request),
-    }
-    body = environment().get_template(template).render({**common, **values}).encode()
-    return gzip.compress(body, 5, mtime=0) if accepts_gzip(request) else body
+    page = environment().get_template(template)
+    body = page.render(
+        caller=caller,
+        can={scope.value: caller is not None and caller.may(scope) for scope in Scope},
+        here=here(request),
+        navigation=NAVIGATION,
+        theme=_theme(request),
+        active=active,
+        **values,
+    )
+    headers = {"Content-Security-Policy": POLICY, "Vary": "Cookie"}
+    return Response(body, status, headers, HTML)
 
 
 def _theme(request: Request) -> str:
@@ -134,7 +93,6 @@ class PageRoute(GuardedRoute):
     """A route that answers errors as a page."""
 
     scope = Scope.READ
-    allow_stale = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route."""
@@ -220,13 +178,6 @@ def environment() -> Environment:
     return made
 
 
-def preload() -> None:
-    """Compile all templates, and compress what they load, before the first page is asked for."""
-    version()
-    for name in environment().list_templates():
-        environment().get_template(name)
-
-
 def age(time: int, now: int | None = None) -> str:
     """Return how long ago a time in milliseconds was, such as "4 min" or "3 d".
 
@@ -259,8 +210,3 @@ def verdict_word(verdict: str) -> str:
         ('real', 'to decide')
     """
     return VERDICT_WORDS.get(Verdict(verdict), Verdict(verdict).word)
-
-
-def _permissions(caller: Caller | None) -> dict[str, bool]:
-    """Return which scopes a caller has, by name."""
-    return {scope.value: caller is not None and caller.may(scope) for scope in Scope}

@@ -24,7 +24,7 @@ from barograph.server.store.measurement import INTEGER
 from barograph.server.triage.chart import Mark, MarkState, SeriesChart, series_chart
 from barograph.server.triage.search import search_series
 from barograph.server.web.context import Context
-from barograph.server.web.pages.rendering import page_router, render, stream
+from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.routes.series import After, Label, SeriesNumber, Text, chart_json
 
 PAGE = 50  # series of a list
@@ -84,28 +84,24 @@ def get_page(
 ) -> Response:
     """Answer the page of a series; the parameters are the view, which the script restores."""
     with context.store.read() as connection:
-        reading.get_series(connection, number)
-
-    def values() -> dict[str, Any]:
-        with context.store.read() as connection:
-            chart = series_chart(connection, number)
-        return {
-            "active": "series",
-            "chart": chart,
-            "name": names(chart.series.name)[0],
-            "crumbs": _crumbs(chart.series.name),
-            "direction": DIRECTIONS[chart.series.direction],
-            "unit": unit_text(chart.series.unit),
-            "data": for_script(chart_json(chart)),
-            "summary": summary(chart),
-            "focus": focus(chart, change_point),
-            "can_log": all(value > 0 for value in chart.values),
-            "axis": axis,
-            "scale": scale,
-            "shown": ROWS,
-        }
-
-    return stream(request, "series.html", ("series.css", "series.js"), values)
+        chart = series_chart(connection, number)
+    return render(
+        request,
+        "series.html",
+        active="series",
+        chart=chart,
+        name=names(chart.series.name)[0],
+        crumbs=_crumbs(chart.series.name),
+        direction=DIRECTIONS[chart.series.direction],
+        unit=unit_text(chart.series.unit),
+        data=for_script(chart_json(chart)),
+        summary=summary(chart),
+        focus=focus(chart, change_point),
+        can_log=all(value > 0 for value in chart.values),
+        axis=axis,
+        scale=scale,
+        shown=ROWS,
+    )
 
 
 def names(name: SeriesId) -> tuple[str, str]:

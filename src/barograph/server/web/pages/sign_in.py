@@ -42,7 +42,7 @@ async def get_sign_in(request: Request) -> Response:
     else:
         if "another" not in request.query_params:
             return RedirectResponse(target, 303)
-    has_tokens = await run_in_threadpool(auth.tokens.any)
+    has_tokens = await auth.tokens.any()
     return _form(request, target, has_tokens=has_tokens)
 
 

@@ -30,8 +30,7 @@ HEALTH = answer("Health", status=Literal["alive", "ready"], model=str | None, ve
 
 # Probes need no token, and say nothing but yes or no.
 probes = APIRouter(tags=["operations"])
-routes = guarded_router(Scope.READ, "operations", allow_stale=True)
-reports = guarded_router(Scope.READ, "operations")
+routes = guarded_router(Scope.READ, "operations")
 
 
 @probes.get("/health", response_model=HEALTH, summary="Liveness probe")
@@ -56,7 +55,7 @@ def get_ready(context: Context) -> dict[str, Any]:
     return {"status": "ready", "model": version, "version": barograph.__version__}
 
 
-@reports.get(
+@routes.get(
     "/api/v1/data-health", response_model=schema_of(DataHealth), summary="Health of the data"
 )
 def get_data_health(context: Context) -> Any:

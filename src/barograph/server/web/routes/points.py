@@ -4,9 +4,7 @@ Results are decoded to msgspec structs, because this route carries almost all of
 5,000 results takes a fifth of the time that pydantic needs.
 """
 
-import asyncio
 from collections import Counter
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -21,11 +19,10 @@ from barograph.server.store import IngestResult, Measurement, PointResult, Point
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import AppContext, guarded_router
-from barograph.server.web.data_health import RejectionCounter
+from barograph.server.web.data_health import note_rejections
 from barograph.server.web.requests import (
     check_elements,
     decode_json,
-    has_surrogates,
     media_type,
     milliseconds,
     read_body,
@@ -35,7 +32,6 @@ from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fiel
 from barograph.server.web.schemas import answer, many, schema_of
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
-LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
 Args = Annotated[
@@ -46,11 +42,6 @@ Args = Annotated[
         "text nor numbers are compared by their JSON.",
     ),
 ]
-DIRECTIONS = {
-    "lower_is_better": Direction.LOWER_IS_BETTER,
-    "unknown": Direction.UNKNOWN,
-    "higher_is_better": Direction.HIGHER_IS_BETTER,
-}
 
 
 class PostedResult(Struct, forbid_unknown_fields=True):
@@ -118,45 +109,21 @@ class PostedResult(Struct, forbid_unknown_fields=True):
             self.commit or "",
             self.run or "",
             milliseconds(self.time) if isinstance(self.time, str) else self.time,
-            DIRECTIONS[direction] if isinstance(direction, str) else Direction(direction),
+            Direction[direction.upper()] if isinstance(direction, str) else Direction(direction),
             (self.unit or "").strip(),
         )
 
 
-EXAMPLE = {
-    "project": "sys-perf",
-    "variant": "linux-3-node",
-    "task": "mixed_workloads",
-    "test": "insert_vector",
-    "measurement": "ops_per_sec",
-    "args": {"thread_level": "8"},
-    "commit": "3f9a1c7",
-    "order": 1024,
-    "value": 18234.5,
-    "unit": "ops/s",
-    "direction": "higher_is_better",
-}
-(RESULT_SCHEMA,), SCHEMAS = msgspec.json.schema_components(
+(RESULT,), SCHEMAS = msgspec.json.schema_components(
     [PostedResult], ref_template="#/components/schemas/{name}"
 )
-LIST_SCHEMA = {"type": "array", "items": RESULT_SCHEMA, "minItems": 1}
-OBJECT_SCHEMA = {
-    "type": "object",
-    "properties": {"points": LIST_SCHEMA},
-    "required": ["points"],
-    "additionalProperties": False,
-}
+RESULTS = {"type": "array", "items": RESULT, "minItems": 1}
+OBJECT = {"type": "object", "properties": {"points": RESULTS}, "required": ["points"]}
 REQUEST_BODY = {
     "required": True,
     "description": "One result, a list, or an object with `points`; may be compressed with gzip.",
     "content": {
-        "application/json": {
-            "schema": {"anyOf": [RESULT_SCHEMA, LIST_SCHEMA, OBJECT_SCHEMA]},
-            "examples": {
-                "one": {"value": EXAMPLE},
-                "batch": {"value": [EXAMPLE, {**EXAMPLE, "order": 1025}]},
-            },
-        },
+        "application/json": {"schema": {"anyOf": [RESULT, RESULTS, OBJECT]}},
         NDJSON[0]: {
             "schema": {"type": "string"},
             "example": '{"test": "insert", "order": 1, "value": 2.5}\n',
@@ -203,26 +170,37 @@ async def post_points(request: Request) -> Response:
     if media != "application/json" and media not in NDJSON:
         raise ApiError(415, f"Content-Type: {media!r:.60} is not one of application/json, {NDJSON}")
     body = await read_body(request, context.settings)
-    model = context.model.judge.version
-    is_large, max_rows = len(body) > LARGE_BODY, context.store.limits.batch
-    if is_large:
-        rows = await run_in_threadpool(_decode, body, media, max_rows)
-    else:
-        rows = _decode(body, media, max_rows)
+    return await run_in_threadpool(_ingest, context, caller, body, media)
+
+
+def _ingest(context: AppContext, caller: str, body: bytes, media: str) -> Response:
+    """Return the answer to results, or raise an error if all were rejected."""
+    answer = IngestResult([], context.model.judge.version)
+    rows = _decode(body, media, context.store.limits.batch)
     measurements = [row for row in rows if isinstance(row, Measurement)]
-    answer = IngestResult([], model)
     if measurements:
-        submit = partial(context.store.submit, measurements, caller)
-        future = await run_in_threadpool(submit) if is_large else submit()
-        answer = await asyncio.wrap_future(future)
+        answer = context.store.ingest(measurements, caller)
     if len(measurements) < len(rows):
         judged = iter(answer.points)
         points = [next(judged) if isinstance(row, Measurement) else row for row in rows]
         answer = IngestResult(points, answer.model)
     context.metrics.count_points(answer)
-    if is_large:
-        return await run_in_threadpool(_respond, answer, context.rejections)
-    return _respond(answer, context.rejections)
+    if answer.reasons:
+        note_rejections(context.store, answer.reasons)
+    counts, outcomes = answer.counts, answer.points
+    if counts["rejected"] == len(outcomes):
+        details = [
+            {"row": number, "message": outcome.reason}
+            for number, outcome in enumerate(outcomes[:MAX_DETAILS])
+        ]
+        raise ApiError(422, outcomes[0].reason, details=details)
+    content = {
+        **counts,
+        "rejection_reasons": dict(Counter(answer.reasons).most_common(MAX_DETAILS)),
+        "model": answer.model,
+        "decisions": list(map(_decision, outcomes)),
+    }
+    return Response(msgspec.json.encode(content), media_type="application/json")
 
 
 def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointResult]:
@@ -241,61 +219,29 @@ def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointR
 
 def _json_rows(body: bytes) -> list[Any]:
     """Return the undecoded rows of a list, an object with `points`, or one result."""
-    row = Any if has_surrogates(body) else Raw
-    content = decode_json(body, list[row] | dict[str, row])  # type: ignore[valid-type]
+    content = decode_json(body, list[Raw] | dict[str, Raw])
     if isinstance(content, list):
         return content
     if "points" not in content:
-        return [content if row is Any else body]
+        return [body]
     if len(content) > 1:
         raise ApiError(422, "no other field is allowed next to points")
-    points = content["points"]
-    if isinstance(points, Raw):
-        points = decode_json(bytes(points), list[Raw])
-    if not isinstance(points, list):
-        raise ApiError(422, "points: Expected `array`")
-    return points
+    rows: list[Any] = decode_json(bytes(content["points"]), list[Raw])
+    return rows
 
 
 def _decode_row(row: Any) -> Measurement | PointResult:
-    """Return the measurement of a row: undecoded JSON, or an object if it may have surrogates."""
+    """Return the measurement of an undecoded row, or why it is rejected."""
     try:
-        result = (
-            DECODER.decode(row)
-            if isinstance(row, (Raw, bytes))
-            else msgspec.convert(row, PostedResult)
-        )
-        return result.to_measurement()
+        return DECODER.decode(row).to_measurement()
     except msgspec.ValidationError as error:
         message, _, field = str(error)[:300].partition(" - at `$.")
         reason = f"{field.rstrip('`')}: {message}" if field else message
-    except UnicodeEncodeError:
-        reason = "a field name is not valid Unicode"
     except ValueError as error:
         reason = str(error)
     except RecursionError:
         reason = "args: nested too deeply"
     return PointResult(PointStatus.REJECTED, reason)
-
-
-def _respond(answer: IngestResult, rejections: RejectionCounter) -> Response:
-    """Return the answer, or raise an error if all rows were rejected."""
-    counts, outcomes = answer.counts, answer.points
-    if counts["rejected"]:
-        rejections.add(answer.reasons)
-    if counts["rejected"] == len(outcomes):
-        details = [
-            {"row": number, "message": outcome.reason}
-            for number, outcome in enumerate(outcomes[:MAX_DETAILS])
-        ]
-        raise ApiError(422, outcomes[0].reason, details=details)
-    content = {
-        **counts,
-        "rejection_reasons": dict(Counter(answer.reasons).most_common(MAX_DETAILS)),
-        "model": answer.model,
-        "decisions": list(map(_decision, outcomes)),
-    }
-    return Response(msgspec.json.encode(content), media_type="application/json")
 
 
 def _decision(outcome: PointResult) -> dict[str, Any]:
