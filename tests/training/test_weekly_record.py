@@ -1,38 +1,30 @@
 """How the model did on verdicts, by week, and whether retraining is due."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from barograph.learning.shares import Share, median_of, share_of
 from barograph.learning.weekly_record import (
-    JudgedVerdicts,
     PastRecord,
     Record,
     first_day,
     retraining_due,
     weekly,
 )
-from barograph.runtime.errors import DataError
 
 
 def time_of(day: str) -> int:
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1000
 
 
-def judged(*rows: tuple[str, bool, float, int, float]) -> JudgedVerdicts:
+def judged(*rows: tuple[str, bool, float, int, float]) -> pd.DataFrame:
     """Verdicts from day, real, probability, commit and delay; the threshold is 0.5."""
-    days, real, probability, commits, delay = zip(*rows, strict=True)
-    return JudgedVerdicts(
-        np.array([time_of(day) for day in days]),
-        np.array(real),
-        np.array(probability),
-        np.full(len(rows), 0.5),
-        np.array(commits),
-        np.array(delay),
-    )
+    names = ["decided", "real", "probability", "commit", "delay"]
+    table = pd.DataFrame(rows, columns=names).assign(threshold=0.5)
+    return table.assign(decided=table.decided.map(time_of))
 
 
 NONE = float("nan")
@@ -61,7 +53,7 @@ def test_record_counts_agreement_alarms_misses_and_delay() -> None:
 
 
 def test_record_without_verdicts_is_unknown_rather_than_perfect() -> None:
-    empty = Record.of(TABLE.since(time_of("2027-01-01")))
+    empty = Record.of(TABLE[TABLE.decided >= time_of("2027-01-01")])
     assert empty.agreement == Share(0, 0, 0.0, 1.0)
     assert empty.agreement.value is None
     assert empty.delay.value is None
@@ -116,10 +108,3 @@ def test_retraining_is_due_by_new_verdicts_or_by_lost_agreement(
     result = retraining_due(new, learned, recent, promised)
     assert (result.due, result.needed, result.new) == (due, needed, new)
     assert str(new) in result.why
-
-
-def test_verdicts_refuse_columns_that_do_not_match() -> None:
-    with pytest.raises(DataError, match="different lengths"):
-        replace(TABLE, decided=TABLE.decided[:1])
-    with pytest.raises(DataError, match="not all between 0 and 1"):
-        judged(("2026-03-02", True, 1.5, 1, 2.0))

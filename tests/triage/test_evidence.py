@@ -10,12 +10,12 @@ from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store
 from barograph.server.store.candidate_records import get_candidate
 from barograph.server.triage import tickets, timeline
-from barograph.server.triage.alike import DecidedCases
 from barograph.server.triage.chart import MarkState, series_chart
 from barograph.server.triage.explanations import explanation
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.triage.search import search_series
 from barograph.server.triage.siblings import SiblingState, siblings
+from barograph.server.triage.similar_cases import DecidedCases
 from barograph.server.triage.suspects import suspects
 from tests.store.judges import Rule
 from tests.triage.test_refresh import Scripted, judge
@@ -269,21 +269,6 @@ def test_cases_alike_follow_a_series_that_was_merged(store: Store) -> None:
         [after] = cases.nearest(connection, 1, model)
     assert (before.candidate, after.candidate) == (2, 2)
     assert before.distance < after.distance
-
-
-def test_cases_alike_that_are_known_are_returned_while_others_are_computed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refreshed(store, [result for k in (1, 2, 4) for result in results(k, range(40))], 20)
-    judge(store, 2, Verdict.TRUE_POSITIVE)
-    cases, model = DecidedCases(), TriageModel.default("label_free")
-    with store.read() as connection:
-        known = cases.nearest(connection, 1, model)
-        monkeypatch.setattr(cases, "_lock", None)  # whoever takes it fails
-        assert cases.nearest(connection, 1, model) == known
-    judge(store, 3, Verdict.TRUE_POSITIVE)
-    with store.read() as connection, pytest.raises(TypeError):
-        cases.nearest(connection, 1, model)
 
 
 def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:

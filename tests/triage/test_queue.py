@@ -11,13 +11,13 @@ from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store
 from barograph.server.store.schema import candidates, clusters, commits
 from barograph.server.triage import patterns, queue, verdicts
+from barograph.server.triage.around import traces
 from barograph.server.triage.commits import commits_with_changes
 from barograph.server.triage.effects import Effect
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import by_cause
 from barograph.server.triage.processed import processed
 from barograph.server.triage.ranges import known_ranges
-from barograph.server.triage.traces import traces
 from tests.store.samples import number_of
 from tests.triage.test_grouping import entry
 

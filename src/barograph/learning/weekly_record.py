@@ -3,6 +3,11 @@
 Each verdict is compared with the probability that its candidate had when the verdict was given. The
 model cannot have learned from it by then, so these figures need no held-out data. They say how the
 model does on what people decided; candidates without a verdict are not in them.
+
+Tables of verdicts have these columns: `decided`, when the verdict was given, in milliseconds since
+1970; `real`; `probability` and `threshold`, of the model then; `commit`, a number for the commit of
+the candidate, since verdicts on one commit are seldom independent; and `delay`, the commits from
+the change to the first alarm, NaN where none was raised.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
+import pandas as pd
 
 from barograph.learning.shares import (
     CalibrationBin,
@@ -21,58 +27,12 @@ from barograph.learning.shares import (
     median_of,
     share_of,
 )
-from barograph.learning.work_lists import check_columns
-from barograph.results.series import Flags, Floats, Ints
 
 WEEK = timedelta(weeks=1)
 LEAST_NEW = 30  # verdicts: below, a new model would hardly differ from the old one
 NEW_SHARE = 0.1  # of the verdicts that were learned from
 RECENT = 4  # weeks that the agreement is watched over
 LEAST_RECENT = 20  # verdicts of these weeks, or nothing is said about them
-
-
-@dataclass(frozen=True)
-class JudgedVerdicts:
-    """Final verdicts, each with what the model said before.
-
-    Attributes:
-        decided: When each verdict was given, in milliseconds since 1970.
-        real: Whether it was real.
-        probability: The probability of the candidate when the verdict was given.
-        threshold: The threshold of the model then; the candidate was an alarm from there on.
-        commits: A number for the commit of each candidate. Verdicts on one commit are seldom
-            independent, so intervals count commits rather than verdicts.
-        delay: Commits from the change to the first alarm; NaN where none was raised.
-    """
-
-    decided: Ints
-    real: Flags
-    probability: Floats
-    threshold: Floats
-    commits: Ints
-    delay: Floats
-
-    def __post_init__(self) -> None:
-        """Refuse columns of different lengths and values that are no probabilities."""
-        check_columns(vars(self), "verdicts")
-
-    def __len__(self) -> int:
-        """Return the number of verdicts."""
-        return int(self.decided.size)
-
-    @property
-    def alarms(self) -> Flags:
-        """Whether the model called the candidate real."""
-        return self.probability >= self.threshold
-
-    def part(self, chosen: Flags) -> JudgedVerdicts:
-        """Return some of the verdicts."""
-        columns = (getattr(self, name)[chosen] for name in self.__dataclass_fields__)
-        return JudgedVerdicts(*columns)
-
-    def since(self, timestamp: int) -> JudgedVerdicts:
-        """Return the verdicts that were given at a time or later."""
-        return self.part(self.decided >= timestamp)
 
 
 @dataclass(frozen=True)
@@ -96,17 +56,17 @@ class Record:
     delay: Median
 
     @classmethod
-    def of(cls, judged: JudgedVerdicts) -> Record:
+    def of(cls, judged: pd.DataFrame) -> Record:
         """Summarise some verdicts."""
-        alarms, real, commits = judged.alarms, judged.real, judged.commits
-        raised = np.isfinite(judged.delay)
+        alarms, real = judged.probability >= judged.threshold, judged.real
+        raised, commit = judged.delay.notna(), judged.commit
         return cls(
             len(judged),
-            share_of(alarms == real, commits),
-            share_of(real[alarms], commits[alarms]),
-            share_of(~alarms[real], commits[real]),
-            share_of(raised[real], commits[real]),
-            median_of(_by_commit(judged.part(real & raised))),
+            share_of(alarms == real, commit),
+            share_of(real[alarms], commit[alarms]),
+            share_of(~alarms[real], commit[real]),
+            share_of(raised[real], commit[real]),
+            median_of(judged[real & raised].groupby("commit").delay.median()),
         )
 
 
@@ -133,10 +93,11 @@ class PastRecord:
     calibration: tuple[CalibrationBin, ...]
 
     @classmethod
-    def of(cls, judged: JudgedVerdicts, today: date, weeks: int) -> PastRecord:
+    def of(cls, judged: pd.DataFrame, today: date, weeks: int) -> PastRecord:
         """Summarise the verdicts of the last weeks."""
-        recent = Record.of(judged.since(first_day(today, RECENT)))
-        bins = calibration_bins(judged.real.astype(np.int64), judged.probability)
+        recent = Record.of(judged[judged.decided >= first_day(today, RECENT)])
+        truth, probability = judged.real.to_numpy(np.int64), judged.probability.to_numpy(np.float64)
+        bins = calibration_bins(truth, probability)
         return cls(tuple(weekly(judged, today, weeks)), recent, tuple(bins))
 
 
@@ -150,7 +111,7 @@ class RetrainingDue:
     why: str
 
 
-def weekly(judged: JudgedVerdicts, today: date, weeks: int = 12) -> list[WeekRecord]:
+def weekly(judged: pd.DataFrame, today: date, weeks: int = 12) -> list[WeekRecord]:
     """Return the records of the last weeks, the oldest first; a week without verdicts is empty.
 
     Args:
@@ -159,15 +120,17 @@ def weekly(judged: JudgedVerdicts, today: date, weeks: int = 12) -> list[WeekRec
         weeks: Number of weeks.
 
     Example:
-        >>> one, hour = np.ones(1), 3_600_000
-        >>> judged = JudgedVerdicts(np.array([hour]), one > 0, one * 0.9, one * 0.5, one, one * 2)
+        >>> verdict = {"decided": 3_600_000, "real": True, "probability": 0.9, "threshold": 0.5}
+        >>> judged = pd.DataFrame([verdict | {"commit": 1, "delay": 2.0}])
         >>> [week] = weekly(judged, date(1970, 1, 1), 1)
         >>> week.start.isoformat(), week.record.agreement.hits, week.record.delay.value
         ('1969-12-29', 1, 2.0)
     """
+    starts = [*_mondays(today, weeks)]
+    ends = [_milliseconds(start + WEEK) for start in starts]
     return [
-        WeekRecord(start, Record.of(judged.part(_is_between(judged, start, start + WEEK))))
-        for start in _mondays(today, weeks)
+        WeekRecord(start, Record.of(judged[judged.decided.between(_milliseconds(start), end - 1)]))
+        for start, end in zip(starts, ends, strict=True)
     ]
 
 
@@ -217,15 +180,5 @@ def _mondays(today: date, weeks: int) -> Iterator[date]:
     return (this - back * WEEK for back in range(weeks - 1, -1, -1))
 
 
-def _is_between(judged: JudgedVerdicts, start: date, end: date) -> Flags:
-    return (judged.decided >= _milliseconds(start)) & (judged.decided < _milliseconds(end))
-
-
 def _milliseconds(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
-
-
-def _by_commit(judged: JudgedVerdicts) -> Floats:
-    """Return the median delay of the series of each commit."""
-    commits, place = np.unique(judged.commits, return_inverse=True)
-    return np.array([np.median(judged.delay[place == number]) for number in range(commits.size)])

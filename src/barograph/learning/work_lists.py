@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
 from barograph.learning.label_audit import held_out, suspects
 from barograph.results.series import Flags, Floats, Ints
-from barograph.runtime.errors import DataError, NotEnoughDataError
+from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     from barograph.learning.candidates import TrainParams
@@ -35,39 +34,6 @@ class DoubtedLabel:
     candidate: int
     real: bool
     probability: float
-
-
-@dataclass(frozen=True)
-class OpenCandidates:
-    """Candidates without a verdict.
-
-    Attributes:
-        numbers: The numbers of the candidates.
-        probability: The probability that people call each real.
-        features: What the candidates look like: one row each, on any scale; NaN where unknown.
-        series: Number of the series of each.
-        commits: A number for the commit of each.
-    """
-
-    numbers: Ints
-    probability: Floats
-    features: Floats
-    series: Ints
-    commits: Ints
-
-    def __post_init__(self) -> None:
-        """Refuse columns of different lengths and values that are no probabilities."""
-        check_columns(vars(self), "candidates")
-
-
-def check_columns(columns: Mapping[str, npt.NDArray[Any]], what: str) -> None:
-    """Refuse columns of different lengths, and a column `probability` beyond 0 to 1."""
-    sizes = {name: len(column) for name, column in columns.items()}
-    if len(set(sizes.values())) > 1:
-        raise DataError(f"the columns of the {what} have different lengths: {sizes}")
-    probability = columns["probability"]
-    if not np.all((probability >= 0) & (probability <= 1)):
-        raise DataError(f"the probabilities of the {what} are not all between 0 and 1")
 
 
 def doubted_labels(
@@ -124,7 +90,7 @@ def audited_labels(history: History, params: TrainParams) -> list[DoubtedLabel]:
 
 
 def most_informative(
-    table: OpenCandidates, decided: Floats | None = None, count: int = LENGTH
+    table: pd.DataFrame, features: Floats, decided: Floats | None = None, count: int = LENGTH
 ) -> list[int]:
     """Return the open candidates whose verdicts would teach the model most, the best first.
 
@@ -133,23 +99,27 @@ def most_informative(
     commit at most one is chosen, because the next would be a near duplicate.
 
     Args:
-        table: The open candidates.
+        table: The open candidates, with the columns `candidate`, `probability`, `series` and
+            `commit`.
+        features: What the candidates look like: one row each, on any scale; NaN where unknown.
         decided: The features of candidates that people decided lately; none by default.
         count: At most this many.
 
     Example:
-        >>> number = np.arange(4)
         >>> looks = np.array([[0.0], [0.1], [5.0], [9.0]])
-        >>> certain = np.array([0.5, 0.5, 0.6, 0.99])
-        >>> table = OpenCandidates(number, certain, looks, number, np.array([1, 1, 2, 3]))
-        >>> most_informative(table, count=2)
+        >>> certain = [0.5, 0.5, 0.6, 0.99]
+        >>> table = pd.DataFrame({"candidate": range(4), "probability": certain})
+        >>> most_informative(table.assign(series=range(4), commit=[1, 1, 2, 3]), looks, count=2)
         [0, 2]
     """
-    uncertainty = 1.0 - np.abs(2.0 * table.probability - 1.0)
+    uncertainty = 1.0 - np.abs(2.0 * table.probability.to_numpy() - 1.0)
     pool = np.argsort(-uncertainty, kind="stable")[: POOL * count]
     pool = pool[uncertainty[pool] > 0]
-    known = np.empty((0, table.features.shape[1])) if decided is None else decided
-    places = _ranks(np.concatenate([table.features[pool], known]))
+    known = np.empty((0, features.shape[1])) if decided is None else decided
+    places = _ranks(np.concatenate([features[pool], known]))
+    number, series, commit = (
+        table[name].to_numpy()[pool] for name in ("candidate", "series", "commit")
+    )
     candidates, others = places[: pool.size], places[pool.size :]
     gap = np.full(pool.size, np.inf)
     for other in others:
@@ -160,9 +130,8 @@ def most_informative(
         reach = np.where(np.isfinite(gap), gap, 1.0)
         worth = np.where(is_free, uncertainty[pool] * reach, -1.0)
         best = int(worth.argmax())
-        chosen.append(int(table.numbers[pool[best]]))
-        is_free &= table.series[pool] != table.series[pool[best]]
-        is_free &= table.commits[pool] != table.commits[pool[best]]
+        chosen.append(int(number[best]))
+        is_free &= (series != series[best]) & (commit != commit[best])
         gap = np.minimum(gap, _distance(candidates, candidates[best]))
     return chosen
 

@@ -21,7 +21,6 @@ from barograph.server.store.schema import patterns
 KINDS = ("canary", "low_priority", "informational")
 LONGEST = 2000  # characters of a pattern
 MOST = 1000  # patterns in all
-CACHED = 200_000  # names of series
 
 
 def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
@@ -75,7 +74,7 @@ def set_patterns(
 
 
 class PatternSet:
-    """Patterns, with a cache of the kinds of series.
+    """Patterns that are ready to use.
 
     Args:
         pairs: Kinds and patterns, in the order of the kinds.
@@ -87,18 +86,10 @@ class PatternSet:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._patterns = [*pairs]
-        self._known: dict[str, str] = {}
 
     def kind_of(self, name: str) -> str:
         """Return the kind of a series by its printed identity, "" for an ordinary one."""
-        kind = self._known.get(name)
-        if kind is None:
-            matching = (kind for kind, pattern in self._patterns if matches(pattern, name))
-            kind = next(matching, "")
-            if len(self._known) >= CACHED:
-                self._known.clear()
-            self._known[name] = kind
-        return kind
+        return next((kind for kind, pattern in self._patterns if matches(pattern, name)), "")
 
 
 def compiled(by_kind: Mapping[str, Iterable[str]]) -> PatternSet:

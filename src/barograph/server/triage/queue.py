@@ -2,8 +2,8 @@
 
 All open candidates are read in one query and filtered in memory: five thousand take less time than
 the indexes would that each combination of filters needs. They are read once for each revision of
-the store, and grouped once for each set that a filter lets through. The labels of a series are read
-once: its digest, which is a hash of the labels, says whether they are known already.
+the store. The labels of a series are read once: its digest, which is a hash of the labels, says
+whether they are known already.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,22 +21,27 @@ import sqlalchemy as sa
 from barograph.results.series import LABELS, SeriesId
 from barograph.results.wording import CHANGED, TREND
 from barograph.runtime.errors import DataError, NotFoundError
+from barograph.server.store import arrivals as arriving
 from barograph.server.store import commit_details
 from barograph.server.store.audit import now
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.database import revision, rows_in
 from barograph.server.store.reading import series_id
-from barograph.server.store.schema import candidates, series
+from barograph.server.store.schema import arrivals, candidates, series, verdict_batches
+from barograph.server.triage.around import levels
 from barograph.server.triage.effects import Effect
 from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.server.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
 from barograph.server.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
-from barograph.server.triage.ranges import Bounds, KnownRange, known_ranges
-from barograph.server.triage.traces import levels
+from barograph.server.triage.ranges import KnownRange, known_ranges
 
 PAGE = 100  # groups
-MEMORY = 8  # sets of candidates that are kept, and of their groups
+MEMORY = 8  # sets of candidates that are kept
 KNOWN = 200_000  # series whose labels are kept in memory
+BATCHES = 60  # latest verdicts of a person that the pace is from
+SINCE = 30 * 86_400_000  # milliseconds; older ones do not count
+BREAK = 5 * 60_000  # a longer time between two verdicts is a break
+LEAST = 10  # times between verdicts, below which there is no pace
 _C, _S = candidates.c, series.c
 COLUMNS = (
     *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.trend, _C.hazard),
@@ -44,7 +51,6 @@ COLUMNS = (
 HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
 
 _read: deque[tuple[tuple[str, QueueFilter], list[QueueEntry]]] = deque(maxlen=MEMORY)
-_grouped: deque[tuple[list[QueueEntry], list[CauseGroup]]] = deque(maxlen=MEMORY)
 
 
 @dataclass(frozen=True)
@@ -119,8 +125,7 @@ def open_groups(
             (entry.detected_on or 0 for group in ordered for entry in group.members), default=0
         ),
         newer=0 if newer_than is None else sum(_is_newer(group, newer_than) for group in ordered),
-        ranges=_ranges(connection, page),
-        details=_details(connection, page),
+        **_causes(connection, page),
     )
 
 
@@ -128,40 +133,12 @@ def _is_newer(group: CauseGroup, time: int) -> bool:
     return all((entry.detected_on or 0) > time for entry in group.members)
 
 
-def _details(
-    connection: sa.Connection, page: Sequence[CauseGroup]
-) -> dict[tuple[str, str], CommitDetails]:
-    """Return what is known about the last commit of each group, by project and name."""
-    names: defaultdict[str, set[str]] = defaultdict(set)
-    for group in page:
-        names[group.project].add(group.commit)
-    return {
-        (project, name): details
-        for project, of_project in names.items()
-        for name, details in commit_details.find(connection, project, of_project).items()
-    }
-
-
 def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
     members = _candidates(connection, queue_filter)
     if queue_filter.has_conditions:
         members = [entry for entry in members if queue_filter.lets_through(entry)]
-    return _groups(queue_filter.within(members, now()))
-
-
-def _groups(members: list[QueueEntry]) -> list[CauseGroup]:
-    """Return the groups of candidates; those of the same candidates are remembered.
-
-    Most requests meet the same candidates, which are kept: the comparison is one of addresses, and
-    takes a hundredth of the time of grouping.
-    """
-    for known, groups in tuple(_grouped):
-        if known == members:
-            return groups
-    groups = by_cause(members)
-    _grouped.appendleft((members, groups))
-    return groups
+    return by_cause(queue_filter.within(members, now()))
 
 
 def get_group(connection: sa.Connection, queue_filter: QueueFilter, candidate: int) -> CauseGroup:
@@ -284,15 +261,63 @@ def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
     return (("worse", "better") if direction else ("rose", "fell"))[worse < 0]
 
 
-def _ranges(
-    connection: sa.Connection, groups: Sequence[CauseGroup]
-) -> dict[tuple[str, int, int], KnownRange]:
-    """Return the commits that can be the cause of each group."""
-    bounds: defaultdict[str, set[Bounds]] = defaultdict(set)
+def _causes(connection: sa.Connection, groups: Sequence[CauseGroup]) -> dict[str, Any]:
+    """Return `ranges` and `details` of a page."""
+    by_project: defaultdict[str, list[CauseGroup]] = defaultdict(list)
     for group in groups:
-        bounds[group.project].add((group.last_before, group.order))
-    return {
-        (project, *place): known
-        for project, places in bounds.items()
-        for place, known in known_ranges(connection, project, places).items()
-    }
+        by_project[group.project].append(group)
+    ranges: dict[tuple[str, int, int], KnownRange] = {}
+    details: dict[tuple[str, str], CommitDetails] = {}
+    for project, members in by_project.items():
+        bounds = {(group.last_before, group.order) for group in members}
+        known = known_ranges(connection, project, bounds)
+        ranges |= {(project, *place): commits for place, commits in known.items()}
+        found = commit_details.find(connection, project, {group.commit for group in members})
+        details |= {(project, name): facts for name, facts in found.items()}
+    return {"ranges": ranges, "details": details}
+
+
+@dataclass(frozen=True)
+class BoardOverview:
+    """What every page of the board shows.
+
+    Attributes:
+        groups: The number of groups in the queue.
+        change_points: The number of change points in them.
+        silent: The number of series that fell silent.
+        suspects: The number of series whose newest result waits for a rerun.
+        last_result: When the newest result was measured, in milliseconds; None without any.
+        seconds_left: How long the queue takes at the pace of the person; None if that is unknown.
+    """
+
+    groups: int
+    change_points: int
+    silent: int
+    suspects: int
+    last_result: int | None
+    seconds_left: float | None
+
+
+def overview(connection: sa.Connection, who: str) -> BoardOverview:
+    """Return the state of the board for a person.
+
+    Args:
+        connection: From `Store.read`.
+        who: The name of the person.
+    """
+    timestamp = now()
+    page, counts = open_groups(connection, limit=0), arriving.counts(connection, timestamp)
+    last = connection.scalar(sa.select(sa.func.max(arrivals.c.last)))
+    left = seconds_left(connection, who, page.total, timestamp)
+    return BoardOverview(page.total, page.members, counts.silent, counts.suspects, last, left)
+
+
+def seconds_left(
+    connection: sa.Connection, who: str, groups: int, timestamp: int | None = None
+) -> float | None:
+    """Return how long groups take at the pace of a person's latest verdicts; None if unknown."""
+    v, timestamp = verdict_batches.c, now() if timestamp is None else timestamp
+    latest = sa.select(v.time).where(v.who == who, v.time >= timestamp - SINCE)
+    times = list(connection.scalars(latest.order_by(v.id.desc()).limit(BATCHES)))
+    gaps = [later - earlier for later, earlier in pairwise(times) if later - earlier <= BREAK]
+    return groups * fmean(gaps) / 1000 if len(gaps) >= LEAST else None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import pandas as pd
 import sqlalchemy as sa
 
 from barograph.results.series import FINAL, Verdict
@@ -20,41 +21,6 @@ from barograph.server.store.schema import (
 
 NEAR = 5  # commits between a change and the place that its alarm points at
 CALLED = ("called", "moved")
-
-
-class ScoredVerdict(NamedTuple):
-    """The verdict that holds for a candidate, and its probability before the first one.
-
-    Attributes:
-        candidate: Number of the candidate.
-        time: When it got its first final verdict, in milliseconds since 1970.
-        verdict: The verdict that holds now.
-        probability: Of the candidate before its first verdict.
-        threshold: Of the model that gave the probability.
-        project: Project of the series.
-        order: Order of the candidate.
-    """
-
-    candidate: int
-    time: int
-    verdict: Verdict
-    probability: float
-    threshold: float
-    project: str
-    order: int
-
-
-class OpenCandidate(NamedTuple):
-    """A candidate, for the choice of what to decide next."""
-
-    candidate: int
-    series: int
-    project: str
-    order: int
-    probability: float
-    hazard: float | None
-    before: str | None
-    after: str | None
 
 
 class Effectiveness(NamedTuple):
@@ -143,11 +109,14 @@ def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.max(sa.case((condition, 1), else_=0))
 
 
-def scored_verdicts(connection: sa.Connection, since: int) -> list[ScoredVerdict]:
+def judged_verdicts(connection: sa.Connection, since: int) -> pd.DataFrame:
     """Return the candidates that got their first final verdict since a time.
 
     The model cannot have known the first verdict. What holds is the latest one: a slip that was
     undone at once does not count, and a candidate that was reopened is left out.
+
+    Returns:
+        The columns of `learning.weekly_record`, and the numbers of the candidates.
     """
     v, c = verdicts.c, candidates.c
     earlier = verdicts.alias()
@@ -156,7 +125,8 @@ def scored_verdicts(connection: sa.Connection, since: int) -> list[ScoredVerdict
     )
     query = (
         sa.select(
-            *(v.candidate, v.time, c.verdict, v.probability, models.c.threshold),
+            *(v.candidate, v.time.label("decided"), v.probability, models.c.threshold),
+            (c.verdict == Verdict.TRUE_POSITIVE.value).label("real"),
             *(series.c.project, c.order),
         )
         .join(candidates, c.id == v.candidate)
@@ -166,8 +136,15 @@ def scored_verdicts(connection: sa.Connection, since: int) -> list[ScoredVerdict
         .where(v.probability.is_not(None))
         .order_by(v.id)
     )
-    rows = (row._asdict() for row in connection.execute(query))
-    return [ScoredVerdict(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+    table = _with_commits(pd.read_sql(query, connection))
+    table["real"] = table.real.astype(bool)
+    delays = alarm_delays(connection, table.candidate[table.real].tolist())
+    return table.assign(delay=table.candidate.map(delays).astype(float))
+
+
+def _with_commits(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with a number for each commit, from the columns `project` and `order`."""
+    return table.assign(commit=table.groupby(["project", "order"]).ngroup())
 
 
 def alarm_delays(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, int]:
@@ -194,7 +171,7 @@ def has_alarms(connection: sa.Connection) -> bool:
     return connection.execute(sa.select(steps.c.series).limit(1)).first() is not None
 
 
-def uncertain_candidates(connection: sa.Connection, limit: int) -> list[OpenCandidate]:
+def uncertain_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
     """Return the open candidates whose probability is nearest to one half."""
     c = candidates.c
     is_open = c.present, c.verdict == Verdict.NOT_TRIAGED.value, c.probability.is_not(None)
@@ -202,7 +179,7 @@ def uncertain_candidates(connection: sa.Connection, limit: int) -> list[OpenCand
     return _candidates(connection, sa.and_(*is_open), (gap, c.id), limit)
 
 
-def decided_candidates(connection: sa.Connection, limit: int) -> list[OpenCandidate]:
+def decided_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
     """Return the candidates that were decided last."""
     c = candidates.c
     decided = sa.and_(c.verdict.in_(FINAL), c.present, c.probability.is_not(None))
@@ -231,16 +208,8 @@ def _commits(after: Any, until: Any) -> Any:
 
 def _candidates(
     connection: sa.Connection, match: Any, order: Sequence[Any], limit: int
-) -> list[OpenCandidate]:
+) -> pd.DataFrame:
     c = candidates.c
-    query = (
-        sa.select(
-            *(c.id, c.series, series.c.project, c.order),
-            *(c.probability, c.hazard, c.before, c.after),
-        )
-        .join(series, series.c.id == c.series)
-        .where(match)
-        .order_by(*order)
-        .limit(limit)
-    )
-    return [OpenCandidate(*row) for row in connection.execute(query)]
+    columns = c.id.label("candidate"), c.series, series.c.project, c.order, c.probability
+    query = sa.select(*columns, c.hazard, c.before, c.after).join(series, series.c.id == c.series)
+    return _with_commits(pd.read_sql(query.where(match).order_by(*order).limit(limit), connection))

@@ -12,7 +12,6 @@ from barograph.server.store.reading import StoredSeries, stored_series
 from barograph.server.store.schema import candidates, points, series
 
 WORDS = 8  # of a search; further words are ignored
-ESCAPE = "\\"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def search_series(
     for word in text.split()[:WORDS]:
         # SQLite's `lower` leaves letters beyond ASCII as they are.
         spellings = {word.lower(), "".join(c.lower() if c.isascii() else c for c in word)}
-        matches = (lower.like(f"%{_escaped(text)}%", escape=ESCAPE) for text in sorted(spellings))
+        matches = (lower.contains(text, autoescape=True) for text in sorted(spellings))
         query = query.where(sa.or_(*matches))
     rows = connection.execute(query.order_by(s.id).limit(limit)).all()
     numbers = [row.id for row in rows]
@@ -70,12 +69,6 @@ def search_series(
         FoundSeries(stored_series(row), undecided.get(row.id, 0), *newest.get(row.id, (None, None)))
         for row in rows
     ]
-
-
-def _escaped(word: str) -> str:
-    for sign in (ESCAPE, "%", "_"):
-        word = word.replace(sign, ESCAPE + sign)
-    return word
 
 
 def _undecided(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, int]:

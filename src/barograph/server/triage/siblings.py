@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from barograph.results.series import Verdict
 from barograph.results.wording import EffectWord
 from barograph.server.store import reading
-from barograph.server.store.cache import orders_before
 from barograph.server.store.candidate_records import (
     CandidateRecord,
     candidates_numbered,
@@ -20,6 +19,7 @@ from barograph.server.store.candidate_records import (
 )
 from barograph.server.store.reading import StoredSeries, stored_series
 from barograph.server.store.schema import candidates, points, series
+from barograph.server.triage.around import Around, around
 from barograph.server.triage.effects import (
     Effect,
     SettledResults,
@@ -36,8 +36,8 @@ class SiblingState(StrEnum):
 
     MOVED = "moved"
     STEADY = "steady"
-    NO_RESULT = "no_result"  # none from the first commit of the new level on
     TOO_FEW = "too_few"  # results before
+    NO_RESULT = "no_result"  # none from the first commit of the new level on
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,63 +102,40 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
         NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
-    last = order_before(connection, change.series, change.order)
-    target = reading.get_series(connection, change.series)
-    others = sibling_results(connection, target, last, change.order)
-    numbers = [other.id for other, _ in others]
-    called = _candidates_between(connection, numbers, last, change.order)
+    beside, others = sibling_results(connection, change)
+    last = beside.before[-1].order if beside.before else change.order - 1
+    called = _candidates_between(connection, [other.id for other, _ in others], last, change.order)
     ranked = sorted(
-        (_sibling(other, results, called, last, change.order) for other, results in others),
+        (_sibling(*other, called.get(other[0].id), last, change.order) for other in others),
         key=_rank,
     )
-    moved = [sibling for sibling in ranked if sibling.state is SiblingState.MOVED]
-    rose = sum((sibling.effect.after or 0.0) > (sibling.effect.before or 0.0) for sibling in moved)
+    moved = [sibling.effect for sibling in ranked if sibling.state is SiblingState.MOVED]
+    rose = sum((effect.after or 0.0) > (effect.before or 0.0) for effect in moved)
     steady = sum(sibling.state is SiblingState.STEADY for sibling in ranked)
     waiting = len(ranked) - len(moved) - steady
     return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(ranked))
 
 
 def sibling_results(
-    connection: sa.Connection, target: StoredSeries, last_before: int, first_after: int
-) -> list[tuple[StoredSeries, SettledResults]]:
-    """Return the siblings of a series, each with its results around a change of the series.
+    connection: sa.Connection, change: CandidateRecord
+) -> tuple[Around, list[tuple[StoredSeries, SettledResults]]]:
+    """Return the results around a candidate, and its siblings with theirs.
 
-    Args:
-        connection: From `Store.read`.
-        target: The series.
-        last_before: The last order of the old level.
-        first_after: The first order of the new level.
+    Beyond the last result of the series itself everything counts: a sibling may have newer ones.
     """
-    s = series.c
+    beside = around(connection, [change.id], PLOTTED, PLOTTED + 1)[change.id]
+    target, s = reading.get_series(connection, change.series), series.c
     name = target.name
     same = s.project == name.project, s.test == name.test, s.measurement == name.measurement
     query = sa.select(series).where(*same, s.id != target.id).order_by(s.variant, s.task, s.id)
     others = list(map(stored_series, connection.execute(query.limit(MOST))))
-    window = _window(connection, target.id, last_before, first_after)
-    results = results_between(connection, [other.id for other in others], *window)
-    return [(other, results.get(other.id, ())) for other in others]
-
-
-def _window(
-    connection: sa.Connection, number: int, last_before: int, first_after: int
-) -> tuple[int, int]:
-    """Return the orders between which the siblings of a series are compared."""
-    p = points.c
-    old = orders_before(connection, number, last_before + 1, PLOTTED)
-    query = sa.select(p.order).where(p.series == number, p.order >= first_after)
-    settled = query.where(p.settled.is_not(None)).order_by(p.order)
-    new = connection.scalars(settled.limit(PLOTTED + 1)).all()
-    first, last = (old or [last_before])[-1], (new[:PLOTTED] or [first_after])[-1]
+    first = beside.before[0].order if beside.before else change.order - 1
+    last = beside.after[:PLOTTED][-1].order if beside.after else change.order
     reach = last - first + 1
-    # Beyond the last result of the series itself everything counts: a sibling may have newer ones.
-    is_last = 0 < len(new) <= PLOTTED
-    return first - reach // 4, last + (reach if is_last else reach // 4)
-
-
-def order_before(connection: sa.Connection, number: int, order: int) -> int:
-    """Return the last order of a series before an order, or the order before it."""
-    before = orders_before(connection, number, order, 1)
-    return before[0] if before else order - 1
+    later = reach if 0 < len(beside.after) <= PLOTTED else reach // 4
+    window = first - reach // 4, last + later
+    results = results_between(connection, [other.id for other in others], *window)
+    return beside, [(other, results.get(other.id, ())) for other in others]
 
 
 def _candidates_between(
@@ -176,19 +153,17 @@ def _candidates_between(
         sa.select(c.id).where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
     )
     records = candidates_numbered(connection, found.all())
-    latest_first = sorted(records, key=lambda record: -record.order)
-    return {record.series: record for record in latest_first}
+    return {record.series: record for record in sorted(records, key=lambda each: -each.order)}
 
 
 def _sibling(
     other: StoredSeries,
     results: SettledResults,
-    called: dict[int, CandidateRecord],
+    own: CandidateRecord | None,
     last_before: int,
     first_after: int,
 ) -> Sibling:
     effect = effect_between(results, last_before, first_after)
-    own = called.get(other.id)
     is_called = own is not None and own.verdict is not Verdict.FALSE_POSITIVE
     if effect.after is None:
         state = SiblingState.NO_RESULT
@@ -206,5 +181,5 @@ def _sibling(
 
 def _rank(sibling: Sibling) -> tuple[int, float, str]:
     """Sort those that moved first, by size, and those without a result last."""
-    ranks = [SiblingState.MOVED, SiblingState.STEADY, SiblingState.TOO_FEW, SiblingState.NO_RESULT]
-    return ranks.index(sibling.state), -abs(sibling.effect.percent or 0.0), str(sibling.series.name)
+    place = list(SiblingState).index(sibling.state)
+    return place, -abs(sibling.effect.percent or 0.0), str(sibling.series.name)

@@ -6,14 +6,14 @@ measured at the commits in between narrows it further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from barograph.server.store import commit_details, reading
 from barograph.server.store.candidate_records import get_candidate
-from barograph.server.store.schema import points
+from barograph.server.triage.around import EdgeResult
 from barograph.server.triage.effects import Effect, SettledResults, effect_between
 from barograph.server.triage.ranges import known_ranges
 from barograph.server.triage.siblings import sibling_results
@@ -44,16 +44,6 @@ class SuspectCommit:
     author: str = ""
     url: str = ""
     is_likely: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeResult:
-    """The result at one end of a suspect range."""
-
-    order: int
-    commit: str
-    time: int | None
-    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,47 +80,27 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
         NotFoundError: There is no such candidate.
     """
     change = get_candidate(connection, candidate)
-    last, first = edges(connection, change.series, change.order)
+    beside, others = sibling_results(connection, change)
+    last = beside.before[-1] if beside.before else None
+    first = beside.after[0] if beside.after else None
     if last is None or first is None:
         return SuspectRange(last, first, 0, False, (), None, 0)
-    target = reading.get_series(connection, change.series)
+    project = reading.get_series(connection, change.series).name.project
     bounds = last.order, first.order
-    known = known_ranges(connection, target.name.project, [bounds])[bounds]
-    between = [SuspectCommit(order, name) for order, name in known.commits]
-    others = sibling_results(connection, target, last.order, first.order)
-    results = {other.id: values for other, values in others}
-    moved = {
-        number: effect
-        for number, values in results.items()
-        if (effect := effect_between(values, last.order, first.order)).is_clear
-    }
-    voted = _with_votes(between, moved, results)
+    known = known_ranges(connection, project, [bounds])[bounds]
+    moved = [
+        (effect, results)
+        for _, results in others
+        if (effect := effect_between(results, *bounds)).is_clear
+    ]
+    voted = _with_votes([SuspectCommit(*commit) for commit in known.commits], moved)
     likely = _narrowed(voted)
-    chosen = _middle(len(voted), likely)
     for place in range(*likely):
         voted[place] = replace(voted[place], is_likely=True)
-    shown = _described(connection, target.name.project, _around(voted, chosen))
+    chosen = _middle(len(voted), likely)
+    shown = tuple(_described(connection, project, _around(voted, chosen)))
     following = None if chosen is None else voted[chosen].commit
-    count = len(voted)
-    return SuspectRange(last, first, count, known.is_complete, tuple(shown), following, len(moved))
-
-
-def edges(
-    connection: sa.Connection, number: int, order: int
-) -> tuple[EdgeResult | None, EdgeResult | None]:
-    """Return the last result of a series before an order, and the first from the order on."""
-    p = points.c
-    query = sa.select(p.order, p.commit, p.time, p.settled).where(
-        p.series == number, p.settled.is_not(None)
-    )
-    before = connection.execute(
-        query.where(p.order < order).order_by(p.order.desc()).limit(1)
-    ).first()
-    after = connection.execute(query.where(p.order >= order).order_by(p.order).limit(1)).first()
-    return (
-        None if before is None else EdgeResult(*before),
-        None if after is None else EdgeResult(*after),
-    )
+    return SuspectRange(last, first, len(voted), known.is_complete, shown, following, len(moved))
 
 
 def _described(
@@ -146,18 +116,14 @@ def _described(
 
 
 def _with_votes(
-    suspected: Sequence[SuspectCommit],
-    moved: Mapping[int, Effect],
-    results: Mapping[int, SettledResults],
+    suspected: Sequence[SuspectCommit], moved: Sequence[tuple[Effect, SettledResults]]
 ) -> list[SuspectCommit]:
     """Return the commits with the number of siblings at their old and at their new level."""
     votes = {commit.order: [0, 0] for commit in suspected}
-    for number, effect in moved.items():
-        if effect.before is None or effect.after is None:
-            continue
-        for order, value in results[number]:
-            if order in votes:
-                is_new = abs(value - effect.after) < abs(value - effect.before)
+    for effect, results in moved:
+        for order, value in results:
+            if order in votes and (levels := effect.size) is not None:
+                is_new = abs(value - levels.after) < abs(value - levels.before)
                 votes[order][is_new] += 1
     return [
         replace(commit, old=votes[commit.order][0], new=votes[commit.order][1])

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from barograph.server.store import Store
 from barograph.server.store.tokens import Scope
-from barograph.server.triage.alike import DecidedCases
+from barograph.server.triage.similar_cases import DecidedCases
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
 from barograph.server.web.metrics import Metrics

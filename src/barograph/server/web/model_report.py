@@ -18,14 +18,12 @@ from barograph.learning.weekly_record import (
 )
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
-from barograph.results.series import Verdict
 from barograph.runtime.errors import BarographError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.triage import record
 from barograph.server.triage.refresh import USE
 from barograph.server.web.model_watch import FileVersion, file_version
-from barograph.server.web.work_lists import judged_verdicts
 
 WEEKS = 12
 
@@ -67,9 +65,7 @@ class ModelReport:
 def model_report(connection: sa.Connection, folders: ReleaseFolders | None) -> ModelReport:
     """Return how the model did, with the folders that models are released to, if any."""
     today = datetime.now(UTC).date()
-    verdicts = record.scored_verdicts(connection, first_day(today, WEEKS))
-    real = [entry.candidate for entry in verdicts if entry.verdict is Verdict.TRUE_POSITIVE]
-    judged = judged_verdicts(verdicts, record.alarm_delays(connection, real))
+    judged = record.judged_verdicts(connection, first_day(today, WEEKS))
     past = PastRecord.of(judged, today, WEEKS)
     last = retrainings.latest(connection, retrainings.DONE)
     new = retrainings.new_verdicts(connection, 0 if last is None else last.last_verdict)

@@ -16,7 +16,7 @@ from barograph.learning.weekly_record import PastRecord, Record
 from barograph.results.wording import MINUS
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
-from barograph.server.triage.traces import traces
+from barograph.server.triage.around import traces
 from barograph.server.web.comparison import USES
 from barograph.server.web.context import Context
 from barograph.server.web.model_report import WEEKS, model_card, model_report

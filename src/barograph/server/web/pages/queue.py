@@ -19,13 +19,12 @@ from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.reading import find_series
 from barograph.server.triage import saved_filters
+from barograph.server.triage.around import Trace, traces
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import SECTIONED, CauseGroup, QueueEntry
-from barograph.server.triage.overview import seconds_left
 from barograph.server.triage.processed import PAGE, processed
-from barograph.server.triage.queue import QueuePage, get_group, open_groups
+from barograph.server.triage.queue import QueuePage, get_group, open_groups, seconds_left
 from barograph.server.triage.ranges import KnownRange
-from barograph.server.triage.traces import Trace, traces
 from barograph.server.web.auth import LOCAL
 from barograph.server.web.context import AppContext, CallerName, Context
 from barograph.server.web.pages.rendering import page_router, render

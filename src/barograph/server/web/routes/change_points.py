@@ -13,10 +13,10 @@ from barograph.server.store.candidate_records import (
 )
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
-from barograph.server.triage.alike import DecidedCase
 from barograph.server.triage.explanations import CandidateExplanation, explanation
 from barograph.server.triage.record import Effectiveness, effectiveness
 from barograph.server.triage.siblings import Sibling, Siblings, siblings
+from barograph.server.triage.similar_cases import DecidedCase
 from barograph.server.triage.suspects import SuspectRange, suspects
 from barograph.server.triage.timeline import CandidateEvent, timeline
 from barograph.server.web.context import Context, guarded_router

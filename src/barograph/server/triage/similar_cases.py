@@ -19,6 +19,7 @@ from barograph.server.store.candidate_records import (
 )
 from barograph.server.store.database import chunks
 from barograph.server.store.schema import candidates, verdicts
+from barograph.server.triage.around import around
 from barograph.server.triage.explanations import scored
 
 MOST = 400  # decided candidates that are compared, the latest verdicts first
@@ -76,15 +77,11 @@ class DecidedCase:
 
 
 class DecidedCases:
-    """The features of decided candidates, computed once for each model.
-
-    Verdicts of this store count, and no others. A request waits for another one only if both need
-    features that were not computed yet.
-    """
+    """The features of decided candidates, computed once for each model."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: tuple[str, RowCache] = ("", {})  # the model's version; replaced, never changed
+        self._version, self._known = "", RowCache()  # of a model
 
     def nearest(
         self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
@@ -106,29 +103,23 @@ class DecidedCases:
         if features is None or not decided:
             return []
         known = self._rows(connection, decided, model)
-        rows = {key: row for key in decided if (row := known[key]) is not None}
+        rows = {key.candidate: row for key, row in known.items() if row is not None}
         if not rows:
             return []
-        keys, distance = list(rows), _distances(features, np.array(list(rows.values())))
+        numbers, distance = list(rows), _distances(features, np.array(list(rows.values())))
         chosen = np.argsort(distance, kind="stable")[:count].tolist()
-        return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
+        return _cases(connection, {numbers[k]: float(distance[k]) for k in chosen})
 
     def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> RowCache:
         """Return the features of some candidates; compute those that are not known."""
-        version, rows = self._known
-        if version == model.version and all(key in rows for key in keys):
-            return rows
         with self._lock:
-            version, rows = self._known
-            known = rows if version == model.version else {}
+            known = dict(self._known) if self._version == model.version else {}
             missing = [key for key in keys if key not in known]
-            rows = {key: known[key] for key in keys if key in known}
-            owners = sorted({key.series for key in missing})
-            for part in chunks(owners, CHUNK):
+            for part in chunks(sorted({key.series for key in missing}), CHUNK):
                 features = _features(connection, part, model)
-                rows |= {key: features.get(key.candidate) for key in missing if key.series in part}
-            self._known = model.version, rows
-        return rows
+                known |= {key: features.get(key.candidate) for key in missing if key.series in part}
+            self._version, self._known = model.version, {key: known[key] for key in keys}
+            return self._known
 
 
 def _decided(connection: sa.Connection) -> list[_Key]:
@@ -142,10 +133,9 @@ def _features(
     connection: sa.Connection, numbers: list[int], model: TriageModel
 ) -> dict[int, Floats]:
     """Return the features of all candidates of some series, by candidate."""
-    points = reading.read_series(connection, numbers)
     known = candidates_of_series(connection, numbers)
     result: dict[int, Floats] = {}
-    for number, history in points.items():
+    for number, history in reading.read_series(connection, numbers).items():
         if found := scored(model, history, known.get(number, [])):
             ids, scorer = found
             result.update(zip(ids, scorer.features(), strict=True))
@@ -162,38 +152,29 @@ def _distances(target: Floats, rows: Floats) -> Floats:
     return mean
 
 
-def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[DecidedCase]:
+def _cases(connection: sa.Connection, distances: dict[int, float]) -> list[DecidedCase]:
     """Return what people want to know about some candidates, with the results around them."""
-    numbers = [key.candidate for key, _ in chosen]
-    records = {record.id: record for record in candidates_numbered(connection, numbers)}
-    owners = sorted({record.series for record in records.values()})
-    v = verdicts.c
+    numbers, v = list(distances), verdicts.c
     latest = sa.select(sa.func.max(v.id)).where(v.candidate.in_(numbers)).group_by(v.candidate)
-    who = dict(
-        tuple(row)
-        for row in connection.execute(sa.select(v.candidate, v.who).where(v.id.in_(latest)))
-    )
-    points = reading.read_series(connection, owners)
-    cases = []
-    for key, distance in chosen:
-        record = records[key.candidate]
-        split = points[record.series].index_of(record.order)
-        first = max(split - PLOTTED, 0)
-        cases.append(
-            DecidedCase(
-                candidate=record.id,
-                series=record.series,
-                name=points[record.series].id,
-                order=record.order,
-                commit=record.commit,
-                before=None if record.before is None else record.before.level,
-                after=None if record.after is None else record.after.level,
-                verdict=record.verdict,
-                who=who.get(record.id, ""),
-                time=record.triaged_on,
-                distance=distance,
-                values=tuple(points[record.series].values[first : split + PLOTTED].tolist()),
-                split=split - first,
-            )
+    given = connection.execute(sa.select(v.candidate, v.who).where(v.id.in_(latest)))
+    who: dict[int, str] = dict(tuple(row) for row in given)
+    plots = around(connection, numbers, PLOTTED, PLOTTED)
+    cases = [
+        DecidedCase(
+            candidate=record.id,
+            series=record.series,
+            name=reading.get_series(connection, record.series).name,
+            order=record.order,
+            commit=record.commit,
+            before=None if record.before is None else record.before.level,
+            after=None if record.after is None else record.after.level,
+            verdict=record.verdict,
+            who=who.get(record.id, ""),
+            time=record.triaged_on,
+            distance=distances[record.id],
+            values=plots[record.id].values,
+            split=len(plots[record.id].before),
         )
-    return cases
+        for record in candidates_numbered(connection, numbers)
+    ]
+    return sorted(cases, key=lambda case: numbers.index(case.candidate))
