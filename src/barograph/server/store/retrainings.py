@@ -50,6 +50,7 @@ def begin(connection: sa.Connection, who: str) -> int:
     row = {
         "who": who,
         "started": timestamp,
+        "alive": timestamp,
         "state": RUNNING,
         "verdicts": count,
         "last_verdict": last,
@@ -123,5 +124,6 @@ def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
 
 def _record(row: sa.Row[Any]) -> RetrainingRecord:
     fields = row._asdict()
+    del fields["alive"]
     result = None if fields["result"] is None else json.loads(fields["result"])
     return RetrainingRecord(**fields | {"result": result})

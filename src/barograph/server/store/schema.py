@@ -324,6 +324,7 @@ retrainings = sa.Table(
     _serial(),
     _text("who"),
     _time("started"),
+    _time("alive"),  # as `started`; earlier versions noted here that the training runs
     _time("finished", nullable=True),
     _text("state"),  # running, done, failed or cancelled
     sa.Column("verdicts", sa.Integer, nullable=False),  # number of candidates with a final verdict
