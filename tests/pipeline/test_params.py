@@ -157,7 +157,7 @@ def test_every_stage_reads_the_section_that_is_checked() -> None:
         ("load.max_skipped_share", 5, "load.max_skipped_share is 5.0; allowed: 0 to 1"),
         ("load.location", 3, "load.location: expected str, got 3"),
         ("load", FILES, "load.options: source files: no option 'metrik'; options: aggregate, "),
-        ("simulate.watched", 1.5, "simulate.watched is 1.5; allowed: 0 to 1"),
+        ("simulate.investigated", 1.5, "simulate.investigated is 1.5; allowed: 0 to 1"),
         ("simulate.window", 1, "simulate.window is 1; allowed: at least 2"),
         ("simulate.short_relative_scale", 0, "short_relative_scale is 0.0; allowed: more than 0"),
         ("characterise.adaptive", ["fll"], "characterise.adaptive is 'fll'; did you mean 'full'?"),

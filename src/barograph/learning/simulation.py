@@ -1,8 +1,7 @@
 """Simulate a performance database: the default data, and the prior of scarce verdicts.
 
 A detector runs over simulated series, simulated people judge its candidates, and the result is
-written in the format of mongodump. Tables with the true changes are written next to the dump; no
-later stage reads them. docs/simulator.md describes every parameter.
+written in the format of mongodump. docs/simulator.md describes every parameter.
 """
 
 from collections import Counter
@@ -18,7 +17,6 @@ from barograph.detection import Hunter
 from barograph.learning.limits import (
     Count,
     Fraction,
-    NotNegative,
     OpenFraction,
     Range,
     Seed,
@@ -29,8 +27,7 @@ from barograph.simulator.documents import candidate_document, dump_writer, serie
 from barograph.simulator.people import survey
 from barograph.simulator.profiles import CI, LONG, SHORT, Profile
 from barograph.simulator.projects import Stream, stream
-from barograph.simulator.triage import Habits, triage_candidates
-from barograph.simulator.truth import RowsByTable, rows_of, truth_writer
+from barograph.simulator.triage import triage_candidates
 from barograph.simulator.world import World
 
 CHUNK = 50  # series of one task; independent of the number of workers
@@ -50,64 +47,44 @@ class SimulateParams:
     window: Annotated[int, Range(2)] = 50
     short_relative_scale: Annotated[float, Range(0, is_open=True)] = SHORT.relative_scale
     people: Count = 5
-    watched: Fraction = 0.7
-    missed: Fraction = 0.1
-    mistaken: Fraction = 0.03
     investigated: Fraction = 0.5
-    days_to_triage: NotNegative = 2.0
-
-    @property
-    def habits(self) -> Habits:
-        """The habits of the simulated team."""
-        return Habits(
-            watched=self.watched,
-            missed=self.missed,
-            mistaken=self.mistaken,
-            investigated=self.investigated,
-            days=self.days_to_triage,
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedChunk:
-    """The result of one task: encoded documents, and rows of truth."""
+    """The result of one task: encoded documents, and the number of each kind."""
 
     series: list[bytes]
     change_points: list[bytes]
-    truth: list[RowsByTable]
     counts: Counter[str]
 
 
 def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
-    """Write `out/dump` and the tables of truth next to it; return the number of each kind."""
+    """Write `out/dump`; return the number of each kind."""
     counts: Counter[str] = Counter()
-    with dump_writer(out / "dump") as dump, truth_writer(out) as add_truth:
+    with dump_writer(out / "dump") as dump:
         calls = [(params, task) for task in tasks(params)]
         for chunk in map_parallel(make, calls, label="simulate"):
             for document in chunk.series:
                 dump.add_series(RawBSONDocument(document))
             for document in chunk.change_points:
                 dump.add_change_point(RawBSONDocument(document))
-            for rows in chunk.truth:
-                add_truth(rows)
             counts.update(chunk.counts)
     return dict(sorted(counts.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationTask:
-    """The series `start` to `stop - 1` of one profile, from number `first` of the dump on."""
+    """The series `start` to `stop - 1` of one profile."""
 
     profile: Profile
     pvalue: float
-    first: int
     start: int
     stop: int
 
 
 def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
     """Cut the work into tasks, which depend on the parameters alone."""
-    first = 0
     short = replace(SHORT, relative_scale=params.short_relative_scale)
     for profile, count, pvalue in (
         (LONG, params.long_series, params.long_pvalue),
@@ -115,8 +92,7 @@ def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
         (CI, params.ci_series, params.ci_pvalue),
     ):
         for start in range(0, count, CHUNK):
-            yield SimulationTask(profile, pvalue, first + start, start, min(start + CHUNK, count))
-        first += count
+            yield SimulationTask(profile, pvalue, start, min(start + CHUNK, count))
 
 
 def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
@@ -125,20 +101,19 @@ def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
     options = {"window": params.window, "pvalue": task.pvalue}
     algorithm = {"name": "hunter", "version": 1, "options": options}
     detector = Hunter(window=params.window, pvalue=task.pvalue)
-    chunk = SimulatedChunk([], [], [], Counter())
+    chunk = SimulatedChunk([], [], Counter())
     many = World(params.seed, profile).stream(task.start, task.stop)
-    for number, series in enumerate(many, task.first):
+    for series in many:
         rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
         crowd = survey(series.values, series.events, params.people, rng)
         changes = detector.detect(series.values)
         indices = [change.index for change in changes]
-        triaged = triage_candidates(series, crowd, indices, params.habits, params.seed)
+        triaged = triage_candidates(series, crowd, indices, params.investigated, params.seed)
         chunk.series.append(bson.encode(series_document(series)))
         chunk.change_points.extend(
             bson.encode(candidate_document(series, *pair, algorithm))
             for pair in zip(changes, triaged, strict=True)
         )
-        chunk.truth.append(rows_of(number, series, crowd, triaged))
         chunk.counts.update(series=1, points=series.values.size, candidates=len(triaged))
         chunk.counts.update(candidate.verdict.value for candidate in triaged)
     return chunk

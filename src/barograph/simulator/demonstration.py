@@ -11,7 +11,7 @@ import numpy as np
 from barograph.results.series import Direction, Floats, Ints, SeriesId
 from barograph.simulator.events import Event
 from barograph.simulator.people import survey
-from barograph.simulator.profiles import SHORT, Families
+from barograph.simulator.profiles import SHORT
 from barograph.simulator.projects import Layout, Stream, commit_hash, stream
 from barograph.simulator.world import SimulatedSeries, World
 
@@ -25,15 +25,7 @@ PROFILE = replace(
     run_share=(0.65, 1.0),
     log10_level=(1.0, 4.0),
     cv=(0.006, 0.05),
-    families=Families(
-        autocorrelated=0.5,
-        heavy_tailed=0.4,
-        drifting=0.3,
-        heteroscedastic=0.2,
-        bimodal=0.25,
-        quantised=0.2,
-        seasonal=0.05,
-    ),
+    families=(0.5, 0.5, 0.4, 0.3, 0.2, 0.25, 0.2, 0.05),
     steps_per_100=(0.6, 1.8),
     small_share=0.1,
     relative_share=0.4,

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +19,7 @@ from barograph.results.fields import EPOCH
 from barograph.results.series import ChangePoint, SeriesId
 from barograph.runtime.files import published
 from barograph.simulator.projects import commit_hash
-from barograph.simulator.triage import TriagedCandidate
+from barograph.simulator.triage import Triage
 from barograph.simulator.world import SimulatedSeries
 
 COLLECTIONS = ("time_series", "change_points")
@@ -47,10 +46,10 @@ def series_document(series: SimulatedSeries) -> dict[str, Any]:
             {
                 "order": order,
                 "value": value,
-                "commit": commit_hash(name, order),
+                "commit": (commit := commit_hash(name, order)),
                 "commit_date": date(committed),
                 "evg_create_date": date(created),
-                "version": version(name, order),
+                "version": f"{name}_{commit}",
                 "cedar_perf_result_id": result_id(digest, order),
             }
             for order, value, committed, created in rows
@@ -61,23 +60,25 @@ def series_document(series: SimulatedSeries) -> dict[str, Any]:
 def candidate_document(
     series: SimulatedSeries,
     change: ChangePoint,
-    triaged: TriagedCandidate,
+    triaged: Triage,
     algorithm: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the document of the collection change_points."""
     order, name = int(series.orders[change.index]), series.home.name
-    digest = series.identity.digest
+    digest, commit = series.identity.digest, commit_hash(name, order)
     committed, created = series.committed()[change.index], series.created()[change.index]
     author = AUTHORS[order % len(AUTHORS)]
+    before, step = change.before, change.after.mean - change.before.mean
+    spread = float(np.sqrt(before.variance))
     return {
         "_id": object_id(digest, order),
         "time_series_info": identity_fields(series.identity),
         "order": order,
-        "commit": commit_hash(name, order),
+        "commit": commit,
         "commit_date": date(int(committed)),
         "evg_create_date": date(int(created)),
         "calculated_on": date(triaged.calculated_on),
-        "version": version(name, order),
+        "version": f"{name}_{commit}",
         "branch": "main",
         "repo_full_name": f"simulated/{name}",
         "author": author,
@@ -85,8 +86,8 @@ def candidate_document(
         "message": f"Commit {order} of {name}",
         "build_failures": [],
         "cedar_perf_result_id": result_id(digest, order),
-        "percent_change": percent_change(change),
-        "z_score_change": z_score_change(change),
+        "percent_change": 100.0 * step / abs(before.mean) if before.mean else None,
+        "z_score_change": step / spread if spread else None,
         "triage": {
             "triage_status": triaged.verdict.value,
             "triaged_on": None if triaged.triaged_on is None else date(triaged.triaged_on),
@@ -100,36 +101,18 @@ def identity_fields(identity: SeriesId) -> dict[str, Any]:
     return {**identity.labels, "args": dict(identity.args)}
 
 
-def percent_change(change: ChangePoint) -> float | None:
-    """Return the change of the mean in percent, or None if the mean before is zero."""
-    before = change.before.mean
-    return 100.0 * (change.after.mean - before) / abs(before) if before else None
-
-
-def z_score_change(change: ChangePoint) -> float | None:
-    """Return the change of the mean in standard deviations before, or None if that is zero."""
-    spread = float(np.sqrt(change.before.variance))
-    return (change.after.mean - change.before.mean) / spread if spread else None
-
-
 def object_id(digest: bytes, order: int) -> bson.ObjectId:
     """Return an _id that depends only on the series and the order."""
-    return bson.ObjectId(hashlib.blake2b(digest, digest_size=12, salt=_salt(order)).digest())
+    return bson.ObjectId(_blake(digest, order, 12).digest())
 
 
 def result_id(digest: bytes, order: int) -> str:
     """Return the id of one result."""
-    return hashlib.blake2b(digest, digest_size=20, salt=_salt(order)).hexdigest()
+    return _blake(digest, order, 20).hexdigest()
 
 
-def _salt(order: int) -> bytes:
-    return order.to_bytes(16, "little")
-
-
-@lru_cache(maxsize=4096)
-def version(name: str, order: int) -> str:
-    """Return the name of one build."""
-    return f"{name}_{commit_hash(name, order)}"
+def _blake(digest: bytes, order: int, size: int) -> hashlib.blake2b:
+    return hashlib.blake2b(digest, digest_size=size, salt=order.to_bytes(16, "little"))
 
 
 def date(milliseconds: int) -> datetime:

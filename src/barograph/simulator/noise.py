@@ -3,13 +3,13 @@
 Noise and the wandering of levels are in units of the series' standard deviation.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from barograph.results.series import Floats
 from barograph.runtime.compiled import kernel
-from barograph.simulator.profiles import Families, Profile, Span
+from barograph.simulator.profiles import FAMILIES, Profile, Shares, Span
 
 PERIODS = (7, 14, 30, 100, 250)
 
@@ -26,7 +26,7 @@ class Platform:
     profile: Profile
     run_share: float
     cv: float
-    families: Families
+    families: Shares
     steps: float
     reverts: float
     variance_changes: float
@@ -35,15 +35,12 @@ class Platform:
     @classmethod
     def draw(cls, profile: Profile, rng: np.random.Generator) -> "Platform":
         """Draw a platform; each family of noise is 0 to 2 times as frequent as in its profile."""
-        families = {
-            field.name: min(1.0, getattr(profile.families, field.name) * 2 * rng.beta(1.5, 1.5))
-            for field in fields(Families)
-        }
+        families = [min(1.0, share * 2 * rng.beta(1.5, 1.5)) for share in profile.families]
         return cls(
             profile=profile,
             run_share=rng.uniform(*profile.run_share),
             cv=log_uniform(rng, profile.cv),
-            families=Families(**families),
+            families=tuple(families),
             steps=rng.uniform(*profile.steps_per_100) / 100,
             reverts=log_uniform(rng, profile.reverts_per_100) / 100,
             variance_changes=log_uniform(rng, profile.variance_changes_per_300) / 300,
@@ -71,7 +68,10 @@ class Character:
     @classmethod
     def draw(cls, platform: Platform, rng: np.random.Generator) -> "Character":
         """Draw which families of noise the series has, and how strong they are."""
-        has = {f.name: rng.random() < getattr(platform.families, f.name) for f in fields(Families)}
+        has = {
+            name: rng.random() < share
+            for name, share in zip(FAMILIES, platform.families, strict=True)
+        }
         dwell = (log_uniform(rng, (2, 60)), log_uniform(rng, (2, 60)))
         strengths: dict[str, dict[str, object]] = {
             "log_normal": {"log_normal": True},

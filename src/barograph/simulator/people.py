@@ -6,6 +6,7 @@ plot, and that lasts. People differ in leniency, and sometimes mark a place with
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,17 +59,10 @@ ATTENTION = {
 VARIED = ATTENTION["varied"]
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """The marks of several people on one series.
-
-    Args:
-        marks: The marked indices of each person.
-        chances: The probability of each event to be marked, the mean over the people.
-    """
+class Crowd(NamedTuple):
+    """The marks of several people on one series: the marked indices of each person."""
 
     marks: tuple[Ints, ...]
-    chances: Floats
 
     def votes(self, index: int) -> int:
         """Count the people who marked a change within `MARGIN` points of `index`."""
@@ -97,7 +91,7 @@ def survey(
         if strays[person]:
             marked_places = np.append(marked_places, stray_places[person])
         marks.append(np.unique(np.clip(marked_places, 1, values.size - 1)).astype(np.int64))
-    return Crowd(tuple(marks), chances.mean(axis=0))
+    return Crowd(tuple(marks))
 
 
 def mark_chances(

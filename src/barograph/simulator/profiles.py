@@ -6,18 +6,12 @@ from dataclasses import dataclass
 Span = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Families:
-    """The share of series with each family of noise; platforms vary it."""
-
-    log_normal: float = 0.5
-    autocorrelated: float
-    heavy_tailed: float
-    drifting: float
-    heteroscedastic: float
-    bimodal: float
-    quantised: float
-    seasonal: float
+# The families of noise. A profile has the share of series with each; platforms vary it.
+FAMILIES = (
+    *("log_normal", "autocorrelated", "heavy_tailed", "drifting"),
+    *("heteroscedastic", "bimodal", "quantised", "seasonal"),
+)
+Shares = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +64,7 @@ class Profile:
     log10_level: Span
     cv: Span
     cv_spread: float = 0.5
-    families: Families
+    families: Shares
     steps_per_100: Span
     small_share: float
     small_scale: float = 0.3
@@ -105,15 +99,7 @@ LONG = Profile(
     measurements=(("elapsed_time", -1), ("cpu_time", -1), ("cpu_service_time", -1)),
     log10_level=(-2.0, 5.0),
     cv=(0.002, 0.10),
-    families=Families(
-        autocorrelated=0.6,
-        heavy_tailed=0.45,
-        drifting=0.4,
-        heteroscedastic=0.35,
-        bimodal=0.25,
-        quantised=0.2,
-        seasonal=0.15,
-    ),
+    families=(0.5, 0.6, 0.45, 0.4, 0.35, 0.25, 0.2, 0.15),
     steps_per_100=(0.25, 0.9),
     small_share=0.0,
     relative_share=0.4,
@@ -143,15 +129,7 @@ SHORT = Profile(
     ),
     log10_level=(0.0, 5.0),
     cv=(0.001, 0.015),
-    families=Families(
-        autocorrelated=0.4,
-        heavy_tailed=0.35,
-        drifting=0.0,
-        heteroscedastic=0.1,
-        bimodal=0.4,
-        quantised=0.1,
-        seasonal=0.0,
-    ),
+    families=(0.5, 0.4, 0.35, 0.0, 0.1, 0.4, 0.1, 0.0),
     steps_per_100=(0.25, 0.75),
     small_share=0.2,
     relative_share=0.3,
@@ -176,15 +154,7 @@ CI = Profile(
     measurements=(("time", -1), ("throughput", 1), ("memory", -1)),
     log10_level=(-3.0, 6.0),
     cv=(0.002, 0.08),
-    families=Families(
-        autocorrelated=0.4,
-        heavy_tailed=0.5,
-        drifting=0.25,
-        heteroscedastic=0.25,
-        bimodal=0.15,
-        quantised=0.3,
-        seasonal=0.1,
-    ),
+    families=(0.5, 0.4, 0.5, 0.25, 0.25, 0.15, 0.3, 0.1),
     steps_per_100=(0.15, 0.6),
     small_share=0.1,
     relative_share=0.5,

@@ -4,7 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from barograph.learning.simulation import SimulateParams
-from barograph.simulator.profiles import CI, PROFILES, Families, Profile, Runners
+from barograph.simulator.profiles import CI, FAMILIES, PROFILES, Profile, Runners
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TEXT.splitlines()]
@@ -21,9 +21,9 @@ def test_every_parameter_is_described_with_its_default() -> None:
 
 
 def test_every_family_is_described_with_its_shares() -> None:
-    for field in fields(Families):
-        documented = [float(cell) for cell in row(field.name)[:3]]
-        assert documented == [getattr(p.families, field.name) for p in PROFILES], field.name
+    for number, name in enumerate(FAMILIES):
+        documented = [float(cell) for cell in row(name)[:3]]
+        assert documented == [profile.families[number] for profile in PROFILES], name
 
 
 def test_every_field_of_a_profile_is_described_with_its_numbers() -> None:

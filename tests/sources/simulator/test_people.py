@@ -111,7 +111,7 @@ def test_series_without_events_has_only_stray_marks() -> None:
 
 
 def test_vote_reaches_five_points() -> None:
-    crowd = Crowd((np.array([100]), np.array([94, 106])), np.zeros(0))
+    crowd = Crowd((np.array([100]), np.array([94, 106])))
     assert crowd.votes(105) == 2
     assert crowd.votes(100) == 1
     assert crowd.votes(112) == 0
