@@ -80,5 +80,5 @@ def test_paper_row_agrees_with_its_printed_figures() -> None:
     right = paper["sensitivity"] * 6990 + paper["specificity"] * 8341
     assert right / 15331 == pytest.approx(paper["accuracy"], abs=0.001)
     assert paper["alarms per 1,000"] == pytest.approx(35.39, abs=0.005)
-    assert report.formatted(table, 3).iloc[0]["auc"] == "-"
+    assert report.formatted(table, ".3f").iloc[0]["auc"] == "-"
     assert np.isnan(table.iloc[0]["auc"])

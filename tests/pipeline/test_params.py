@@ -171,7 +171,6 @@ def test_every_stage_reads_the_section_that_is_checked() -> None:
         ("replay.method", "algorithm_2", "'algorithm_2'; did you mean 'algorithm_1'? allowed: de"),
         ("statistics.ranges", "public", "statistics.ranges is 'public'; did you mean 'published'"),
         ("hybrid.repetitions", 0, "hybrid.repetitions is 0; allowed: at least 1"),
-        ("selection.protocol", "forward", "selection.protocol is 'forward'; allowed: random, gro"),
         ("selection.population", 1, "selection.population is 1; allowed: at least 2"),
         ("selection.generations", 0, "selection.generations is 0; allowed: at least 1"),
         ("detectors.lengths", [30, -1], "detectors.lengths is -1; allowed: at least 1"),

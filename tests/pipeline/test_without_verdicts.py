@@ -26,8 +26,8 @@ audit: {policy: adaptive, feature_set: bauer8, classifier: random_forest, trees:
   listed: 5, seed: 1}
 learning: {use: label_free, feature_set: bauer8, classifier: random_forest, sizes: [20], enough: 50,
   prior_weight: 0.3, repetitions: 2, trees: 8, seed: 1}
-selection: {policy: adaptive, protocol: random, runs: 1, population: 4, generations: 1, trees: 8}
-detectors: {segments: 2, length: 28, lengths: [28], reverts: [3], repeats: 1, runs: 2, triaged: 20}
+selection: {policy: adaptive, runs: 1, population: 4, generations: 1, trees: 8}
+detectors: {segments: 2, length: 28, lengths: [28], repeats: 1, runs: 2, triaged: 20}
 """
 
 

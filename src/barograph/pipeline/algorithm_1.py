@@ -54,7 +54,7 @@ def main() -> None:
     table = methods_table(replays)
     report.write_csv(FOLDER / "methods.csv", table)
     title = f"Replay of every commit (Bauer et al. 2022, 4.2), profile {profile_name()}"
-    report.write_table(FOLDER / "methods.md", title, report.formatted(table, 3), NOTES)
+    report.write_table(FOLDER / "methods.md", title, report.formatted(table, ".3f"), NOTES)
     report.write_json(report.FOLDER / "algorithm_1.json", metrics)
 
 

@@ -3,12 +3,9 @@
 With the profile `paper` it takes hours; an interrupted run continues where it stopped.
 """
 
-import pandas as pd
-
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
-from barograph.runtime.errors import NotEnoughDataError
+from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.studies import table_one
 from barograph.studies.table_one import EvaluateParams, evaluate
 
@@ -40,17 +37,12 @@ def page(rows: list[table_one.Row], footnote: list[table_one.Row], params: Evalu
     return "\n\n".join(parts) + "\n"
 
 
+@page_without_verdicts(FOLDER / "table.md", "evaluate")
 def main() -> None:
-    """Run the stage; without verdicts of both kinds the tables are empty, and the page says why."""
+    """Run the stage."""
     params = parameters(EvaluateParams, "evaluate")
-    try:
-        rows = evaluate(params, params.policies, params.feature_sets, "evaluate")
-        footnote = evaluate(params, (FOOTNOTE_POLICY,), params.footnote, "evaluate, footnote")
-    except NotEnoughDataError as error:
-        report.write_csv(FOLDER / "table.csv", pd.DataFrame(columns=list(table_one.KEYS)))
-        report.write_json(report.FOLDER / "evaluate.json", {})
-        report.write_text(FOLDER / "table.md", f"No table of classifiers: {error}.\n")
-        return
+    rows = evaluate(params, params.policies, params.feature_sets, "evaluate")
+    footnote = evaluate(params, (FOOTNOTE_POLICY,), params.footnote, "evaluate, footnote")
     report.write_csv(FOLDER / "table.csv", table_one.flat([*rows, *footnote]))
     report.write_json(report.FOLDER / "evaluate.json", table_one.nested([*rows, *footnote]))
     report.write_text(FOLDER / "table.md", page(rows, footnote, params))

@@ -15,7 +15,6 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import LIBRARY
 from barograph.studies.importance import (
-    MEDIANS,
     PATHS,
     SHAP,
     UNITS,
@@ -53,7 +52,7 @@ def importance(use: str, params: ExplainParams) -> pd.DataFrame:
     model = TriageModel.load(MODELS / file_of(use), use)
     rows = tables.judged_by(model, tables.read_for(use))
     chosen = rows[evenly_spaced(len(rows), params.rows)]
-    return explain(model, LIBRARY / f"{use}.ubj", chosen, rows).importance(use)
+    return explain(model, LIBRARY / f"{use}.ubj", chosen).importance(use)
 
 
 def most_certain(use: str, count: int) -> tuple[pd.DataFrame, Explanation]:
@@ -64,7 +63,7 @@ def most_certain(use: str, count: int) -> tuple[pd.DataFrame, Explanation]:
     probability = model.predict_proba(rows)[:, 1]
     first = np.lexsort((untriaged["candidate"], -probability))[:count]
     keys = untriaged[KEYS].iloc[first].assign(probability=probability[first])
-    return keys.reset_index(drop=True), explain(model, LIBRARY / f"{use}.ubj", rows[first], rows)
+    return keys.reset_index(drop=True), explain(model, LIBRARY / f"{use}.ubj", rows[first])
 
 
 def page(
@@ -76,8 +75,7 @@ def page(
         f"Each feature's mean absolute part over at most {params.rows} candidates. {SHAP}: Shapley "
         f"values by XGBoost, in {UNITS[SHAP]}; base and parts add up to the log-odds. Other trees "
         f"are explained along their {PATHS}, in {UNITS[PATHS]}: features near the root of a tree "
-        f"get less of it than their Shapley value. All other models are compared with {MEDIANS}: "
-        f"a part is the change in {UNITS[MEDIANS]} from the median of the feature to its value.",
+        "get less of it than their Shapley value.",
         "![the most important features](importance.png)",
     ]
     for use, rows in means.groupby("use", sort=False):

@@ -16,22 +16,35 @@ from barograph.studies import leznik, statistics
 from barograph.studies.detector_benchmark.report import formatted
 
 FOLDER = report.FOLDER / "hybrid"
-DETECTOR_TABLE = "table6_7_detector"
-TITLES = {
-    "table5_voting": "Table 5: the votes on all triaged points",
-    DETECTOR_TABLE: "Tables 6 and 7: SETDS on all series with a verdict",
-    "table8_rows": "Table 8: mean of the splits, 90/10 of the points",
-    "table8_series": "Table 8: mean of the splits, 90/10 of the series",
+# The title and the caption of each table.
+TABLES = {
+    "table5_voting": (
+        "Table 5: the votes on all triaged points",
+        "`voting` has the paper's thresholds and weights, `voting, fitted` the medians and shares "
+        "of these points. `auc` is that of the weighted share of votes.",
+    ),
+    "table6_7_detector": (
+        "Tables 6 and 7: SETDS on all series with a verdict",
+        "The first columns count what SETDS found, by the verdict of the candidate; `not "
+        "annotated` are points without a candidate. Brackets: 95 % intervals, bootstrap over "
+        "series.",
+    ),
+    "table8_rows": (
+        "Table 8: mean of the splits, 90/10 of the points",
+        "`max. improvement` is the hybrid minus the worse of the other two.",
+    ),
+    "table8_series": (
+        "Table 8: mean of the splits, 90/10 of the series",
+        "As above, but no series is in both parts.",
+    ),
 }
-CAPTIONS = {
-    "table5_voting": "`voting` has the paper's thresholds and weights, `voting, fitted` the "
-    "medians and shares of these points. `auc` is that of the weighted share of votes.",
-    DETECTOR_TABLE: "The first columns count what SETDS found, by the verdict of the "
-    "candidate; `not annotated` are points without a candidate. Brackets: 95 % intervals, "
-    "bootstrap over series.",
-    "table8_rows": "`max. improvement` is the hybrid minus the worse of the other two.",
-    "table8_series": "As above, but no series is in both parts.",
-}
+NOTE = (
+    "A real change is the positive class. In the paper's Table 5, sensitivity and specificity are "
+    "exchanged; its Table 7 lists predictive values under these names. Tables 6 and 7 match each "
+    "point that SETDS finds with one candidate at most five points away. In Table 8, SETDS has "
+    "found every candidate at most five points from one of its points, and hybrid and votes learn "
+    "from the other 90 %."
+)
 
 
 @dataclass(frozen=True)
@@ -58,48 +71,27 @@ def main() -> None:
     history = History.read(INTERIM)
     rows = statistics.candidate_rows(history, pd.read_parquet(BOUNDS), params.policy, params.ranges)
     statistics.triaged(rows)  # checks that there are verdicts of both kinds
-    tables = analyse(history, rows, params)
-    for name, table in tables.items():
-        report.write_csv(FOLDER / f"{name}.csv", table)
-    report.write_text(FOLDER / "hybrid.md", page(tables, rows, params))
-    last = tables["table8_series"].set_index("model")
-    metrics = {name: last[name].dropna().to_dict() for name in leznik.Rates._fields}
-    report.write_json(report.FOLDER / "hybrid.json", metrics)
-
-
-def analyse(history: History, rows: pd.DataFrame, params: HybridParams) -> dict[str, pd.DataFrame]:
-    """Return the tables by name."""
     points = leznik.of_rows(rows)
-    tables = {
-        "table5_voting": leznik.voting_table(points),
-        DETECTOR_TABLE: leznik.detector_table(history, params.seed),
-    }
-    return tables | {
-        f"table8_{protocol}": leznik.hybrid_table(points, protocol, params.repetitions)
-        for protocol in leznik.PROTOCOLS
-    }
-
-
-def page(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, params: HybridParams) -> str:
-    """Return all tables as one page."""
+    by_rows, by_series = (
+        leznik.hybrid_table(points, protocol, params.repetitions) for protocol in leznik.PROTOCOLS
+    )
+    voting = leznik.rates_table(leznik.voting_rates(points))
+    tables = voting, leznik.detector_table(history, params.seed), by_rows, by_series
     ranges = ", ".join(f"{name} {width:.4g}" for name, width in rows.attrs["ranges"].items())
-    lines = [
+    parts = [
         f"# The hybrid of Leznik et al. 2022, profile {profile_name()}",
-        "",
         f"{len(rows)} triaged points, bounds `{params.policy}`, After of two points. The ranges of "
         f"the distance are {params.ranges}: {ranges}.",
-        "",
-        "A real change is the positive class. In the paper's Table 5, sensitivity and specificity "
-        "are exchanged; its Table 7 lists predictive values under these names. Tables 6 and 7 "
-        "match each point that SETDS finds with one candidate at most five points away. In Table "
-        "8, SETDS has found every candidate at most five points from one of its points, and hybrid "
-        "and votes learn from the other 90 %.",
+        NOTE,
     ]
-    for name, title in TITLES.items():
-        table = formatted(tables[name], 4) if name == DETECTOR_TABLE else tables[name]
-        cells = report.markdown(report.formatted(table, 4))
-        lines += ["", f"## {title}", "", cells, "", CAPTIONS[name]]
-    return "\n".join(lines) + "\n"
+    for (name, (title, caption)), table in zip(TABLES.items(), tables, strict=True):
+        report.write_csv(FOLDER / f"{name}.csv", table)
+        cells = report.formatted(formatted(table, 4) if "detector" in table else table, ".4f")
+        parts += [f"## {title}", report.markdown(cells), caption]
+    report.write_text(FOLDER / "hybrid.md", "\n\n".join(parts) + "\n")
+    last = by_series.set_index("model")
+    metrics = {name: last[name].dropna().to_dict() for name in leznik.Rates._fields}
+    report.write_json(report.FOLDER / "hybrid.json", metrics)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ SECTIONS = {
     "statistics": ("pipeline.statistics", "StatisticsParams"),
     "hybrid": ("pipeline.hybrid", "HybridParams"),
     "selection": ("studies.selection", "SelectionParams"),
-    "detectors": ("pipeline.detectors", "DetectorsParams"),
+    "detectors": ("studies.detector_benchmark.tables", "BenchmarkSize"),
     "release": ("learning.release", "ReleaseParams"),
 }
 SIMULATED = ("learning.online.histories", "Simulated")
@@ -53,11 +53,12 @@ def parameters(kind: type[T], stage: str, path: Path = PARAMS, profile: str | No
         stage: The name of the section.
         path: The file.
         profile: A section that adds to it; by default the one that the file names.
+
+    Raises:
+        ConfigError: The file, the profile or a parameter is missing, or a value is not allowed.
     """
-    document = _document(path)
-    if profile is not None:
-        document = {**document, PROFILE: profile}
-    section = {**_section(document, stage, path), **_section(_profile(document, path), stage, path)}
+    document = _document(path, profile)
+    section = _mapping(document, stage, path) | _mapping(document[document[PROFILE]], stage, path)
     for name in section.keys() & MAPPINGS.get(stage, {}).keys():
         if isinstance(section[name], dict) and section[name]:
             _read(_imported(*MAPPINGS[stage][name]), section[name], f"{path}: {stage}.{name}")
@@ -74,18 +75,14 @@ def check(path: Path = PARAMS) -> None:
         ConfigError: There is no such section or parameter, or a value is not allowed.
     """
     document = _document(path)
-    _profile(document, path)
-    rest = {name: section for name, section in document.items() if name not in SECTIONS}
-    rest.pop(PROFILE)
-    for profile, sections in rest.items():
-        if not isinstance(sections, dict) or not all(
-            isinstance(s, dict) for s in sections.values()
-        ):
+    for profile in document.keys() - SECTIONS.keys() - {PROFILE}:
+        sections = document[profile]
+        if not isinstance(sections, dict) or not all(map(_is_mapping, sections.values())):
             raise ConfigError(f"{path}: no section {profile!r}; {suggestion(profile, SECTIONS)}")
         if unknown := [stage for stage in sections if stage not in SECTIONS]:
             known = suggestion(unknown[0], SECTIONS)
             raise ConfigError(f"{path}: {profile}: no section {unknown[0]!r}; {known}")
-        common = document if profile == str(document[PROFILE]) else {}
+        common = document if profile == document[PROFILE] else {}
         for stage in SECTIONS:
             if stage in sections or stage in common:
                 parameters(section_class(stage), stage, path, profile)
@@ -96,17 +93,18 @@ def section_class(stage: str) -> type:
     return _imported(*SECTIONS[stage])
 
 
+def profile_name(path: Path = PARAMS) -> str:
+    """Return the name of the profile in use."""
+    return str(_document(path)[PROFILE])
+
+
 def _imported(module: str, name: str) -> type:
     kind: type = getattr(import_module(f"barograph.{module}"), name)
     return kind
 
 
-def profile_name(path: Path = PARAMS) -> str:
-    """Return the name of the profile in use."""
-    return str(_document(path).get(PROFILE, "none"))
-
-
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path, profile: str | None = None) -> dict[str, Any]:
+    """Return the sections of the file by name, and the name of the profile that is used."""
     try:
         document = decode_yaml(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError as error:
@@ -117,36 +115,25 @@ def _document(path: Path) -> dict[str, Any]:
         raise ConfigError(str(error)) from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected a mapping of sections, got {document!r:.100}")
-    return document
-
-
-def _profile(document: dict[str, Any], path: Path) -> dict[str, Any]:
-    name = document.get(PROFILE)
-    profile = document.get(str(name))
-    if not isinstance(profile, dict) or name in SECTIONS:
+    name = document.get(PROFILE) if profile is None else profile
+    if str(name) in SECTIONS or not isinstance(document.get(str(name)), dict):
+        known = [k for k, v in document.items() if k not in SECTIONS and isinstance(v, dict)]
         raise ConfigError(
             f"{path}: profile is {name!r}, but there is no section of that name; profiles are "
-            + ", ".join(sorted(_profiles(document)))
+            + ", ".join(sorted(known))
         )
-    return profile
+    return {**document, PROFILE: str(name)}
 
 
-def _profiles(document: dict[str, Any]) -> list[str]:
-    """Return the sections that hold sections of stages."""
-    return [
-        name
-        for name, section in document.items()
-        if isinstance(section, dict)
-        and section
-        and all(stage in document and isinstance(values, dict) for stage, values in section.items())
-    ]
-
-
-def _section(document: dict[str, Any], stage: str, path: Path) -> dict[str, Any]:
+def _mapping(document: dict[str, Any], stage: str, path: Path) -> dict[str, Any]:
     section = document.get(stage, {})
-    if not isinstance(section, dict):
+    if not _is_mapping(section):
         raise ConfigError(f"{path}: {stage} must be a mapping, got {section!r}")
-    return section
+    return dict(section)
+
+
+def _is_mapping(section: object) -> bool:
+    return isinstance(section, dict)
 
 
 def _read(kind: type[T], section: dict[str, Any], where: str) -> T:

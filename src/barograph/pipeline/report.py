@@ -79,15 +79,15 @@ def markdown(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def formatted(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Return a table for people: decimals to some digits, and a dash for what is not known."""
-    return pd.DataFrame({name: [_cell(v, digits) for v in frame[name]] for name in frame.columns})
+def formatted(frame: pd.DataFrame, decimals: str) -> pd.DataFrame:
+    """Return a table for people: decimals in a format, and a dash for what is not known."""
 
+    def cell(value: Any) -> str:
+        if pd.isna(value):
+            return "-"
+        return format(value, decimals) if isinstance(value, float) else str(value)
 
-def _cell(value: Any, digits: int) -> str:
-    if pd.isna(value):
-        return "-"
-    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    return pd.DataFrame({name: [cell(value) for value in frame[name]] for name in frame.columns})
 
 
 def summary() -> str:

@@ -16,29 +16,22 @@ from barograph.studies.selection import SelectionParams, select
 FOLDER = report.FOLDER / "selection"
 
 
-def notes(params: SelectionParams) -> list[str]:
-    """Return what a reader of the tables must know."""
-    return [
-        f"Profile `{profile_name()}`: population {params.population}, {params.generations} "
-        f"generations, {params.runs} run(s), forests of {params.trees} trees, bounds "
-        f"`{params.policy}`, {params.protocol} splits. Fitness is the accuracy on validation.",
-        "Winners: in how many runs the fittest subset of the last generation holds it. Share: of "
-        "the last generations. Alone: accuracy on test of a forest on it alone, both sides. Loss: "
-        "how much accuracy on test the whole pool loses without it.",
-    ]
-
-
 @page_without_verdicts(FOLDER / "characteristics.md")
 def main() -> None:
     """Run the stage."""
     params = parameters(SelectionParams, "selection")
-    study = select(params, History.read(INTERIM), pd.read_parquet(BOUNDS))
-    for name, table in study._asdict().items():
-        report.write_csv(FOLDER / f"{name}.csv", table)
+    tables = select(params, History.read(INTERIM), pd.read_parquet(BOUNDS))
+    notes = [
+        f"Population {params.population}, {params.generations} generations, {params.runs} run(s), "
+        f"forests of {params.trees} trees, bounds `{params.policy}`. Fitness is the accuracy on "
+        "validation. Winners: in how many runs the fittest subset of the last generation holds it. "
+        "Share: of the last generations. Alone: accuracy on test of a forest on it alone, both "
+        "sides. Loss: how much accuracy on test the whole pool loses without it.",
+    ]
     title = f"Selection of characteristics (Bauer et al. 2022, 2.1), profile {profile_name()}"
-    table = study.characteristics.round(4)
-    report.write_table(FOLDER / "characteristics.md", title, table, notes(params))
-    report.write_table(FOLDER / "runs.md", title, study.runs.round(4), notes(params))
+    for name, table in tables.items():
+        report.write_csv(FOLDER / f"{name}.csv", table)
+        report.write_table(FOLDER / f"{name}.md", title, table.round(4), notes)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Stage `statistics`: how confirmed change points differ from false ones, as tables."""
 
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 
@@ -14,9 +13,20 @@ from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.studies import statistics
-from barograph.studies.statistics_page import NOTE, sections
 
 FOLDER = report.FOLDER / "statistics"
+TITLES = {
+    "normality": "Normality of the features (Shapiro-Wilk)",
+    "table2_medians": "Table 2: medians, quartiles and variances of the features (rank-sum test)",
+    "table3_projects": "Table 3: median distance by project (rank-sum test)",
+    "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
+}
+NOTE = (
+    "A delta is the absolute difference between a feature of Pre and of After, which is the "
+    "candidate and the next point. w: the statistic of Shapiro-Wilk. q_value: the p-value adjusted "
+    "over the projects (Benjamini and Hochberg). effect: the rank-biserial correlation with its "
+    "95 % interval, which assumes independent rows; points of one series are not independent."
+)
 
 
 @dataclass(frozen=True)
@@ -44,25 +54,16 @@ def main() -> None:
     table = statistics.triaged(rows)
     tables = {"normality": statistics.normality(table, params.seed)}
     tables |= {name: build(table) for name, build in statistics.TABLES.items()}
+    origin = f"Profile `{profile_name()}`, bounds `{params.policy}`."
+    parts = ["# Statistics of the triaged points", f"{origin} {NOTE}"]
+    contents = {}
     for name, frame in tables.items():
         report.write_csv(FOLDER / f"{name}.csv", frame)
-    contents = {name: records(frame) for name, frame in tables.items()}
+        missing_as_null = frame.astype(object).where(frame.notna(), None)
+        contents[name] = missing_as_null.to_dict(orient="records")
+        parts += [f"## {TITLES[name]}", report.markdown(report.formatted(frame, ".3g"))]
     report.write_json(FOLDER / "statistics.json", contents)
-    origin = f"Profile `{profile_name()}`, bounds `{params.policy}`."
-    report.write_text(FOLDER / "statistics.md", page(tables, origin))
-
-
-def page(tables: Mapping[str, pd.DataFrame], origin: str) -> str:
-    """Return all tables as one Markdown page; `origin` describes the data."""
-    parts = ["# Statistics of the triaged points", f"{origin} {NOTE}"]
-    for title, cells in sections(tables):
-        parts += [f"## {title}", report.markdown(cells)]
-    return "\n\n".join(parts) + "\n"
-
-
-def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """Return the rows of a table for JSON, with null for NaN."""
-    return table.astype(object).where(table.notna(), None).to_dict(orient="records")
+    report.write_text(FOLDER / "statistics.md", "\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":

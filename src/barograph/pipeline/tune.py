@@ -27,22 +27,22 @@ def table_of(searches: dict[tuple[str, str], Search]) -> pd.DataFrame:
     rows = [{"use": use} | row for (use, _), result in searches.items() for row in result.table()]
     # Another classifier's settings leave gaps, which would turn whole numbers into others.
     frame = pd.DataFrame(rows, columns=None if rows else SHOWN).convert_dtypes()
-    varied = sorted(name for name in frame.columns if name.startswith("model__"))
-    first = SHOWN[:3]
-    return frame[[*first, *varied, *(n for n in frame.columns if n not in {*first, *varied})]]
+    first = [*SHOWN[:3], *sorted(name for name in frame.columns if name.startswith("model__"))]
+    return frame[[*first, *(name for name in frame.columns if name not in first)]]
 
 
 def page(table: pd.DataFrame, without: dict[tuple[str, str], str], params: TuneParams) -> str:
     """Render what was tried, and what could not be tuned."""
-    names = [name for name in table.columns if name.startswith("model__")]
-    settings = [
-        ", ".join(
-            f"{name.rpartition('__')[2]} {row[name]}" for name in names if not pd.isna(row[name])
-        )
-        for row in table.to_dict("records")
-    ]
-    shown = table.assign(settings=settings).reindex(columns=SHOWN).round(4)
-    marks = shown["chosen"].map({True: "yes", False: ""})
+    settings = table[[name for name in table.columns if name.startswith("model__")]]
+    shown = table.assign(
+        settings=[
+            ", ".join(
+                f"{str(name).rpartition('__')[2]} {value}" for name, value in row.dropna().items()
+            )
+            for _, row in settings.iterrows()
+        ],
+        chosen=table["chosen"].map({True: "yes", False: ""}),
+    )
     parts = [
         f"# Settings that were tried, profile {profile_name()}",
         f"Mean AUC over {params.folds} folds that share no series, and its standard deviation, "
@@ -50,22 +50,10 @@ def page(table: pd.DataFrame, without: dict[tuple[str, str], str], params: TuneP
         "No row that the models are judged on was used. `train` takes the chosen settings; "
         "`evaluate` keeps the catalogue's, since its splits test on these very rows. "
         "tuning.csv has every fold.",
-        report.markdown(shown.assign(chosen=marks)),
+        report.markdown(shown.reindex(columns=SHOWN).round(4)),
         *(f"Not tuned, {use}, {name}: {why}." for (use, name), why in without.items()),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def metrics_of(searches: dict[tuple[str, str], Search]) -> dict[str, Any]:
-    """Return the AUC of the best and of the catalogue's settings, by use and classifier."""
-    metrics: dict[str, Any] = {}
-    for (use, name), result in searches.items():
-        metrics.setdefault(use, {})[name] = {
-            "auc": result.best.auc,
-            "auc_of_catalogue": result.trials[0].auc,
-            "tried": len(result.trials),
-        }
-    return metrics
 
 
 def chosen_for(use: str, classifier: str) -> Mapping[str, Any]:
@@ -83,13 +71,19 @@ def main() -> None:
     searches = {key: result for key, result in tried.items() if isinstance(result, Search)}
     without = {key: result for key, result in tried.items() if isinstance(result, str)}
     chosen: dict[str, dict[str, Mapping[str, Any]]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for (use, name), result in searches.items():
         chosen.setdefault(use, {})[name] = result.best.settings
+        metrics.setdefault(use, {})[name] = {
+            "auc": result.best.auc,
+            "auc_of_catalogue": result.trials[0].auc,
+            "tried": len(result.trials),
+        }
     table = table_of(searches)
     report.write_csv(TABLE, table)
     report.write_text(FOLDER / "tuning.md", page(table, without, params))
     report.write_json(CHOSEN, chosen)
-    report.write_json(report.FOLDER / "tune.json", metrics_of(searches))
+    report.write_json(report.FOLDER / "tune.json", metrics)
 
 
 if __name__ == "__main__":

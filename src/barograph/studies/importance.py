@@ -2,8 +2,7 @@
 
 Boosted trees are explained by the Shapley values (TreeSHAP, Lundberg et al. 2020) of XGBoost's own
 model, which `train` keeps for this purpose; forests and the built-in models by the contributions
-along their decision paths; other models by how much each value, compared with the median of its
-feature, changes the probability.
+along their decision paths. Other models are not explained.
 """
 
 from dataclasses import dataclass
@@ -14,22 +13,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.learning.figures import save
-from barograph.models.trees import Boosted, Trees
+from barograph.models.trees import Boosted
 from barograph.models.triage import TriageModel
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import ArtifactError
 
-SHAP, PATHS, MEDIANS = "TreeSHAP", "decision paths", "medians"
-UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability", MEDIANS: "probability"}
+SHAP, PATHS = "TreeSHAP", "decision paths"
+UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability"}
 MAX_DIFFERENCE = 1e-4  # in log-odds, due to sums in float32
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Explained rows; except with MEDIANS, base and parts of a row add up to the model's output.
+    """Explained rows; base and parts of a row add up to the model's output.
 
     Attributes:
-        method: `SHAP`, `PATHS` or `MEDIANS`.
+        method: `SHAP` or `PATHS`.
         names: The names of the parts.
         base: The base value of all rows.
         parts: The contributions, one row per explained row.
@@ -56,36 +55,22 @@ class Explanation:
         return texts
 
 
-def explain(model: TriageModel, library: Path, rows: Floats, among: Floats) -> Explanation:
+def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
     """Explain rows of features.
 
     Args:
         model: The model to explain.
         library: The file of XGBoost's own model; the built-in models have none.
         rows: The feature rows, with the columns of the model.
-        among: All rows, whose medians stand for a usual candidate.
+
+    Raises:
+        ConfigError: The classifier is neither a forest nor boosted trees.
     """
     if isinstance(model.classifier, Boosted) and library.is_file():
         base, parts = shapley_values(library.read_bytes(), model.classifier, rows)
         return Explanation(SHAP, list(model.columns), base, parts)
-    if isinstance(model.classifier, Trees):
-        base, parts = model.reasons(rows)
-        return Explanation(PATHS, list(model.reason_names), base, parts)
-    if not rows.size:
-        return Explanation(MEDIANS, list(model.columns), 0.0, np.zeros(rows.shape))
-    base, parts = _beside_medians(model, rows, np.median(among, axis=0))
-    return Explanation(MEDIANS, list(model.columns), base, parts)
-
-
-def _beside_medians(model: TriageModel, rows: Floats, medians: Floats) -> tuple[float, Floats]:
-    """Return the probability of the medians, and what each value adds compared with its median."""
-    probability = model.predict_proba(rows)[:, 1]
-    parts = np.empty(rows.shape)
-    for k, median in enumerate(medians):
-        changed = rows.copy()
-        changed[:, k] = median
-        parts[:, k] = probability - model.predict_proba(changed)[:, 1]
-    return float(model.predict_proba(medians[None])[0, 1]), parts
+    base, parts = model.reasons(rows)
+    return Explanation(PATHS, list(model.reason_names), base, parts)
 
 
 def shapley_values(library: bytes, boosted: Boosted, rows: Floats) -> tuple[float, Floats]:

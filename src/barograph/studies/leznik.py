@@ -23,9 +23,7 @@ from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
 from barograph.results.history import History
 from barograph.results.series import Flags, Floats, Ints, Verdict
-from barograph.studies.detector_benchmark.cases import ONE_PERSON
-from barograph.studies.detector_benchmark.tables import triaged_series
-from barograph.studies.detector_benchmark.verdict_hits import by_verdict
+from barograph.studies.detector_benchmark.tables import by_verdict, triaged_series
 
 FEATURES = FEATURE_SETS["leznik"]
 PROTOCOLS = ("rows", "series")
@@ -43,7 +41,6 @@ class TriagedPoints:
     perfomalist: Flags  # whether this detector found the point
     truth: Ints
     series: Ints
-    projects: npt.NDArray[np.object_]
 
     @property
     def inputs(self) -> Floats:
@@ -60,13 +57,6 @@ class Rates(NamedTuple):
     auc: float = float("nan")
 
 
-class TrainTest(NamedTuple):
-    """Row numbers of the training part and of the test part."""
-
-    train: Ints
-    test: Ints
-
-
 def of_rows(rows: pd.DataFrame) -> TriagedPoints:
     """Return the points of the table of `statistics.candidate_rows`."""
     return TriagedPoints(
@@ -74,7 +64,6 @@ def of_rows(rows: pd.DataFrame) -> TriagedPoints:
         perfomalist=(rows["setds"] > 0).to_numpy(dtype=bool),
         truth=np.asarray(rows["verdict"] == Verdict.TRUE_POSITIVE.value, dtype=np.int64),
         series=rows["series"].to_numpy(dtype=np.int64),
-        projects=rows["project"].to_numpy(dtype=object),
     )
 
 
@@ -87,8 +76,8 @@ def rates(truth: Ints, predicted: npt.ArrayLike, score: Floats | None = None) ->
     return Rates(all_, real, noise, float(roc_auc_score(truth, score)) if both else float("nan"))
 
 
-def rule_tables(points: TriagedPoints) -> dict[str, Rates]:
-    """Return Tables 5 and 7: the voting as printed and as fitted here, and the detector."""
+def voting_rates(points: TriagedPoints) -> dict[str, Rates]:
+    """Return Table 5: the votes without and with distance, as printed and as fitted here."""
     table = {}
     for use_distance, name in ((False, "without distance"), (True, "with distance")):
         printed = VotingTriage.published(use_distance=use_distance)
@@ -97,47 +86,36 @@ def rule_tables(points: TriagedPoints) -> dict[str, Rates]:
             score = voting.score_samples(points.features)
             predicted = voting.predict(points.features)
             table[f"{label} {name}"] = rates(points.truth, predicted, score)
-    table["perfomalist"] = rates(points.truth, points.perfomalist)
     return table
 
 
 def splits(
     points: TriagedPoints, protocol: str, repetitions: int = REPETITIONS
-) -> Iterator[TrainTest]:
-    """Yield random 90/10 splits: of the rows, as in their code, or of the series, as in their text.
+) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the row numbers of the training and test parts of random 90/10 splits.
 
-    Points of one series are near copies of each other, so the first protocol is optimistic.
+    They are splits of the rows, as in their code, or of the series, as in their text. Points of one
+    series are near copies of each other, so the first protocol is optimistic.
     """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"protocol {protocol!r} is unknown; allowed: {PROTOCOLS}")
     owner = points.series if protocol == "series" else np.arange(points.truth.size)
     groups = int(owner.max()) + 1
     for child in np.random.SeedSequence(0).spawn(repetitions):
         is_test = np.zeros(groups, dtype=bool)
         order = np.random.default_rng(child).permutation(groups)
         is_test[order[: round(groups * TEST_SHARE)]] = True
-        yield TrainTest(np.flatnonzero(~is_test[owner]), np.flatnonzero(is_test[owner]))
+        yield np.flatnonzero(~is_test[owner]), np.flatnonzero(is_test[owner])
 
 
-def fit_and_rate(model: Any, points: TriagedPoints, split: TrainTest) -> Rates:
+def fit_and_rate(model: Any, points: TriagedPoints, train: Ints, test: Ints) -> Rates:
     """Fit a model on one part and return the rates on the other, with the threshold 0.5."""
-    model.fit(points.inputs[split.train], points.truth[split.train])
-    score = model.predict_proba(points.inputs[split.test])[:, 1]
-    return rates(points.truth[split.test], score > 0.5, score)
-
-
-def voting_table(points: TriagedPoints) -> pd.DataFrame:
-    """Return Table 5: the votes without and with distance, as printed and as fitted here."""
-    rules = rule_tables(points)
-    rows = {name: rated for name, rated in rules.items() if name.startswith("voting")}
-    return _frame(rows)
+    model.fit(points.inputs[train], points.truth[train])
+    score = model.predict_proba(points.inputs[test])[:, 1]
+    return rates(points.truth[test], score > 0.5, score)
 
 
 def detector_table(history: History, seed: int = 0) -> pd.DataFrame:
     """Return Tables 6 and 7: what the detector finds in all series with a decided candidate."""
-    data = triaged_series(history, len(history), seed)
-    table = by_verdict(data, {DETECTOR: Setds()}, seed=seed)
-    return table[table["detector"] != ONE_PERSON].reset_index(drop=True)
+    return by_verdict(triaged_series(history, len(history), seed), {DETECTOR: Setds()}, seed)
 
 
 def hybrid_table(points: TriagedPoints, protocol: str, repetitions: int) -> pd.DataFrame:
@@ -152,21 +130,21 @@ def hybrid_table(points: TriagedPoints, protocol: str, repetitions: int) -> pd.D
         repetitions: The number of splits.
     """
     rated: dict[str, list[Rates]] = {"voting": [], DETECTOR: [], "hybrid": []}
-    for seed, split in enumerate(splits(points, protocol, repetitions)):
-        truth, features = points.truth, points.features
-        votes = VotingTriage().fit(features[split.train], truth[split.train])
-        score = votes.score_samples(features[split.test])
-        predicted = votes.predict(features[split.test])
-        rated["voting"].append(rates(truth[split.test], predicted, score))
-        rated[DETECTOR].append(rates(truth[split.test], points.perfomalist[split.test]))
-        rated["hybrid"].append(fit_and_rate(StackedTriage(random_state=seed), points, split))
+    truth, features = points.truth, points.features
+    for seed, (train, test) in enumerate(splits(points, protocol, repetitions)):
+        votes = VotingTriage().fit(features[train], truth[train])
+        score, predicted = votes.score_samples(features[test]), votes.predict(features[test])
+        rated["voting"].append(rates(truth[test], predicted, score))
+        rated[DETECTOR].append(rates(truth[test], points.perfomalist[test]))
+        rated["hybrid"].append(fit_and_rate(StackedTriage(random_state=seed), points, train, test))
     means = {name: Rates(*np.mean(drawn, axis=0).tolist()) for name, drawn in rated.items()}
-    table = _frame(means)
+    table = rates_table(means)
     best = table.iloc[2][list(Rates._fields)]
     worst = table.iloc[:2][list(Rates._fields)].min()
     gain = pd.DataFrame([{"model": IMPROVEMENT, **(best - worst).to_dict(), "auc": np.nan}])
     return pd.concat([table, gain], ignore_index=True)
 
 
-def _frame(rows: Mapping[str, Rates]) -> pd.DataFrame:
+def rates_table(rows: Mapping[str, Rates]) -> pd.DataFrame:
+    """Return rates as a table, one row for each model."""
     return pd.DataFrame([{"model": name, **rated._asdict()} for name, rated in rows.items()])

@@ -10,7 +10,7 @@ function. Where it has no result, mostly for short and constant sides, the value
 forests treat as missing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -18,18 +18,13 @@ import numpy as np
 
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.results.series import Floats, Ints
-from barograph.runtime.parallel import Progress
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
 # The functions of tsfeatures, and the results of each that belong to the pool.
 FURTHER: dict[str, tuple[str, ...]] = {
     "acf_features": (
-        "x_acf1",
-        "x_acf10",
-        "diff1_acf1",
-        "diff1_acf10",
-        "diff2_acf1",
-        "diff2_acf10",
+        *("x_acf1", "x_acf10", "diff1_acf1"),
+        *("diff1_acf10", "diff2_acf1", "diff2_acf10"),
     ),
     "pacf_features": ("x_pacf5", "diff1x_pacf5", "diff2x_pacf5"),
     "flat_spots": ("flat_spots",),
@@ -61,29 +56,13 @@ def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further:
 def further_matrix(
     values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
 ) -> Floats:
-    """Return one row per candidate: the further characteristics of Pre, then those of After.
-
-    Args:
-        values: All values; Pre is values[start:split], After is values[split:end].
-        starts: Where each Pre starts.
-        splits: Where each After starts.
-        ends: Where each After ends.
-        processes: The number of processes.
-    """
+    """Return one row per candidate: the further characteristics of Pre, then those of After."""
     sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
-    pre, after = np.split(np.concatenate(list(_computed(sides, processes))), 2)
-    return np.concatenate((pre, after), axis=1)
-
-
-def _computed(sides: list[Floats], processes: int) -> Iterator[Floats]:
     chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
-    progress, done = Progress("pool", len(sides)), 0
     # A spawned process shares no state with this one.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        for chunk, rows in zip(chunks, executor.map(further_rows, chunks), strict=True):
-            done += len(chunk)
-            progress.update(done)
-            yield rows
+        rows = np.concatenate(list(executor.map(further_rows, chunks)))
+    return np.concatenate(np.split(rows, 2), axis=1)
 
 
 def further_rows(sides: list[Floats]) -> Floats:

@@ -24,7 +24,7 @@ from barograph.results.series import Floats, Ints
 CACHE = resume.FOLDER / "repeated"
 LIBRARIES = ("numpy", "scikit-learn", "xgboost")
 PACKAGE = Path(__file__).resolve().parent.parent
-ROOMS = ("models", "evaluation", "studies")
+ROOMS = ("models", "learning", "studies")
 
 
 @dataclass(frozen=True)

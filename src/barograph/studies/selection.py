@@ -1,11 +1,16 @@
 """Which characteristics separate changes from noise: the selection study of Bauer et al. 2022, 2.1.
 
 A genetic search over subsets of a pool, with the validation accuracy of a small forest as fitness.
-A selected characteristic counts for both sides. Every run has its own split; the test part is used
-only after the search, for the accuracies in the report.
+A selected characteristic counts for both sides. The paper gives the size of the population and the
+number of generations. The rest is the common form: tournaments of two select the parents, one-point
+crossover makes the children, some of which have one bit flipped, and the best few subsets survive
+unchanged. A subset is an integer with bit i for member i.
+
+Every run has its own random split; the test part is used only after the search. All accuracies are
+kept on the disk, so an interrupted study that starts again gives the same result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -16,19 +21,21 @@ import numpy as np
 import pandas as pd
 
 from barograph.learning import resume
-from barograph.learning.limits import Bounds, Count, Named, Range, Seed
-from barograph.learning.protocols import Split, grouped_splits, is_usable, random_splits
+from barograph.learning.limits import Bounds, Count, Range, Seed
+from barograph.learning.protocols import Split, is_usable, random_splits
 from barograph.learning.tables import keys_of
 from barograph.results.history import History
-from barograph.results.series import FINAL, Floats, Ints, Verdict
-from barograph.runtime.errors import ConfigError, NotEnoughDataError
+from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import worker_count
-from barograph.studies.genetic import Generation, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.statistics import bounds_of
 
 CACHE = resume.FOLDER / "selection"
-PROTOCOLS = ("random", "grouped")
+CROSSOVER = 0.8  # the share of children with two parents
+MUTATION = 0.1  # the share of children with one flipped bit
+ELITE = 0.05  # the share of a generation that survives unchanged
+Ranked = list[tuple[int, float]]  # the subsets of a generation and their fitness, the fittest first
 Scorer = Callable[[str, Sequence[int], str], list[float]]  # what `accuracies` does on one split
 
 
@@ -38,7 +45,6 @@ class SelectionParams:
 
     Attributes:
         policy: The policy of the bounds.
-        protocol: The protocol of the splits, one of `PROTOCOLS`.
         runs: The number of searches, each with its own split.
         population: The number of subsets in a generation.
         generations: The number of generations of a run.
@@ -47,7 +53,6 @@ class SelectionParams:
     """
 
     policy: Bounds = "adaptive"
-    protocol: Annotated[str, Named(lambda: PROTOCOLS)] = "random"
     runs: Count = 1
     population: Annotated[int, Range(2)] = 200
     generations: Count = 71
@@ -55,8 +60,7 @@ class SelectionParams:
     seed: Seed = 1
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(NamedTuple):
     """Candidates with all characteristics: those of Pre, then those of After."""
 
     names: tuple[str, ...]
@@ -69,12 +73,125 @@ class Pool:
         return self.matrix[:, np.concatenate((chosen, chosen + len(self.names)))]
 
 
-class Study(NamedTuple):
-    """The three tables of the report."""
+def select(
+    params: SelectionParams, history: History, bounds: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Run the study on the decided candidates.
 
-    characteristics: pd.DataFrame
-    runs: pd.DataFrame
-    generations: pd.DataFrame
+    Args:
+        params: The parameters of the stage.
+        history: The values and verdicts.
+        bounds: The bounds of every candidate under every policy.
+
+    Raises:
+        ConfigError: The policy has no bounds.
+        NotEnoughDataError: No split has verdicts of both kinds in each part.
+    """
+    rows = bounds_of(bounds, params.policy).merge(
+        keys_of(history), on="candidate", validate="one_to_one"
+    )
+    rows = rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
+    truth = (rows["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
+    drawn = random_splits(len(rows), params.runs, params.seed)
+    splits = [split for split in drawn if is_usable(split, truth)]
+    if not splits:
+        raise NotEnoughDataError(
+            f"no split of {truth.size} decided candidates has enough verdicts of both kinds"
+        )
+    values = history.values  # noqa: PD011 - not a data frame
+    starts, middles, ends = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
+    further = _further(values, starts, middles, ends)
+    pool = Pool(POOL, pool_matrix(values, starts, middles, ends, further), truth)
+    return study(pool, splits, params)
+
+
+def _further(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
+    """Return the slow part of the pool, from the disk if it was computed before."""
+    sides = values, starts, splits, ends
+    path = CACHE / f"{resume.key(FURTHER, version('tsfeatures'), *sides)}.npz"
+    stored = resume.load(path)
+    if stored is not None:
+        return stored["further"]
+    matrix = further_matrix(*sides, processes=worker_count())
+    resume.save(path, {"further": matrix})
+    return matrix
+
+
+def study(
+    pool: Pool, splits: Sequence[Split], params: SelectionParams, folder: Path = CACHE
+) -> dict[str, pd.DataFrame]:
+    """Run the search once per split.
+
+    Args:
+        pool: The candidates and their characteristics.
+        splits: One for each run; the search sees train and validation only.
+        params: The parameters of the stage.
+        folder: Where all accuracies are kept.
+
+    Returns:
+        `characteristics`: how often each was selected, its accuracy alone, and the loss without it.
+        `runs`: the fittest subset of each run and its accuracy.
+    """
+    size, everything = len(pool.names), (1 << len(pool.names)) - 1
+    # A pool of one member has no rest.
+    left_out = [everything & ~(1 << k) or everything for k in range(size)]
+    alone, without, complete, runs = [], [], [], []
+    last: list[Ranked] = []
+    for number, split in enumerate(splits):
+        score = partial(accuracies, pool, split, params, folder)
+        fitness = partial(score, "validation", label=f"run {number}")
+        *_, ranked = evolve(
+            size, fitness, params.population, params.generations, params.seed + number
+        )
+        best, validation = ranked[0]
+        subsets = [best, everything, *(1 << k for k in range(size)), *left_out]
+        tested = score("test", subsets, label=f"run {number}, test")
+        last.append(ranked)
+        complete.append(tested[1])
+        alone.append(tested[2 : size + 2])
+        without.append(tested[size + 2 :])
+        runs.append(
+            {
+                "run": number,
+                "chosen": " ".join(pool.names[k] for k in members(best)),
+                "size": best.bit_count(),
+                "validation_accuracy": validation,
+                "test_accuracy": tested[0],
+                "test_accuracy_of_all": tested[1],
+            }
+        )
+    shares = [[s >> k & 1 for ranked in last for s, _ in ranked] for k in range(size)]
+    table = pd.DataFrame(
+        {
+            "characteristic": pool.names,
+            "winners": [sum(ranked[0][0] >> k & 1 for ranked in last) for k in range(size)],
+            "share_of_last": [np.mean(share) for share in shares],
+            "accuracy_alone": np.mean(alone, axis=0),
+            "loss_left_out": np.mean(complete) - np.mean(without, axis=0),
+        }
+    )
+    order = ["winners", "share_of_last", "accuracy_alone"]
+    table = table.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    return {"characteristics": table, "runs": pd.DataFrame(runs)}
+
+
+def accuracies(
+    pool: Pool,
+    split: Split,
+    params: SelectionParams,
+    folder: Path,
+    part: str,
+    subsets: Sequence[int],
+    label: str,
+) -> list[float]:
+    """Return the accuracy on a part of the split, `validation` or `test`, of each subset."""
+    forest = params.trees, params.seed  # the same for all subsets
+    facts = pool.names, forest, version("scikit-learn"), part
+    same = resume.key(*facts, pool.matrix, pool.truth, *split)
+    rows = getattr(split, part)
+    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in subsets]
+    paths = [folder / f"{resume.key(same, s)}.npz" for s in subsets]
+    return [scored["accuracy"] for scored in resume.map_resumed(accuracy, calls, paths, label)]
 
 
 def accuracy(
@@ -89,189 +206,58 @@ def accuracy(
     return {"accuracy": float(np.mean(model.predict(matrix[test]) == truth[test]))}
 
 
-def accuracies(
-    pool: Pool,
-    split: Split,
-    params: SelectionParams,
-    folder: Path,
-    part: str,
-    subsets: Sequence[int],
-    label: str,
-) -> list[float]:
-    """Return the accuracy on a part of the split, `validation` or `test`, of each subset.
+def evolve(
+    size: int,
+    fitness: Callable[[Sequence[int]], Sequence[float]],
+    count: int,
+    generations: int,
+    seed: int,
+) -> Iterator[Ranked]:
+    """Yield each generation of a search among the non-empty subsets of `size` members.
 
-    Each is computed once, also across interrupted runs.
-    """
-    forest = params.trees, params.seed  # the same for all subsets
-    facts = pool.names, forest, version("scikit-learn"), part
-    same = resume.key(*facts, pool.matrix, pool.truth, *split)
-    rows = getattr(split, part)
-    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in subsets]
-    paths = [folder / f"{resume.key(same, s)}.npz" for s in subsets]
-    return [scored["accuracy"] for scored in resume.map_resumed(accuracy, calls, paths, label)]
-
-
-def study(
-    pool: Pool, splits: Sequence[Split], params: SelectionParams, folder: Path = CACHE
-) -> Study:
-    """Run the search once per split and report the selected characteristics and their accuracy.
+    Of equally fit subsets, smaller ones come first. The generations depend only on the seed and on
+    the results of `fitness`.
 
     Args:
-        pool: The candidates and their characteristics.
-        splits: One for each run; the search sees train and validation only.
-        params: The parameters of the stage.
-        folder: Where all accuracies are kept. An interrupted study that starts again with the same
-            arguments gives the same result.
+        size: The number of members.
+        fitness: Returns how good each subset is.
+        count: The number of subsets in a generation.
+        generations: The number of generations.
+        seed: Seed of the search.
     """
-    runs = [
-        _run(number, len(pool.names), partial(accuracies, pool, split, params, folder), params)
-        for number, split in enumerate(splits)
-    ]
-    return Study(_characteristics(pool.names, runs), _runs(pool.names, runs), _generations(runs))
+    generator = np.random.default_rng(seed)
+    population = _without_empty(generator.random((count, size)) < 0.5, generator)
+    for _ in range(generations):
+        subsets = [sum(1 << int(k) for k in np.flatnonzero(bits)) for bits in population]
+        values = [float(value) for value in fitness(subsets)]
+        order = sorted(range(count), key=lambda k: (-values[k], subsets[k].bit_count(), subsets[k]))
+        yield [(subsets[k], values[k]) for k in order]
+        population = _next(population[order], generator)
 
 
-def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> Study:
-    """Run the study on the decided candidates.
-
-    Args:
-        params: The parameters of the stage.
-        history: The values and verdicts.
-        bounds: The bounds of every candidate under every policy.
-
-    Raises:
-        NotEnoughDataError: No split has verdicts of both kinds in each part.
-    """
-    rows = decided(history, bounds, params.policy)
-    truth = (rows["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
-    splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
-    if not splits:
-        raise NotEnoughDataError(
-            f"no split of {truth.size} decided candidates has enough verdicts of both kinds"
-        )
-    sides = (rows[name].to_numpy(dtype=np.int64) for name in ("start", "split", "end"))
-    starts, middles, ends = sides
-    further = _cached_further(history.values, starts, middles, ends)
-    pool = Pool(POOL, pool_matrix(history.values, starts, middles, ends, further), truth)
-    return study(pool, splits, params)
+def members(subset: int) -> list[int]:
+    """Return the positions of the members of a subset, in order."""
+    return [k for k in range(subset.bit_length()) if subset >> k & 1]
 
 
-def decided(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
-    """Return the decided candidates with their bounds under a policy.
-
-    Raises:
-        ConfigError: The policy has no bounds.
-    """
-    keys = keys_of(history)
-    rows = bounds_of(bounds, policy).merge(keys, on="candidate", validate="one_to_one")
-    return rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
-
-
-def splits_of(rows: pd.DataFrame, params: SelectionParams) -> list[Split]:
-    """Return one split per run: random, or without series and commits in common."""
-    if params.protocol == "random":
-        return list(random_splits(len(rows), params.runs, params.seed))
-    if params.protocol == "grouped":
-        series, commits = rows["series"].to_numpy(), rows["commit"].to_numpy()
-        return list(grouped_splits(series, commits, params.runs, params.seed))
-    raise ConfigError(f"protocol is {params.protocol!r}; give one of {PROTOCOLS}")
+def _next(ranked: Flags, generator: np.random.Generator) -> Flags:
+    """Return the next generation of a ranked population, the fittest first."""
+    count, size = ranked.shape
+    survivors = round(count * ELITE)
+    children_count = count - survivors
+    # The winner of two has the lower rank.
+    first = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
+    second = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
+    cut = generator.integers(1, size + 1, size=(children_count, 1))
+    crossed = generator.random((children_count, 1)) < CROSSOVER
+    children = np.where(crossed & (np.arange(size) >= cut), second, first)
+    flipped = np.flatnonzero(generator.random(children_count) < MUTATION)
+    children[flipped, generator.integers(size, size=flipped.size)] ^= True
+    return np.concatenate((ranked[:survivors], _without_empty(children, generator)))
 
 
-def _cached_further(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
-    """Return the slow part of the pool, from the disk if it was computed before."""
-    sides = values, starts, splits, ends
-    path = CACHE / f"{resume.key(FURTHER, version('tsfeatures'), *sides)}.npz"
-    stored = resume.load(path)
-    if stored is not None:
-        return stored["further"]
-    matrix = further_matrix(*sides, processes=worker_count())
-    resume.save(path, {"further": matrix})
-    return matrix
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The result of one run."""
-
-    generations: list[Generation]
-    tested: list[int]  # the number of subsets tested at the end of each generation
-    accuracies: dict[str, list[float]]  # on the test part
-
-    @property
-    def winner(self) -> int:
-        return self.generations[-1].subsets[0]
-
-
-def _run(number: int, size: int, scorer: Scorer, params: SelectionParams) -> _Run:
-    scored: set[int] = set()
-    generations: list[Generation] = []
-    tested: list[int] = []
-
-    def fitness(subsets: Sequence[int]) -> list[float]:
-        return scorer("validation", subsets, f"run {number}, generation {len(tested)}")
-
-    seed = params.seed + number
-    for generation in evolve(size, fitness, params.population, params.generations, seed):
-        scored.update(generation.subsets)
-        generations.append(generation)
-        tested.append(len(scored))
-    everything = (1 << size) - 1
-    subsets_of = {
-        "winner": [generations[-1].subsets[0]],
-        "all": [everything],
-        "alone": [1 << k for k in range(size)],
-        # A pool of one member has no rest.
-        "left_out": [everything & ~(1 << k) or everything for k in range(size)],
-    }
-    accuracies = {
-        name: scorer("test", subsets, f"run {number}, {name}")
-        for name, subsets in subsets_of.items()
-    }
-    return _Run(generations, tested, accuracies)
-
-
-def _characteristics(names: tuple[str, ...], runs: list[_Run]) -> pd.DataFrame:
-    """Return how often each characteristic was selected, and its accuracy."""
-    last = [subset for run in runs for subset in run.generations[-1].subsets]
-    alone = np.mean([run.accuracies["alone"] for run in runs], axis=0)
-    without = np.mean([run.accuracies["left_out"] for run in runs], axis=0)
-    everything = np.mean([run.accuracies["all"] for run in runs])
-    table = pd.DataFrame(
-        {
-            "characteristic": names,
-            "winners": [sum(run.winner >> k & 1 for run in runs) for k in range(len(names))],
-            "share_of_last": [np.mean([s >> k & 1 for s in last]) for k in range(len(names))],
-            "accuracy_alone": alone,
-            "loss_left_out": everything - without,
-        }
-    )
-    order = ["winners", "share_of_last", "accuracy_alone"]
-    return table.sort_values(order, ascending=False, kind="stable", ignore_index=True)
-
-
-def _runs(names: tuple[str, ...], runs: list[_Run]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "run": number,
-            "chosen": " ".join(names[k] for k in members(run.winner)),
-            "size": run.winner.bit_count(),
-            "validation_accuracy": run.generations[-1].fitness[0],
-            "test_accuracy": run.accuracies["winner"][0],
-            "test_accuracy_of_all": run.accuracies["all"][0],
-            "tested": run.tested[-1],
-        }
-        for number, run in enumerate(runs)
-    )
-
-
-def _generations(runs: list[_Run]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "run": number,
-            "generation": generation.number,
-            "best": generation.fitness[0],
-            "mean": float(np.mean(generation.fitness)),
-            "tested": tested,
-        }
-        for number, run in enumerate(runs)
-        for generation, tested in zip(run.generations, run.tested, strict=True)
-    )
+def _without_empty(population: Flags, generator: np.random.Generator) -> Flags:
+    """Return the population with one random member added to every empty subset."""
+    empty = np.flatnonzero(~population.any(axis=1))
+    population[empty, generator.integers(population.shape[1], size=empty.size)] = True
+    return population

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from barograph.results.series import Direction, Floats
-from barograph.studies.detector_benchmark.threshold import Threshold, week_ago
+from barograph.results.series import Floats
+from barograph.studies.detector_benchmark.cases import Threshold, week_ago
 
 DAY = 24 * 3600.0
 NAN = float("nan")
@@ -52,25 +52,6 @@ def test_the_reference_of_a_week_ago_is_the_newest_such_run() -> None:
         np.testing.assert_array_equal(week_ago(values, times), plain_week_ago(values, times))
 
 
-def test_unknown_times_are_skipped() -> None:
-    times = np.arange(10.0) * DAY
-    times[8] = NAN
-    times[0] = NAN
-    week = week_ago(np.arange(10.0), times)
-    np.testing.assert_array_equal(np.isnan(week), [True] * 8 + [True, False])
-
-
-def test_each_run_is_compared_with_the_last_stable_release() -> None:
-    values = [100.0, 104.0, 108.0, 112.0, 116.0]
-    assert indices(values, release=[100.0] * 5) == [3]
-    assert indices(values, release=[NAN, NAN, NAN, NAN, 100.0]) == [4]
-    assert indices(values, release=[100.0, 100.0, 100.0, 112.0, 112.0]) == []
-
-
-def test_an_alarm_that_begins_with_the_series_is_no_change() -> None:
-    assert indices([120.0, 121.0, 122.0], release=[100.0] * 3) == []
-
-
 def test_no_percentage_of_zero() -> None:
     assert indices([0.0, 5.0, 5.0]) == []
 
@@ -78,17 +59,6 @@ def test_no_percentage_of_zero() -> None:
 def test_a_negative_reference_counts_by_its_magnitude() -> None:
     (point,) = Threshold().detect([-100.0, -80.0])
     assert point.statistic == pytest.approx(20.0)
-
-
-def test_only_what_is_worse_when_the_direction_is_known() -> None:
-    values = [100.0, 150.0, 150.0, 100.0]
-    for direction, expected in [
-        (Direction.LOWER_IS_BETTER, [1]),
-        (Direction.HIGHER_IS_BETTER, [3]),
-        (Direction.UNKNOWN, [1, 3]),
-    ]:
-        points = Threshold(direction=direction).detect(values)
-        assert [point.index for point in points] == expected
 
 
 def test_a_huge_ratio_stays_a_number() -> None:

@@ -6,7 +6,7 @@ cumulative sum of ranks, which a spike can neither hide in nor disturb. People m
 the simulator.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -39,20 +39,13 @@ class Segment(NamedTuple):
     times: Floats | None = None
 
 
-class Scenario(NamedTuple):
-    """The kind and the number of changes."""
-
-    name: str
-    kind: Kind
-    changes: int
-
-
 KINDS: tuple[Kind, ...] = ("mean", "variance", "both")
-SCENARIOS = tuple(
-    Scenario(f"{3 * row + column + 1}: {kind}, {changes} point{'s' * (changes > 1)}", kind, changes)
+# The kind and the number of changes of each scenario.
+SCENARIOS: dict[str, tuple[Kind, int]] = {
+    f"{3 * row + column + 1}: {kind}, {changes} point{'s' * (changes > 1)}": (kind, changes)
     for row, changes in enumerate((1, 2, 4))
     for column, kind in enumerate(KINDS)
-)
+}
 STEPS = (2.0, 8.0)  # sizes of injected steps, in units of the noise
 FACTORS = (2.0, 4.0)  # factors of the deviations in injected changes of variance
 SHORTEST = 5  # points of a group
@@ -60,19 +53,13 @@ PEOPLE = 5
 OFFSETS = (0, 0, 1, -1, 2, -2)  # of a mark from its change: a third of the marks are in place
 
 
-def calmest_segment(history: Segment, length: int, marked: Collection[int] = ()) -> Segment | None:
-    """Return the calmest segment of a history, or None if no segment is calm.
-
-    Args:
-        history: A whole series.
-        length: The number of points of the segment.
-        marked: Where people saw a change: no segment contains such a point.
-    """
+def calmest_segment(history: Segment, length: int) -> Segment | None:
+    """Return the calmest segment of a history with `length` points, or None if no one is calm."""
     calmest, smallest = None, CALM
     for start in range(0, history.values.size - length + 1, max(1, length // 4)):
         part = slice(start, start + length)
         values = history.values[part]
-        if any(start < mark < start + length for mark in marked) or noise(values) == 0.0:
+        if noise(values) == 0.0:
             continue
         deviation = rank_deviation(values)
         if deviation < smallest:
@@ -105,25 +92,13 @@ def calm_segments(histories: Iterable[Segment], length: int, limit: int) -> list
 def injected(segments: Sequence[Segment], seed: int) -> Iterator[Case]:
     """Yield every scenario on every segment, each with its own changes."""
     for number, segment in enumerate(segments):
-        for row, scenario in enumerate(SCENARIOS):
+        for row, (scenario, (kind, changes)) in enumerate(SCENARIOS.items()):
             key = (seed, number, row)
             generator = np.random.default_rng(key)
-            points = draw_points(segment.values.size, scenario.changes, generator)
-            values = changed(segment.values, points, scenario.kind, generator)
-            yield _case(segment, scenario.name, values, points, key)
-
-
-def reverted(segments: Sequence[Segment], lengths: Sequence[int], seed: int) -> Iterator[Case]:
-    """Yield changes of the mean that are reverted after a few points (Fleming et al., 4.1)."""
-    for number, segment in enumerate(segments):
-        for lasting in lengths:
-            key = (seed, number, lasting)
-            generator = np.random.default_rng(key)
-            size = segment.values.size
-            first = int(generator.integers(size // 4, size - size // 4 - lasting + 1))
-            points = (first, first + lasting)
-            values = changed(segment.values, points, "mean", generator)
-            yield _case(segment, f"reverted after {lasting}", values, points, key)
+            points = draw_points(segment.values.size, changes, generator)
+            values = changed(segment.values, points, kind, generator)
+            people = simulated_opinions(values, points, key)
+            yield Case(segment.series, scenario, values, points, segment.times, people)
 
 
 def draw_points(length: int, changes: int, generator: np.random.Generator) -> Points:
@@ -149,13 +124,6 @@ def changed(values: Floats, points: Points, kind: Kind, generator: np.random.Gen
         if kind != "variance":
             group += step
     return result
-
-
-def _case(
-    segment: Segment, scenario: str, values: Floats, points: Points, key: Sequence[int]
-) -> Case:
-    people = simulated_opinions(values, points, key)
-    return Case(segment.series, scenario, values, points, segment.times, people)
 
 
 def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tuple[Detection, ...]:

@@ -1,30 +1,22 @@
-"""The measures of the tables, and their bootstrap intervals over series.
-
-Beside the scores, these are the alarms by the size of the step at them, and the number of results
-after a change that a detector needs to report it.
-"""
+"""The measures of the tables, and their bootstrap intervals over series."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from barograph.detection.base import Detector
-from barograph.learning.matching import count, pairs, rand_index
+from barograph.learning.matching import count, rand_index
 from barograph.learning.metrics import Interval
 from barograph.learning.protocols import numbered
 from barograph.results.series import Floats
-from barograph.simulator.people import noise
-from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection, Points
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
 
 MARGIN = 5
 MARGINS = (0, 1, 2, 3, 5, 8, 10, 15, 20)
 RESAMPLES = 1000
-EDGES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, np.inf)  # sizes of steps
-WAITS = (0, 1, 2, 3, 5, 8, 13, 20)
 
 
 # By detector and case: one detection of a detector, one per person of the people.
@@ -154,92 +146,3 @@ def recall(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
 def false_alarms(detection: Detection, case: Case, margin: int) -> tuple[float, float]:
     """The number of false alarms per thousand points."""
     return float(count(*detection, margin).fp), case.size / 1000
-
-
-def by_step_size(detections: Detections, cases: Sequence[Case], seed: int = 0) -> pd.DataFrame:
-    """Return alarms per thousand points and their true share, by the size of the step at them."""
-    known: dict[tuple[int, Points], Floats] = {}
-
-    def alarms(detection: Detection, case: Case, low: float, high: float) -> set[int]:
-        key = id(case), detection.reported
-        if key not in known:
-            known[key] = step_sizes(case, detection.reported)
-        inside = (known[key] >= low) & ((known[key] < high) | (high == np.inf))
-        return set(np.array(detection.reported, dtype=np.int64)[inside].tolist())
-
-    def rate(detection: Detection, case: Case, low: float, high: float) -> tuple[float, float]:
-        return float(len(alarms(detection, case, low, high))), case.size / 1000
-
-    def true(detection: Detection, case: Case, low: float, high: float) -> tuple[float, float]:
-        raised = alarms(detection, case, low, high)
-        matched = {point for point, _ in pairs(*detection, MARGIN)}
-        return float(len(raised & matched)), float(len(raised))
-
-    frames = []
-    for low, high in pairwise(EDGES):
-        measures: dict[str, Measure] = {
-            "alarms per 1000": partial(rate, low=low, high=high),
-            "true share": partial(true, low=low, high=high),
-        }
-        label = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} and more"
-        frames.append(measured(detections, cases, measures, [label] * len(cases), seed))
-    return pd.concat(frames, ignore_index=True)
-
-
-def step_sizes(case: Case, points: Points) -> Floats:
-    """Return the size of the step at each point, in units of the noise around it.
-
-    The medians of the stretches up to the neighbouring points are compared with the noise of both
-    stretches.
-    """
-    stretches = np.split(case.values, points)
-    levels = np.array([np.median(stretch) for stretch in stretches])
-    residuals = [stretch - level for stretch, level in zip(stretches, levels, strict=True)]
-    noises = np.array([noise(np.concatenate(both)) for both in pairwise(residuals)])
-    steps = np.abs(np.diff(levels))
-    sizes: Floats = np.where(steps > 0, np.inf, 0.0)
-    np.divide(steps, noises, out=sizes, where=noises > 0)
-    return sizes
-
-
-def delays(
-    cases: Sequence[Case],
-    detectors: Mapping[str, Detector],
-    *,
-    waits: Sequence[int] = WAITS,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Return the share of changes that are reported within each number of further results.
-
-    A detector sees the series up to its first change and `wait` more points. A change counts from
-    the first wait at which it is reported within `MARGIN`, even if a later run drops it again.
-    People saw each whole series, so their row has no numbers.
-    """
-    series = numbered([case.series for case in cases])
-    rows: list[tuple[object, ...]] = []
-    for name, detector in detectors.items():
-        waited = np.array([delay(detector, case, waits) for case in cases])
-        for wait in waits:
-            ratios = np.stack([waited <= wait, np.ones(waited.size)], axis=1).astype(np.float64)
-            rows.append((name, wait, *ratio_interval(ratios, series, seed), _median(waited)))
-    rows += [(ONE_PERSON, wait, *[np.nan] * 4) for wait in waits]
-    return pd.DataFrame(
-        rows, columns=["detector", "wait", "mean", "low", "high", "half found after"]
-    )
-
-
-def delay(detector: Detector, case: Case, waits: Sequence[int]) -> float:
-    """Return the first wait at which the first change is reported, infinity if it never is."""
-    change = case.truth[0]
-    for wait in waits:
-        shown = change + wait + 1
-        if shown > case.size:
-            break
-        if any(abs(point - change) <= MARGIN for point in case.detected_by(detector, shown)):
-            return float(wait)
-    return np.inf
-
-
-def _median(waited: Floats) -> float:
-    """Return the wait after which half of all changes are reported."""
-    return float(np.sort(waited)[(waited.size - 1) // 2])

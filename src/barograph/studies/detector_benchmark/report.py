@@ -23,12 +23,8 @@ TITLES = {
     "scores": "Scores by scenario",
     "margins": "F1 by margin of error",
     "points": "F1 by number of points",
-    "sizes": "Reported changes by size of the step",
-    "delays": "Changes reported by number of later results",
-    "reverts": "Changes that are reverted after some points",
     "repeats": "Repeated runs on the same series",
     "distribution": "Number of change points in repeated runs",
-    "people": "Agreement with people's marks",
     "verdicts": "Reported points by the verdict of their candidate",
 }
 CAPTIONS = {
@@ -38,29 +34,20 @@ CAPTIONS = {
     "margins": "The columns are the largest distances, in points, at which a reported point counts "
     "as a change (Fleming et al. 2023, Figure 4).",
     "points": "The columns are numbers of points (Fleming et al. 2023, Figure 3).",
-    "sizes": "`cases` is the step at a reported point, in standard deviations of the noise around "
-    "it; `true share` is the share of such reports within 5 points of a change.",
-    "delays": "The share of changes that are reported within 5 points of their place once 0, 1, "
-    "2, ... further results are known. `half found after` is the number of results after which "
-    "half of the changes are reported.",
-    "reverts": "The share of both ends that are found, at most one point away.",
     "repeats": "The series on which a few other runs of the permutation test disagreed most. Each "
     "run of `permutation` has its own seed. `change points` is the mean number in all series, `sd` "
     "its standard deviation over the runs, `series with one answer` the share of the series in "
     "which all runs found the same points (Fleming et al. 2023, Table 1).",
     "distribution": "The share of the runs that found each number of change points, on the series "
     "of the table of repeated runs (Fleming et al. 2023, Table 2).",
-    "people": "Detectors against the marks of all people; `TCPD F1` and `covering` are the "
-    "measures of van den Burg and Williams 2020.",
     "verdicts": "How many reported points match a candidate of each verdict, at most 5 points away "
     "and each candidate once; `not annotated` match none (Leznik et al. 2022, Tables 6 and 7). "
     "Series without a decided candidate are left out.",
 }
 NOTES = (
     "Brackets: 95 % intervals, bootstrap over series. A series is named by its row in the table of "
-    "series, or by its labels. The model of `Triaged` learned from simulated histories. `one "
-    "person`: each of several people against the truth, or the majority of the others, on average; "
-    "simulated people where changes were injected; a dash where people cannot be compared."
+    "series. The model of `Triaged` learned from simulated histories. `one person`: each of "
+    "several simulated people against the truth, on average."
 )
 
 
@@ -129,11 +116,9 @@ def formatted(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
 
 
 def _crossed(table: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Turn the waits, the cases of a single measure, or the measures into columns."""
+    """Turn the cases of a single measure, or the measures, into columns."""
     rows, columns = ["cases", "detector"], "measure"
-    if "wait" in table:
-        rows, columns = ["detector", "half found after"], "wait"
-    elif len(set(table["measure"])) == 1:
+    if len(set(table["measure"])) == 1:
         rows, columns = ["detector"], "cases"
     wide: dict[tuple[str, ...], dict[str, str]] = {}
     for record in table.to_dict("records"):
@@ -152,8 +137,6 @@ def _cell(mean: float, low: float, high: float, digits: int) -> str:
 def _plain(value: object) -> str:
     if value is pd.NA or value != value:  # NaN
         return "-"
-    if value == math.inf:
-        return "never"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return str(value)
