@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from barograph.models import TriageModel, artifact
-from barograph.models.estimator import Estimator
+from barograph.models.kinds import Estimator
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.extras import PACKAGES, missing, needed
 

@@ -1,10 +1,9 @@
 """The logistic function and its inverse equal SciPy's to the last bit."""
 
 import numpy as np
-import pytest
 from scipy import special
 
-from barograph.models.logistic import LARGEST, MANY, expit, logit
+from barograph.models.logistic import LARGEST, expit, logit
 from barograph.results.series import Floats
 
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, LARGEST, -LARGEST, -745.0, 5e-324]
@@ -15,9 +14,8 @@ def log_odds(size: int) -> Floats:
     return np.concatenate([drawn, EDGES])
 
 
-@pytest.mark.parametrize("size", [MANY - 1, MANY])  # interpreted, and compiled
-def test_expit_equals_scipys(size: int) -> None:
-    computed = log_odds(size)
+def test_expit_equals_scipys() -> None:
+    computed = log_odds(5000)
     np.testing.assert_array_equal(expit(computed), special.expit(computed))
 
 

@@ -65,9 +65,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "voting": {"check_estimators_nan_inf": "a feature that is NaN does not vote"},
 }
 EXCEPTIONS["delta_votes"] = EXCEPTIONS["voting"]
-# The authors' leaves are larger than the samples of the checks: test_stacked has smaller ones. The
-# votes with ranges of their own need ten columns.
-CHECKED = tuple(name for name in CLASSIFIERS if name not in ("hybrid", "voting_ranges"))
+# The authors' leaves are larger than the samples of the checks: test_stacked has smaller ones.
+CHECKED = tuple(name for name in CLASSIFIERS if name != "hybrid")
 
 
 @pytest.mark.parametrize("name", CHECKED)

@@ -24,9 +24,8 @@ def select(matrix: object) -> list[list[float]]:
         pd.DataFrame(TABLE),
         pa.table(TABLE),
         pa.record_batch(TABLE),
-        np.array([(2.0, 1.0), (4.0, 3.0)], dtype=[("after", "f8"), ("before", "f8")]),
     ],
-    ids=["pandas", "arrow", "batch", "structured"],
+    ids=["pandas", "arrow", "batch"],
 )
 def test_tables_are_read_by_name(table: object) -> None:
     assert select(table) == EXPECTED
@@ -51,15 +50,13 @@ def test_what_is_masked_or_missing_is_nan() -> None:
         (pd.DataFrame(np.zeros((1, 9)), columns=list("abcdefghi")), r"'f'\] and 3 more; the set"),
         (
             pd.DataFrame([[1, 2, 3]], columns=["after", "after", "before"]),
-            r"columns named \['after'\]",
+            r"has the columns \['after', 'after', 'before'\]; the set has 2 columns",
         ),
-        (pd.DataFrame([[1, 2]], columns=["after", 7]), "with and without a name, such as 7"),
         (pd.DataFrame({**TABLE, "after": ["x", "y"]}), r"matrix\['after'\]\[0\] is 'x'"),
         (pd.DataFrame(np.zeros((1, 3))), r"has the shape \(1, 3\); the set needs"),
-        ("abc", r"has the shape \(\); the set needs"),
-        ([[1.0], [2.0, 3.0]], "the rows of the matrix must be equally long: "),
-        ([["1", "2"]], r"matrix\['before'\]\[0\] is '1'; it must be a number"),
-        (np.array([[1j, 2.0]]), r"matrix\['before'\]\[0\] is 1j; it must be a number"),
+        (3.0, r"has the shape \(\); the set needs"),
+        ([[1.0], [2.0, 3.0]], "must have a number in every cell: "),
+        ([["a", "b"]], "must have a number in every cell: "),
     ],
 )
 def test_wrong_tables_are_refused_by_name(table: object, message: str) -> None:

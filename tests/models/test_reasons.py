@@ -6,8 +6,7 @@ import pytest
 from barograph.detection.scoring import explain_change_points
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.facets import STEP_FACETS, Facet, FeatureRow
-from barograph.models.newest_facets import NEWEST_FACETS
+from barograph.models.facets import NEWEST_FACETS, STEP_FACETS, Facet, FeatureRow
 from barograph.models.reasons import ReasonText, explain, paragraph, sentences
 from barograph.results.series import Floats
 
@@ -60,8 +59,7 @@ def test_every_column_of_every_feature_set_has_a_sentence(name: str) -> None:
 
 def test_every_column_of_the_shipped_models_has_a_facet() -> None:
     known = {column for f in (*STEP_FACETS, *NEWEST_FACETS) for column in f.columns}
-    assert {*FEATURE_SETS["contrast"], *FEATURE_SETS["confirm"], *FEATURE_SETS["full"]} <= known
-    assert {*FEATURE_SETS["leznik_sides"]} <= known
+    assert {*FEATURE_SETS["contrast"], *FEATURE_SETS["confirm"]} <= known
 
 
 def test_facets_with_small_contributions_are_left_out() -> None:

@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from barograph.models.stacked import StackedTriage, published_xgboost
 from barograph.models.voting import VotingTriage
 from barograph.results.series import Floats
-from barograph.runtime.errors import DataError
 
 NAMES = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance", "setds"]
 
@@ -41,12 +40,10 @@ def test_stacked_is_better_than_the_votes() -> None:
     assert stacked > 0.9
 
 
-def test_votes_are_learned_or_published() -> None:
+def test_votes_are_learned() -> None:
     matrix, truth = sample()
     expected = VotingTriage().fit(matrix[:, :6], truth)
     assert np.array_equal(StackedTriage().fit(matrix, truth).voting_.weights_, expected.weights_)
-    printed = StackedTriage(published=True).fit(matrix, truth).voting_
-    assert np.array_equal(printed.weights_, VotingTriage.published().weights_)
 
 
 def test_detector_column_is_found_by_its_name() -> None:
@@ -55,13 +52,6 @@ def test_detector_column_is_found_by_its_name() -> None:
     assert StackedTriage().fit(frame, truth).voters_.tolist() == [1, 2, 3, 4, 5, 6]
     assert StackedTriage().fit(matrix, truth).voters_.tolist() == [0, 1, 2, 3, 4, 5]
     assert StackedTriage().fit(matrix[:, :3], truth).voters_.tolist() == [0, 1, 2]
-
-
-def test_published_votes_need_their_columns_in_order() -> None:
-    matrix, truth = sample()
-    shuffled = pd.DataFrame(matrix, columns=[NAMES[1], NAMES[0], *NAMES[2:]])
-    with pytest.raises(DataError, match="published votes need the columns"):
-        StackedTriage(published=True).fit(shuffled, truth)
 
 
 def test_fit_refuses_a_single_class() -> None:

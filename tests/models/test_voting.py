@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.features import leznik
 from barograph.models.voting import VotingTriage
-from barograph.runtime.errors import DataError
+from barograph.runtime.errors import ArtifactError, DataError
 from tests.shared import SHARED, needs_shared
 
 LEZNIK = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance"]
@@ -61,25 +60,6 @@ def test_fit_refuses_a_single_class() -> None:
         VotingTriage().fit([[1.0], [2.0]], [1, 1])
 
 
-def test_ranges_of_the_distance_are_learned_from_the_rows() -> None:
-    generator = np.random.default_rng(0)
-    sides = generator.random((60, 10)) * ([1.0, 1.0, 1.0, 1.0, 0.2] * 2)
-    truth = (abs(sides[:, 5] - sides[:, 0]) > 0.4).astype(int)
-    result = VotingTriage(own_ranges=True).fit(sides[:40], truth[:40])
-    assert result.ranges_ == leznik.ranges_of(sides[:40])
-    deltas, expected = (leznik.with_distance(part, result.ranges_) for part in (sides[:40], sides))
-    votes = VotingTriage().fit(deltas, truth[:40])
-    assert (result.score_samples(sides) == votes.score_samples(expected)).all()
-
-
-def test_ranges_are_learned_from_the_features_of_both_sides_alone() -> None:
-    with pytest.raises(DataError, match="has 6 columns; to learn the ranges of the distance"):
-        VotingTriage(own_ranges=True).fit(np.eye(6), [0, 1, 1, 0, 0, 1])
-    shuffled = pd.DataFrame(np.eye(10), columns=leznik.SOURCES[::-1])
-    with pytest.raises(DataError, match="feature set 'leznik_sides'"):
-        VotingTriage(own_ranges=True).fit(shuffled, [0, 1] * 5)
-
-
 @needs_shared
 @pytest.mark.parametrize(
     ("use_distance", "published", "fitted"), [(True, 0.7797, 0.7682), (False, 0.6962, 0.7152)]
@@ -106,3 +86,10 @@ def test_published_votes_are_cast_by_column_names() -> None:
         assert np.array_equal(printed.predict_proba(frame[LEZNIK[::-1]]), expected)
         with pytest.raises(DataError, match=r"misses the columns \['distance'\]"):
             printed.predict(frame.drop(columns="distance"))
+
+
+def test_votes_with_ranges_of_an_earlier_version_are_refused() -> None:
+    voting = VotingTriage().fit(np.eye(6), [0, 1, 1, 0, 0, 1])
+    voting.own_ranges = True
+    with pytest.raises(ArtifactError, match=r"does not read votes with ranges .* train the model"):
+        voting.predict_proba(np.eye(6))

@@ -8,9 +8,8 @@ header and arrays.
 import hashlib
 import io
 import json
-import stat
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +43,17 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     """
     full = {"format": FORMAT, "format_version": VERSION, **header}
     full["sha256"] = seal(full, arrays)
+    entries = {HEADER: json.dumps(full, indent=2, sort_keys=True).encode()}
+    for name in sorted(arrays):
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), (1, 0), False)
+        entries[f"{name}.npy"] = buffer.getvalue()
     with whole(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, HEADER, json.dumps(full, indent=2, sort_keys=True).encode())
-        for name in sorted(arrays):
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), (1, 0), False)
-            _add(archive, f"{name}.npy", buffer.getvalue())
-        checked_names(path, archive)
+        for name, content in entries.items():
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+        check_size(path, archive)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -60,18 +63,14 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
         ArtifactError: The file is not a model, is damaged, or was altered.
     """
     try:
-        if not stat.S_ISREG(Path(path).stat().st_mode):  # opening a pipe would block
-            raise ArtifactError(f"{path}: not a regular file")
         with zipfile.ZipFile(path) as archive:
-            names = checked_names(path, archive)
-            header = _header(path, archive)
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(_bytes(archive, name)), allow_pickle=False
-                )
-                for name in names
-                if name != HEADER
-            }
+            check_size(path, archive)
+            entries = {name: _bytes(archive, name) for name in archive.namelist()}
+        header = _checked_header(path, json.loads(entries.pop(HEADER)))
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
+            for name, content in entries.items()
+        }
     except FileNotFoundError as error:
         raise ArtifactError(f"{path}: no such file") from error
     except ArtifactError:
@@ -97,20 +96,11 @@ def unpack(header: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     """Return the models of a file: those that `pack` combined, or the single one."""
     if MEMBERS not in header:
         return [(header, arrays)]
-    members = header[MEMBERS]
-    if not isinstance(members, dict) or not all(isinstance(h, dict) for h in members.values()):
-        raise ArtifactError(f"the header's {MEMBERS!r} is {members!r}; expected a header per name")
-    return [
-        (
-            member,
-            {
-                key.removeprefix(f"{name}/"): array
-                for key, array in arrays.items()
-                if key.startswith(f"{name}/")
-            },
-        )
-        for name, member in members.items()
-    ]
+    members: dict[str, dict[str, npt.NDArray[Any]]] = {name: {} for name in header[MEMBERS]}
+    for key, array in arrays.items():
+        name, _, part = key.partition("/")
+        members[name][part] = array
+    return [(header[MEMBERS][name], parts) for name, parts in members.items()]
 
 
 def seal(header: Mapping[str, Any], arrays: Arrays) -> str:
@@ -138,11 +128,8 @@ def versions() -> dict[str, str]:
     """Return the versions of this program, its features, and the packages it is built on."""
     from importlib.metadata import version
 
-    return {
-        "barograph": __version__,
-        "features": FEATURES_VERSION,
-        **{name: version(name) for name in PACKAGES},
-    }
+    known = {"barograph": __version__, "features": FEATURES_VERSION}
+    return known | {name: version(name) for name in PACKAGES}
 
 
 def typed_array(
@@ -174,45 +161,17 @@ def finite_array(arrays: Arrays, name: str, *shape: int) -> npt.NDArray[np.float
     return array
 
 
-def check_range(name: str, array: npt.NDArray[Any], high: float = 1.0) -> None:
-    """Raise an ArtifactError if a number is NaN or outside 0 to `high`."""
-    if not np.all((array >= 0) & (array <= high)):
-        raise ArtifactError(f"array {name!r}: a number is outside 0 to {high:g}")
+def check_range(name: str, array: npt.NDArray[Any]) -> None:
+    """Raise an ArtifactError if a number is NaN or outside 0 to 1."""
+    if not np.all((array >= 0) & (array <= 1)):
+        raise ArtifactError(f"array {name!r}: a number is outside 0 to 1")
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    entry = zipfile.ZipInfo(name, EPOCH)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(entry, content)
-
-
-def checked_names(
-    place: str | Path,
-    archive: zipfile.ZipFile,
-    methods: Collection[int] = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
-) -> list[str]:
-    """Return the names of the entries, all of which can be read within the limit on memory.
-
-    Args:
-        place: Where the archive is, for error messages.
-        archive: The archive.
-        methods: The allowed methods of compression. Others than these two allocate what they like,
-            whatever size an entry states.
-
-    Raises:
-        ArtifactError: The entries take too much memory, or are compressed in another way.
-    """
-    entries = archive.infolist()
-    size = sum(entry.file_size for entry in entries)
+def check_size(place: str | Path, archive: zipfile.ZipFile) -> None:
+    """Raise an ArtifactError if the entries of an archive take too much memory."""
+    size = sum(entry.file_size for entry in archive.infolist())
     if size > MAX_BYTES:
         raise ArtifactError(f"{place}: {size:,} bytes unpacked; allowed are {MAX_BYTES:,}")
-    for entry in entries:
-        if entry.compress_type not in methods:
-            raise ArtifactError(
-                f"{place}: {entry.filename!r} is compressed by the method {entry.compress_type}; "
-                f"allowed: {', '.join(map(str, methods))}"
-            )
-    return [entry.filename for entry in entries]
 
 
 def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -221,8 +180,7 @@ def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
         return file.read(archive.getinfo(name).file_size)
 
 
-def _header(path: str | Path, archive: zipfile.ZipFile) -> dict[str, Any]:
-    header = json.loads(_bytes(archive, HEADER))
+def _checked_header(path: str | Path, header: Any) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ArtifactError(f"{path}: {HEADER} does not have the format {FORMAT!r}")
     if header.get("format_version") != VERSION:

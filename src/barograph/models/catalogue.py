@@ -21,7 +21,6 @@ CLASSIFIERS: Mapping[str, str] = {
     "most_frequent": "classifiers.most_frequent",
     "voting": "voting.voting",
     "delta_votes": "voting.delta_votes",
-    "voting_ranges": "voting.voting_ranges",
     "hybrid": "stacked.hybrid",
 }
 

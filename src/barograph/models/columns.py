@@ -1,7 +1,7 @@
 """Read a matrix whose columns may have names: names decide, never the order.
 
-Data frames of pandas and Polars, tables of Arrow and structured arrays of NumPy have names. Arrays
-have none, so their columns count by position.
+Data frames of pandas and Polars and tables of Arrow have names. Arrays have none, so their columns
+count by position.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
         what: What the columns are, for error messages.
 
     Raises:
-        DataError: A column is missing, unknown, repeated or not numeric, or an array has another
-            number of columns or rows of several lengths.
+        DataError: A column is missing, unknown or not numeric, or an array has another shape.
 
     Example:
         >>> import pandas as pd
@@ -42,28 +41,19 @@ def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
         return _by_position(matrix, columns, what)
     missing = [name for name in columns if name not in names]
     unknown = [name for name in names if name not in columns]
-    if missing or unknown:
+    if missing or unknown or len(names) > len(columns):
         faults = [f"misses the columns {_shown(missing)}"] if missing else []
         faults += [f"has the unknown columns {_shown(unknown)}"] if unknown else []
-        raise DataError(f"the matrix {' and '.join(faults)}; {what} has {len(columns)} columns")
-    if len(names) > len(columns):
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        raise DataError(f"the matrix has several columns named {repeated}")
+        fault = " and ".join(faults) or f"has the columns {_shown(names)}"
+        raise DataError(f"the matrix {fault}; {what} has {len(columns)} columns")
     parts = [as_floats(matrix[name], f"matrix[{name!r}]") for name in columns]
     return np.column_stack(parts) if parts else np.empty((len(matrix), 0))
 
 
 def column_names(matrix: Any) -> list[str] | None:
     """Return the names of the columns of a table; None if they have none, as in an array."""
-    names = getattr(matrix, "column_names", getattr(matrix, "columns", None))
-    if names is None:
-        names = getattr(getattr(matrix, "dtype", None), "names", None)
-    listed = [] if names is None else list(names)
-    named = [isinstance(name, str) for name in listed]
-    if any(named) and not all(named):
-        odd = listed[named.index(False)]
-        raise DataError(f"the matrix has columns with and without a name, such as {odd!r}")
-    return listed if listed and all(named) else None
+    names = list(getattr(matrix, "column_names", getattr(matrix, "columns", ())))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -72,17 +62,15 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _by_position(matrix: npt.ArrayLike, columns: Sequence[str], what: str) -> Floats:
+    if isinstance(matrix, np.ma.MaskedArray):
+        matrix = np.ma.filled(matrix.astype(np.float64), np.nan)
     try:
-        rows = np.asanyarray(matrix)
-    except ValueError as error:
-        raise DataError(f"the rows of the matrix must be equally long: {error}") from error
+        rows = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the matrix must have a number in every cell: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != len(columns):
         raise DataError(
             f"the matrix has the shape {rows.shape}; {what} needs one row per candidate and "
             f"{len(columns)} columns: {_shown(columns)}"
         )
-    if rows.dtype.kind not in "iufb" or hasattr(rows, "filled"):  # objects, or a masked array
-        rows = np.column_stack(
-            [as_floats(rows[:, k], f"matrix[{name!r}]") for k, name in enumerate(columns)]
-        )
-    return np.asarray(rows, dtype=np.float64)
+    return rows

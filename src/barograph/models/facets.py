@@ -2,7 +2,7 @@
 
 Many features measure one property in different ways, so a facet owns several columns. Its sentence
 quotes the column that contributes most. docs/features-contrasts.md and docs/online.md define the
-columns.
+columns. Columns of other feature sets have no facet.
 """
 
 from __future__ import annotations
@@ -18,24 +18,7 @@ MANY = 1000.0  # noise units: beyond, the exact number says nothing
 SAME_NOISE = 1.5  # ratio of two noises that count as equal
 FLAT = 0.15  # rise of a level that counts as none, as a share of step and noise
 RELATED = 0.2  # correlation of neighbours that counts as some
-CHARACTERISTICS = {
-    "norm_mean": "scaled mean",
-    "norm_sd": "scaled standard deviation",
-    "lumpiness": "lumpiness",
-    "stability": "stability",
-    "entropy": "spectral entropy",
-    "crossing_points": "number of median crossings",
-    "max_level_shift": "largest level shift",
-    "hurst": "Hurst exponent",
-    "serial_correlation": "serial correlation",
-}
-DIFFERENCES = {
-    "delta_mean": "scaled means",
-    "delta_sd": "scaled standard deviations",
-    "delta_hurst": "Hurst exponents",
-    "delta_alpha": "Holt-Winters parameters alpha",
-    "delta_beta": "Holt-Winters parameters beta",
-}
+RECENT = 100  # results that the columns ending in _100 look back on
 
 
 @dataclass(frozen=True)
@@ -219,35 +202,6 @@ def _spread(row: FeatureRow, name: str) -> str:
     return f"The noise before and after the change differs by a factor of {ratio:.1f}."
 
 
-def _characteristic(name: str) -> Callable[[FeatureRow, str], str]:
-    words = CHARACTERISTICS[name]
-
-    def text(row: FeatureRow, column: str) -> str:
-        if f"pre_{name}" in row.values:
-            before, after = (row.values[f"{side}_{name}"] for side in ("pre", "after"))
-            return f"The {words} is {before:.3g} before and {after:.3g} after the change."
-        return f"The {words} changes by {row.values[column]:.3g}."
-
-    return text
-
-
-def _difference(row: FeatureRow, name: str) -> str:
-    pre, after, delta = _sides(name)
-    value = row.values[delta] if name == delta else abs(row.values[after] - row.values[pre])
-    return f"The {DIFFERENCES[delta]} of both sides differ by {value:.3g}."
-
-
-def _sides(name: str) -> tuple[str, str, str]:
-    """Return the columns of both sides, and of their difference, that belong to one of them."""
-    feature = name.rpartition("_")[2]
-    return f"leznik_pre_{feature}", f"leznik_after_{feature}", f"delta_{feature}"
-
-
-def _distance(row: FeatureRow, name: str) -> str:
-    far = row.values[name]
-    return f"The characteristics before and after the change are at a distance of {far:.3g}."
-
-
 STEP, HOLD = "step", "hold"
 # The order is that of importance to people, for models that give no contributions.
 STEP_FACETS = (
@@ -270,14 +224,138 @@ STEP_FACETS = (
     Facet("tails", ("pre_tail", "after_tail"), _tails),
     Facet("spread", ("spread_change",), _spread),
     Facet("noise", ("noise_relative", "noise_of_range"), _noise),
-    *(
-        Facet(
-            name,
-            tuple(f"{kind}_{name}" for kind in ("pre", "after", "difference", "change")),
-            _characteristic(name),
-        )
-        for name in CHARACTERISTICS
+)
+
+
+def _departure(row: FeatureRow, _name: str) -> str:
+    edge = row.values["edge"]
+    which = "newest result" if not row.values.get("window") else "result nearest to the old level"
+    if edge <= 0:
+        return f"The {which} does not leave the current level."
+    return f"The {which} is {times_text(edge)} noise units away from the current level."
+
+
+def _move(row: FeatureRow, name: str) -> str:
+    if row.values[name] < 0:
+        return "The last move between results goes against the change."
+    if name == "jump_of_largest":
+        return f"The move is {times_text(row.values[name])} times the largest one before it."
+    return f"The results moved by {times_text(row.values['jump'])} noise units at once."
+
+
+def _newest_size(row: FeatureRow, name: str) -> str:
+    if name == "step_of_extent":
+        share = percent_text(math.expm1(row.values[name]))
+        return f"The change is {share} of the range of the series."
+    if name == "step_sign":
+        return f"The results {'rose' if row.values[name] > 0 else 'fell'}."
+    share = percent_text(math.expm1(row.values["step_of_level"]) / 100.0)
+    return f"The change is {share} of the current level."
+
+
+def _reach(row: FeatureRow, name: str) -> str:
+    if name.startswith("gap_"):
+        count = name.removeprefix("gap_")
+        if row.values[name] > 0:
+            return f"None of the {count} results before it reached as far."
+        return f"One of the {count} results before it reached as far."
+    return f"{_share_of_past(row, name)} reached as far."
+
+
+def _share_of_past(row: FeatureRow, name: str) -> str:
+    which = f"last {RECENT}" if name.endswith("_100") else "earlier"
+    share = row.values[name]
+    return f"{percent_text(share) if share else 'None'} of the {which} results"
+
+
+def _visits(row: FeatureRow, name: str) -> str:
+    if name == "since_visit":
+        ago = points_text(math.exp(row.values[name]))
+        return f"The series was last at the new level {ago} ago."
+    if name == "former_level":
+        if row.values[name] < 0.5:
+            return "The new level is close to an earlier one."
+        return "The new level is unlike every earlier one."
+    return f"{_share_of_past(row, name)} were at the new level."
+
+
+def _shifts(row: FeatureRow, name: str) -> str:
+    if name == "shifts":
+        share = percent_text(math.exp(row.values[name]))
+        return f"The level shifted at about {share} of the earlier results."
+    which = "mean" if name == "step_of_mean_shift" else "largest"
+    return f"The change is {times_text(row.values[name])} times the {which} shift before it."
+
+
+def _spikes(row: FeatureRow, name: str) -> str:
+    if name == "spikes_lasting":
+        return f"Of earlier departures of this size, {percent_text(row.values[name])} lasted."
+    if name == "since_spike":
+        ago = points_text(math.exp(row.values[name]))
+        return f"The last departure of this size was {ago} ago."
+    count = round(math.expm1(row.values[name]))
+    if not count:
+        return "The series never departed as far before."
+    return f"The series departed as far {count:,} time{'s' * (count != 1)} before."
+
+
+def _start(row: FeatureRow, name: str) -> str:
+    if name in ("split_gain", "split_place"):
+        if row.values["split_gain"] > 0.999:
+            return "No other start of the change fits better."
+        return "Another start of the change fits better."
+    if name in ("level_lately", "trend_lately"):
+        if row.values[name] > 0.5:
+            return "The level had already moved before this result."
+        return "The level was stable before this result."
+    which = "result" if name == "one_before" else "second result"
+    return f"The {which} before it was at {percent_text(row.values[name])} of the change."
+
+
+def _segment(row: FeatureRow, name: str) -> str:
+    if name == "segment_noise":
+        return f"The results since the change vary by {times_text(row.values[name])} noise units."
+    share = percent_text(row.values["segment_share"])
+    return f"{share} of the results since the change are beyond its middle."
+
+
+def _newest_noise(row: FeatureRow, name: str) -> str:
+    if name == "regime_lag1":
+        return f"Neighbouring results have a correlation of {row.values[name]:.2f}."
+    if name.startswith("moves"):
+        share = percent_text(math.exp(row.values["moves_of_unit"]))
+        return f"Neighbouring results differ by {share} of the noise."
+    unit = "level" if name == "unit_of_level" else "range of the series"
+    return f"The noise is {percent_text(math.exp(row.values[name]))} of the {unit}."
+
+
+def _known(row: FeatureRow, name: str) -> str:
+    whose = "current level" if name == "regime_length" else "series"
+    return f"The {whose} has {points_text(math.exp(row.values[name]))}."
+
+
+NEWEST_FACETS = (
+    Facet("departure", ("edge", "edge_30", "edge_moves", "segment_step"), _departure),
+    Facet("move", ("jump", "jump_moves", "jump_of_largest"), _move),
+    Facet("size", ("step_of_level", "step_of_extent", "step_sign"), _newest_size),
+    Facet("reach", ("gap_40", "gap_15", "gap_5", "beyond", "beyond_100"), _reach),
+    Facet("visits", ("visits", "visits_100", "since_visit", "former_level"), _visits),
+    Facet("shifts", ("step_of_largest_shift", "step_of_mean_shift", "shifts"), _shifts),
+    Facet("spikes", ("spikes_both", "spikes", "since_spike", "spikes_lasting"), _spikes),
+    Facet(
+        "start",
+        ("split_gain", "split_place", "one_before", "two_before", "level_lately", "trend_lately"),
+        _start,
     ),
-    *(Facet(name, _sides(name), _difference) for name in DIFFERENCES),
-    Facet("distance", ("distance",), _distance),
+    Facet(
+        "segment",
+        ("segment_share", "segment_first", "segment_last", "segment_noise", "window"),
+        _segment,
+    ),
+    Facet(
+        "habits",
+        ("unit_of_level", "unit_of_extent", "moves_of_unit", "moves_lately", "regime_lag1"),
+        _newest_noise,
+    ),
+    Facet("known", ("regime_length", "history_length"), _known),
 )

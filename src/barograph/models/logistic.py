@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.results.series import Floats
-from barograph.runtime.compiled import kernel
 
 LARGEST = math.log(np.finfo(np.float64).max)  # the exponential of more is infinite
-MANY = 4096  # below this, a loop in Python is faster than loading a compiled one
 # Between these, log1p is more precise than the logarithm of the odds.
 LOW, HIGH = 0.3, 0.65
 
@@ -28,8 +26,6 @@ def expit(log_odds: npt.ArrayLike) -> Floats:
         [0.5, 1.0, 0.0]
     """
     array = np.asarray(log_odds, dtype=np.float64)
-    if array.size >= MANY:
-        return _expit(array.ravel()).reshape(array.shape)
     results = [0.0 if -x > LARGEST else 1.0 / (1.0 + math.exp(-x)) for x in array.ravel().tolist()]
     return np.array(results, dtype=np.float64).reshape(array.shape)
 
@@ -44,15 +40,6 @@ def logit(probability: npt.ArrayLike) -> Floats:
     array = np.asarray(probability, dtype=np.float64)
     results = [_logit(p) for p in array.ravel().tolist()]
     return np.array(results, dtype=np.float64).reshape(array.shape)
-
-
-@kernel
-def _expit(log_odds: Floats) -> Floats:
-    probability = np.zeros(log_odds.size)
-    for k in range(log_odds.size):
-        if not -log_odds[k] > LARGEST:
-            probability[k] = 1.0 / (1.0 + math.exp(-log_odds[k]))
-    return probability
 
 
 def _logit(p: float) -> float:

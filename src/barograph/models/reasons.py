@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from barograph.models.facets import HOLD, STEP, STEP_FACETS, Facet, FeatureRow
-from barograph.models.newest_facets import NEWEST_FACETS
+from barograph.models.facets import HOLD, NEWEST_FACETS, STEP, STEP_FACETS, Facet, FeatureRow
 from barograph.models.triage import TriageModel
 from barograph.results.series import Floats
 from barograph.results.sizes import Size

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from barograph.models.voting import PUBLISHED_COLUMNS, BinaryClassifier, VotingTriage
+from barograph.models.voting import BinaryClassifier, VotingTriage
 from barograph.results.series import Floats
-from barograph.runtime.errors import DataError
 
 SETDS = "setds"
 SETDS_COLUMN = 6  # in a matrix without column names
@@ -45,8 +44,6 @@ class StackedTriage(BinaryClassifier):
 
     Args:
         estimator: The classifier over all inputs. None is XGBoost with the authors' settings.
-        published: Whether to use the thresholds and weights printed in the paper, for the six
-            columns of the feature set `leznik`, instead of learning them.
         random_state: Seed of XGBoost if no estimator is given.
 
     Attributes:
@@ -54,33 +51,18 @@ class StackedTriage(BinaryClassifier):
         model_: The fitted estimator.
     """
 
-    def __init__(
-        self, estimator: Any = None, published: bool = False, random_state: int = 0
-    ) -> None:
+    def __init__(self, estimator: Any = None, random_state: int = 0) -> None:
         self.estimator = estimator
-        self.published = published
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Fit the voting scheme, then the estimator."""
         matrix, truth = self._training_data(X, y)
         self.voters_ = self._columns_except(SETDS, SETDS_COLUMN, matrix.shape[1])
-        names = getattr(self, "feature_names_in_", None)
-        if self.published and names is not None:
-            voters = tuple(names[self.voters_])
-            if voters != PUBLISHED_COLUMNS:
-                raise DataError(
-                    f"the published votes need the columns {PUBLISHED_COLUMNS} in this order, not "
-                    f"{voters}"
-                )
-        voting = VotingTriage.published() if self.published else VotingTriage()
-        self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)
-        estimator = (
-            published_xgboost(self.random_state)
-            if self.estimator is None
-            else clone(self.estimator)
-        )
-        self.model_ = estimator.fit(self._stacked(matrix), truth)
+        self.voting_ = VotingTriage().fit(matrix[:, self.voters_], truth)
+        estimator = self.estimator
+        chosen = published_xgboost(self.random_state) if estimator is None else clone(estimator)
+        self.model_ = chosen.fit(self._stacked(matrix), truth)
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:

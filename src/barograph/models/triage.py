@@ -18,12 +18,11 @@ from barograph.models.artifact import SHORT, Arrays, versions
 from barograph.models.calibration import Calibration
 from barograph.models.columns import select_columns
 from barograph.models.conformal import Conformal
-from barograph.models.header import read_inputs, read_mapping, training_summary
+from barograph.models.header import read_inputs
 from barograph.models.kinds import FittedClassifier
 from barograph.models.threshold import decision_rule
 from barograph.results.series import Floats, require_finite
 from barograph.runtime.errors import ArtifactError, ConfigError, DataError
-from barograph.runtime.parallel import map_threads, row_ranges
 
 USES = ("adaptive", "label_free", "online", "confirm")
 # The released files, and the uses of the models in each.
@@ -170,12 +169,12 @@ class TriageModel:
             columns=columns,
             threshold=threshold,
             classifier=kinds.from_arrays(header.get("kind"), arrays, len(columns)),
-            card=read_mapping(header, "card"),
+            card=header.get("card", {}),
             calibration=calibration.from_arrays(method, arrays),
             conformal=Conformal.from_arrays(arrays) if header.get("conformal") else None,
-            versions=read_mapping(header, "versions"),
+            versions=header.get("versions", {}),
             data_hash=header.get("data_hash"),
-            metrics=read_mapping(header, "metrics"),
+            metrics=header.get("metrics", {}),
         )
 
     def save(self, path: str | Path) -> None:
@@ -218,9 +217,17 @@ class TriageModel:
             f"TriageModel(use={self.use!r}, version={self.version!r})",
             f"features {self.feature_set} ({len(self.columns)} columns)",
             f"classifier {classifier}{calibrated}, threshold {self.threshold:.3f}",
-            training_summary(self.card, self.metrics),
+            self._training(),
         )
         return "\n  ".join(lines)
+
+    def _training(self) -> str:
+        """Describe what the model learned from, and how well it did on held-out data."""
+        card = self.card
+        trained = [f"{card[name]:,} {name}" for name in ("rows", "series") if name in card]
+        trained += [f"profile {card['profile']}"] if "profile" in card else []
+        auc = f"; AUC {self.metrics['auc']:.3f} on held-out rows" if "auc" in self.metrics else ""
+        return f"trained on {', '.join(trained) or 'unknown data'}{auc}"
 
     def _description(self) -> dict[str, Any]:
         """Return the part of the header that predictions depend on."""
@@ -240,12 +247,11 @@ class TriageModel:
             arrays |= extra.arrays() if extra is not None else {}
         return arrays
 
-    def predict_proba(self, matrix: npt.ArrayLike, *, threads: int = 1) -> Floats:
+    def predict_proba(self, matrix: npt.ArrayLike) -> Floats:
         """Return the probability of noise and of a real change for each row.
 
         Args:
             matrix: One row of features for each candidate; tables are read by column names.
-            threads: Number of threads for a long table.
 
         Returns:
             Two columns: noise, and real.
@@ -258,7 +264,7 @@ class TriageModel:
             >>> model.predict_proba(np.zeros((3, len(model.columns)))).shape
             (3, 2)
         """
-        raw = self._raw(self._rows(matrix), threads)
+        raw = self.classifier.predict_proba(self._rows(matrix))
         if self.calibration is None:
             return raw
         real = self.calibration(raw[:, 1])
@@ -284,7 +290,8 @@ class TriageModel:
                 "need"
             )
         # Uncalibrated, because the calibration was fitted to the same points.
-        return self.conformal.predict(self._raw(self._rows(matrix), 1)[:, 1], coverage)
+        raw = self.classifier.predict_proba(self._rows(matrix))
+        return self.conformal.predict(raw[:, 1], coverage)
 
     @property
     def reason_names(self) -> tuple[str, ...]:
@@ -305,7 +312,7 @@ class TriageModel:
         base, parts = self.classifier.parts(rows)
         if self.calibration is None:
             return base, parts
-        raw = self._raw(rows, 1)[:, 1]
+        raw = self.classifier.predict_proba(rows)[:, 1]
         return base, np.column_stack([parts, self.calibration(raw) - raw])
 
     def check_table(
@@ -335,15 +342,6 @@ class TriageModel:
         missing = [name for name in self.columns if name not in names]
         if missing:
             raise DataError(f"the table lacks the columns {missing} of {self.feature_set}")
-
-    def _raw(self, rows: Floats, threads: int) -> Floats:
-        if threads <= 1 or rows.shape[0] <= 1:
-            return self.classifier.predict_proba(rows)
-        ranges = row_ranges(rows.shape[0], threads, smallest=1, parts=1)
-        parts = map_threads(
-            lambda part: self.classifier.predict_proba(rows[part]), ranges, threads=threads
-        )
-        return np.concatenate(parts)
 
     def _rows(self, matrix: npt.ArrayLike) -> Floats:
         rows = select_columns(matrix, self.columns, f"the feature set {self.feature_set!r}")

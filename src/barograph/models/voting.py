@@ -7,7 +7,6 @@ weight of all votes. A point is a change if its score is above one half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,11 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.features import FEATURE_SETS, leznik
+from barograph.features import FEATURE_SETS
 from barograph.models.columns import column_names, select_columns
 from barograph.models.threshold import ABOVE_HALF
 from barograph.results.series import Flags, Floats, Ints
-from barograph.runtime.errors import DataError
+from barograph.runtime.errors import ArtifactError
 
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names
@@ -86,11 +85,8 @@ class VotingTriage(BinaryClassifier):
     Args:
         use_distance: Whether the distance votes. It is the column named `distance`, or the sixth
             of a matrix without column names.
-        own_ranges: Whether to learn the ranges of the distance from the rows. The matrix then has
-            the columns of the feature set `leznik_sides`, and their deltas and distance vote.
 
     Attributes:
-        ranges_: With `own_ranges`, the range of each of the five features over both sides.
         thresholds_: The median of each voting column.
         above_: Whether the column votes for a change from its threshold on, or below it.
         weights_: The share of real changes on the voting side.
@@ -99,16 +95,12 @@ class VotingTriage(BinaryClassifier):
 
     own_threshold = ABOVE_HALF
 
-    def __init__(self, use_distance: bool = True, own_ranges: bool = False) -> None:
+    def __init__(self, use_distance: bool = True) -> None:
         self.use_distance = use_distance
-        self.own_ranges = own_ranges
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn medians, sides and weights; a NaN is ignored in its column only."""
         matrix, truth = self._training_data(X, y)
-        if self.own_ranges:
-            self.ranges_ = leznik.ranges_of(_sides(matrix, column_names(X)))
-        matrix = self._deltas(matrix)
         self.columns_ = self._voting(matrix.shape[1])
         votes = [_learn_vote(matrix[:, column], truth == 1) for column in self.columns_]
         self.thresholds_ = np.array([vote[0] for vote in votes])
@@ -134,10 +126,15 @@ class VotingTriage(BinaryClassifier):
 
     def score_samples(self, X: npt.ArrayLike) -> Floats:
         """Return the normalised score from 0 to 1; a feature that is NaN does not vote."""
+        if getattr(self, "own_ranges", False):
+            raise ArtifactError(
+                "this version does not read votes with ranges of their own, which an earlier "
+                "version saved; train the model again with this version"
+            )
         published = getattr(self, "published_columns_", None)
         if published is not None and column_names(X) is not None:
             X = select_columns(X, published, "the published scheme")
-        matrix = self._deltas(self._new_data(X))[:, self.columns_]
+        matrix = self._new_data(X)[:, self.columns_]
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
         # A matrix product would round a row differently depending on the number of rows.
@@ -161,10 +158,6 @@ class VotingTriage(BinaryClassifier):
         label: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
         return label
 
-    def _deltas(self, matrix: Floats) -> Floats:
-        """Return the matrix of which columns vote."""
-        return leznik.with_distance(matrix, self.ranges_) if self.own_ranges else matrix
-
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""
         return (
@@ -172,16 +165,6 @@ class VotingTriage(BinaryClassifier):
             if self.use_distance
             else self._columns_except(DISTANCE, DISTANCE_COLUMN, columns)
         )
-
-
-def _sides(matrix: Floats, names: Sequence[str] | None) -> Floats:
-    """Return the matrix if it has the features of both sides."""
-    if matrix.shape[1] != len(leznik.SOURCES) or tuple(names or leznik.SOURCES) != leznik.SOURCES:
-        raise DataError(
-            f"the matrix has {matrix.shape[1]} columns; to learn the ranges of the distance, it "
-            f"needs the {len(leznik.SOURCES)} columns of the feature set 'leznik_sides'"
-        )
-    return matrix
 
 
 def _learn_vote(values: Floats, real: Flags) -> tuple[float, bool, float]:
@@ -205,8 +188,3 @@ def voting(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001 - the signatu
 def delta_votes(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     """Return the same scheme without the vote of the distance."""
     return VotingTriage(use_distance=False)
-
-
-def voting_ranges(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
-    """Return the voting scheme with ranges of the distance that it learns with the votes."""
-    return VotingTriage(own_ranges=True)
