@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, characteristics, feature_matrix
 from barograph.features.bauer import EIGHT
-from barograph.features.burg import reciprocal_condition
-from barograph.features.likelihood import likelihood, sample_for, take
+from barograph.features.entropy import reciprocal_condition
+from barograph.features.hurst import likelihood, sample_for, take
 from barograph.results.series import Floats
 from tests.features import plain
 from tests.features.vectors import hurst_of

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from barograph.features import checks
+from barograph.features import families
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def test_error_names_the_side_the_index_and_the_value(values: npt.ArrayLike, mes
     if message.startswith("pre[1] is 'two'"):
         values = np.array(values, dtype=object)
     with pytest.raises(ValueError, match=re.escape(message)):
-        checks.side(values, "pre")
+        families.side(values, "pre")
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.bool_, object])
 def test_side_converts_any_numeric_type(dtype: npt.DTypeLike) -> None:
-    result = checks.side(np.array([0, 1], dtype=dtype), "pre")
+    result = families.side(np.array([0, 1], dtype=dtype), "pre")
     assert result.dtype == np.float64
     assert result.tolist() == [0.0, 1.0]
 
@@ -55,13 +55,13 @@ def test_bad_bounds_are_refused(
     starts: npt.ArrayLike, splits: npt.ArrayLike, ends: npt.ArrayLike, message: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        checks.bounds(starts, splits, ends, 8)
+        families.bounds(starts, splits, ends, 8)
 
 
 def test_covered_checks_only_values_inside_candidates() -> None:
     values = np.array([np.nan, 1.0, 2.0, np.inf, 4.0, 5.0])
-    checks.covered(values, np.array([[1, 4], [2, 5], [3, 6]]))
+    families.require_covered(values, np.array([[1, 4], [2, 5], [3, 6]]))
     with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is inf (values[3])")):
-        checks.covered(values, np.array([[4, 1], [5, 2], [6, 4]]))
+        families.require_covered(values, np.array([[4, 1], [5, 2], [6, 4]]))
     with pytest.raises(ValueError, match=re.escape("pre[0] of candidate 0 is nan (values[0])")):
-        checks.covered(values, np.array([[0], [2], [3]]))
+        families.require_covered(values, np.array([[0], [2], [3]]))

@@ -15,13 +15,13 @@ from barograph.features.families import one_row
 from barograph.features.leznik import (
     NAMES,
     PUBLISHED_RANGES,
+    SIDES,
     SOURCES,
     deltas,
     distance,
     distances,
     ranges_of,
 )
-from barograph.features.leznik_sides import FAMILY
 from barograph.results.series import Floats
 from tests.features.vectors import holt_of, hurst_of
 from tests.shared import SHARED, needs_shared
@@ -89,7 +89,7 @@ def test_real_pre_agrees_with_r() -> None:
         if pre.size < 3:
             continue  # repeated to four values here, undefined or not repeated in R
         compared += 1
-        numbers = one_row(FAMILY, pre, np.array(inputs[case]["after"]))
+        numbers = one_row(SIDES, pre, np.array(inputs[case]["after"]))
         for name in ("hurst", "alpha", "beta"):
             expected = float(golden[case][f"pre_{name}"])
             got = numbers[SOURCES.index(f"leznik_pre_{name}")]

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from barograph.features import holt_ets
 from barograph.features.bauer import NAMES_OF_NINE as NAMES
 from barograph.features.holt import fit_side
-from barograph.features.hurst import hurst
-from barograph.features.likelihood import sample_for
+from barograph.features.hurst import hurst, sample_for
 from barograph.results.series import Floats
 from tests.shared import SHARED
 

@@ -6,7 +6,7 @@ The modules of formulas are imported when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from barograph.features.matrix import (
+from barograph.features.families import (
     FEATURE_SETS,
     FEATURES_VERSION,
     feature_matrix,

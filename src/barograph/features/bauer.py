@@ -1,15 +1,26 @@
-"""The characteristics of Bauer et al. 2022: eight per side, or nine with the Hurst exponent."""
+"""The characteristics of Bauer et al. 2022: eight per side, or nine with the Hurst exponent.
+
+Mean and standard deviation are those of each side after min-max normalisation of both together
+(2.1 and 3.1): with z = (x - min) / (max - min) over Pre and After together, the mean and the
+unbiased standard deviation of each part; both follow from the raw sums.
+"""
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features import hurst, level
-from barograph.features.crossing import crossing_points
+from barograph.features import hurst
 from barograph.features.entropy import Space, space_for, spectral_entropy
 from barograph.features.families import Derived, Family, numbers_of
-from barograph.features.lumpiness import cut, lumpiness_and_stability, max_level_shift
+from barograph.features.lumpiness import (
+    crossing_points,
+    cut,
+    lumpiness_and_stability,
+    max_level_shift,
+)
 from barograph.features.serial import LAGS, lag_products, serial_correlation
-from barograph.features.sums import LARGEST, Sums, mean, sums_of
+from barograph.features.sums import HUGE, LARGEST, TINY, Sums, mean, sums_of, variance
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
 
@@ -30,6 +41,8 @@ NAMES_OF_NINE = tuple(f"{side}_{name}" for side in ("pre", "after") for name in 
 # Sums of a few values beyond this overflow: such sides are computed in a smaller unit.
 _LARGE = 1e300
 _UNIT = 2.0**40
+# Two values that differ by more than this share of the largest one differ in 15 digits.
+SURELY_DIFFERENT = 1.0000001e-14
 # Relative changes are clipped to this magnitude.
 LIMIT = 1000.0
 
@@ -71,14 +84,12 @@ def _finish(both: Floats, split: int, out: Floats) -> None:
     if unit != 1.0:
         bounds = np.array([[0], [split], [both.size]])
         bauer_rows(both, bounds[0], bounds[1], bounds[2], out.reshape(1, -1))
-    constant = level.prints_alike(low, high)
+    constant = prints_alike(low, high)
     if np.isnan(out[0]):
         for side, first in ((both[:split], 0), (both[split:], 8)):
             sums = sums_of(side)
             out[first : first + 2] = (
-                level.raw(sums)
-                if constant
-                else level.normalised(side, sums, low / unit, high / unit)
+                raw(sums) if constant else normalised(side, sums, low / unit, high / unit)
             )
     if unit != 1.0:
         _enlarge(out, [0, 1, 6, 8, 9, 14] if constant else [6, 14])
@@ -120,14 +131,58 @@ def levels(
 ) -> tuple[float, float, float, float]:
     """Return normalised mean and deviation of Pre and of After; NaN first where `rows` must."""
     low, high = min(pre_sums.low, after_sums.low), max(pre_sums.high, after_sums.high)
-    if _is_large(pre_sums, after_sums) or level.is_doubtful(low, high):
+    if _is_large(pre_sums, after_sums) or is_doubtful(low, high):
         return np.nan, 0.0, 0.0, 0.0
     if low == high:
-        before, since = level.raw(pre_sums), level.raw(after_sums)
+        before, since = raw(pre_sums), raw(after_sums)
     else:
-        before = level.normalised(pre, pre_sums, low, high)
-        since = level.normalised(after, after_sums, low, high)
+        before = normalised(pre, pre_sums, low, high)
+        since = normalised(after, after_sums, low, high)
     return before[0], before[1], since[0], since[1]
+
+
+@kernel
+def normalised(x: Floats, sums: Sums, low: float, high: float) -> tuple[float, float]:
+    """Return mean and standard deviation of (x - low) / (high - low)."""
+    span = high - low
+    if span < TINY or span > HUGE:
+        return _normalised_carefully(x, low, span)
+    centre = ((sums.first - low) + sums.distance / sums.size) / span
+    return centre, math.sqrt(variance(sums)) / span
+
+
+@kernel
+def _normalised_carefully(x: Floats, low: float, span: float) -> tuple[float, float]:
+    """Divide before squaring, for spans whose square would overflow or vanish."""
+    total = 0.0
+    for value in x:
+        total += (value - low) / span
+    centre = total / x.size
+    square = 0.0
+    for value in x:
+        square += ((value - low) / span - centre) ** 2
+    return centre, math.sqrt(square / max(x.size - 1, 1))
+
+
+@kernel
+def is_doubtful(low: float, high: float) -> bool:
+    """Return whether only printed digits show if a pair of sides counts as constant."""
+    span = high - low
+    return 0.0 < span <= SURELY_DIFFERENT * max(abs(low), abs(high))
+
+
+def prints_alike(low: float, high: float) -> bool:
+    """Return whether both extremes, and so all values, print the same 15 significant digits.
+
+    The authors' code treats such a pair as constant and does not scale its values.
+    """
+    return f"{low:.15g}" == f"{high:.15g}"
+
+
+@kernel
+def raw(sums: Sums) -> tuple[float, float]:
+    """Return mean and standard deviation of unscaled values."""
+    return sums.first + sums.distance / sums.size, np.sqrt(variance(sums))
 
 
 @kernel
@@ -147,7 +202,7 @@ def _fill_side(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
         x, sums = four, sums_of(four)
     count = cut(x, sums.first, width, space.u, space.v)
     out[2], out[3] = lumpiness_and_stability(sums, space.u[:count], space.v[:count])
-    out[5] = crossing_points(x, space.u)
+    out[5] = crossing_points(x)
     out[6] = max_level_shift(x, width, space.u)
     products = space.k[: LAGS + 1]
     lag_products(x, products, space.u)

@@ -1,4 +1,4 @@
-"""Lumpiness, stability and max level shift: characteristics of windows of equal width.
+"""Lumpiness, stability and max level shift of windows of equal width, and crossing points.
 
 Lumpiness and stability: the standardised side is cut into full tiles from its start, and a shorter
 tail is dropped. Lumpiness is the variance of the tiles' variances, stability the variance of their
@@ -6,6 +6,8 @@ means; both are 0 on sides shorter than two tiles. A nearly constant side is not
 
 Max level shift: with m_i the mean of the `width` values from i on, max |m_{i + width} - m_i|, in
 the unit of the values; 0 on sides shorter than two windows.
+
+Crossing points: with a_i = [x_i <= median], the number of i where a_i and a_{i+1} differ.
 """
 
 import math
@@ -95,3 +97,17 @@ def max_level_shift(x: Floats, width: int, means: Floats) -> float:
     for i in range(count - width):
         largest = max(largest, abs(means[i + width] - means[i]))
     return largest
+
+
+@kernel
+def crossing_points(x: Floats) -> float:
+    """Return how often a side crosses its own median."""
+    middle = x.size // 2
+    ordered = np.partition(x, middle)
+    median = ordered[middle]
+    if x.size % 2 == 0:
+        median = (np.max(ordered[:middle]) + median) / 2.0
+    count = 0
+    for i in range(x.size - 1):
+        count += (x[i] <= median) != (x[i + 1] <= median)
+    return float(count)

@@ -10,8 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features import checks
-from barograph.features.families import Family
+from barograph.features.families import Family, bounds, require_covered
 from barograph.results.series import Floats, Ints, as_floats
 from barograph.runtime.compiled import kernel
 
@@ -40,8 +39,8 @@ def setds_context(
         array([1., 0.])
     """
     numbers = as_floats(values)
-    table = checks.bounds(firsts, splits, lasts, numbers.size)
-    checks.covered(numbers, table)
+    table = bounds(firsts, splits, lasts, numbers.size)
+    require_covered(numbers, table)
     out: Floats = np.empty((table.shape[1], 1))
     _fill_bits(numbers, table[0], table[1], table[2], out)
     return out

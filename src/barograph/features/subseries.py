@@ -139,42 +139,13 @@ def _keys(bound: Bound, candidates: Candidates) -> tuple[Ints, Ints]:
 def _bound_before(
     series: Ints, splits: Ints, key: Ints, threshold: Ints, order: Ints, bounds: Ints
 ) -> None:
-    """Set the bound of each row to the nearest earlier split, in `order`, with a sufficient key.
-
-    The stack holds the rows that can still be nearest to a later one. Keys fall from its bottom to
-    its top, so bisection finds each bound, and all of them take O(n log n).
-    """
-    stack = np.empty(order.size, dtype=np.int64)
-    height = 0
-    begin = 0
-    while begin < order.size:
-        first = order[begin]
-        if begin > 0 and series[order[begin - 1]] != series[first]:
-            height = 0
-        end = begin
-        while end < order.size and splits[order[end]] == splits[first]:
-            row = order[end]
-            depth = _count_sufficient(key, stack, height, threshold[row])
-            if depth > 0:
-                bounds[row] = splits[stack[depth - 1]]
-            end += 1
-        for position in range(begin, end):
-            row = order[position]
-            while height > 0 and key[stack[height - 1]] <= key[row]:
-                height -= 1
-            stack[height] = row
-            height += 1
-        begin = end
-
-
-@kernel
-def _count_sufficient(key: Ints, stack: Ints, height: int, threshold: int) -> int:
-    """Return the number of rows at the bottom of the stack with a key of at least `threshold`."""
-    low, high = 0, height
-    while low < high:
-        middle = (low + high) // 2
-        if key[stack[middle]] >= threshold:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """Set the bound of each row to the nearest earlier split, in `order`, with a sufficient key."""
+    for position in range(order.size):
+        row = order[position]
+        for before in range(position - 1, -1, -1):
+            other = order[before]
+            if series[other] != series[row]:
+                break
+            if splits[other] != splits[row] and key[other] >= threshold[row]:
+                bounds[row] = splits[other]
+                break

@@ -36,28 +36,19 @@ class Sums(NamedTuple):
 @kernel
 def sums_of(x: Floats) -> Sums:
     """Return the sums of a non-empty side in one pass."""
-    sums = Sums(0, x[0], x[0], x[0], 0.0, 0.0, 0, 0.0, 0.0)
+    low = high = x[0]
+    distance = square = gap = magnitude = 0.0
+    differing = 0
     for value in x:
-        sums = grown(sums, value)
-    return sums
-
-
-@kernel
-def grown(sums: Sums, value: float) -> Sums:
-    """Return the sums with one more value."""
-    d = value - sums.first
-    differs = value != sums.first
-    return Sums(
-        sums.size + 1,
-        sums.first,
-        min(sums.low, value),
-        max(sums.high, value),
-        sums.distance + d,
-        sums.square + d * d,
-        sums.differing + differs,
-        sums.gap + abs(d),
-        sums.magnitude + (abs(value) if differs else 0.0),
-    )
+        d = value - x[0]
+        low, high = min(low, value), max(high, value)
+        distance += d
+        square += d * d
+        gap += abs(d)
+        if value != x[0]:
+            differing += 1
+            magnitude += abs(value)
+    return Sums(x.size, x[0], low, high, distance, square, differing, gap, magnitude)
 
 
 @kernel

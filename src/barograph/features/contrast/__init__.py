@@ -3,7 +3,12 @@
 docs/features-contrasts.md describes every column.
 """
 
-from barograph.features.contrast.family import FAMILY, NAMES, contrasts
-from barograph.features.contrast.surroundings import CONTEXT_NAMES, contrast_context
+from barograph.features.contrast.family import (
+    CONTEXT_NAMES,
+    FAMILY,
+    NAMES,
+    contrast_context,
+    contrasts,
+)
 
 __all__ = ["CONTEXT_NAMES", "FAMILY", "NAMES", "contrast_context", "contrasts"]
