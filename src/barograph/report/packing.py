@@ -1,14 +1,13 @@
-"""The data of charts as compact JSON: thinned, quantised, and with each commit stored once."""
+"""The data of charts as JSON: thinned, rounded, and with each commit stored once."""
 
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.report.changes import ReportedChange
 from barograph.report.panel import Panel
@@ -24,8 +23,7 @@ from barograph.results.wording import (
 )
 
 MOST, FEWEST = 600, 200  # drawn results of a series: about one for each pixel column
-ROOM = 350_000  # drawn results of all series, which take about 3 MB
-STEPS = 65534  # of the vertical axis
+ROOM = 350_000  # drawn results of all series, which take about 6 MB
 DIGITS = 6
 
 
@@ -40,7 +38,7 @@ class ChartData:
         self._most = min(MOST, max(FEWEST, ROOM // max(count, 1)))
         self._numbers: dict[tuple[str, str | int], int] = {}
         self._names: list[str] = []
-        self._times: list[int] = []
+        self._times: list[int | None] = []
         self._series: list[dict[str, Any]] = []
 
     def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
@@ -48,18 +46,16 @@ class ChartData:
         panel = Panel(series.values, [change.point for change in changes])
         indices = thinned(series.values, [change.point.index for change in changes], self._most)
         low, high = panel.limits
-        shown = series.values[indices]
-        scaled = np.clip((shown - low) / (high - low), 0.0, 1.0)
-        beyond = np.flatnonzero((shown < low) | (shown > high)).tolist()
+        # Steps of a thousandth of the vertical axis or less.
+        shown = np.round(series.values[indices], math.floor(4.0 - math.log10(high - low)))
         self._series.append(
             {
                 "count": len(series),
                 "unit": unit_text(series.unit),
                 "limits": [_rounded(low), _rounded(high)],
-                "values": _base64(np.round(STEPS * scaled), "<u2"),
-                "beyond": [[k, _rounded(shown[k])] for k in beyond],
-                "index": _numbers(indices) if indices.size < len(series) else None,
-                "names": _numbers(np.array(self._places(series, indices))),
+                "values": [value if math.isfinite(value) else None for value in shown.tolist()],
+                "index": indices.tolist() if indices.size < len(series) else None,
+                "names": self._places(series, indices),
                 "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
                 "changes": [_mark(change) for change in changes],
             }
@@ -67,7 +63,7 @@ class ChartData:
 
     def json(self) -> str:
         """Return the data as JSON that may stand in a script element of a page."""
-        content = {"names": self._names, "times": _steps(self._times), "series": self._series}
+        content = {"names": self._names, "times": self._times, "series": self._series}
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         # A name may hold the end of the script element, or a separator that ends a line.
         for sign in "<>&\u2028\u2029":
@@ -84,7 +80,8 @@ class ChartData:
                 self._numbers[key] = len(self._names)
                 commit = printable(short_commit(commits[k]))
                 self._names.append(commit or f"order {orders[k]}")
-                self._times.append(UNKNOWN_TIME if series.times is None else int(series.times[k]))
+                time = UNKNOWN_TIME if series.times is None else int(series.times[k])
+                self._times.append(None if time == UNKNOWN_TIME else time // 1000)
         return [self._numbers[key] for key in keys]
 
 
@@ -128,29 +125,5 @@ def _mark(change: ReportedChange) -> list[Any]:
     ]
 
 
-def _numbers(numbers: Ints) -> list[Any]:
-    """Return whole numbers as bytes, and the bits of each of them."""
-    bits = 16 if numbers.max(initial=0) < 2**16 else 32
-    return [bits, _base64(numbers, f"<u{bits // 8}")]
-
-
-def _base64(numbers: npt.NDArray[Any], kind: str) -> str:
-    return b64encode(numbers.astype(kind).tobytes()).decode()
-
-
 def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
-
-
-def _steps(times: Sequence[int]) -> list[int | None]:
-    """Return the seconds since the last known time; None where the time is unknown."""
-    steps: list[int | None] = []
-    last = 0
-    for time in times:
-        if time == UNKNOWN_TIME:
-            steps.append(None)
-            continue
-        seconds = time // 1000
-        steps.append(seconds - last)
-        last = seconds
-    return steps

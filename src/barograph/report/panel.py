@@ -16,9 +16,6 @@ from barograph.results.sizes import LevelLine, level_lines
 from barograph.results.wording import number, plural, typeset
 from barograph.runtime.errors import DataError
 
-TITLE, LANE, GAP = 36.0, 27.0, 8.0  # points above the axes: the title, a lane of labels, a gap
-LANES = 2
-CLOSE = 0.12  # share of the width that a label needs
 # Where some results lie farther out than FAR times half the range of the others and of the levels,
 # they are drawn at the edge.
 FAR, REST = 2.0, 0.02
@@ -102,22 +99,6 @@ class Panel:
             range_text = f"{range_text} to {number(far.max())}" if far.size > 1 else range_text
             parts.append(f"{far.size:,} outside the scale: {typeset(range_text)}")
         return " · ".join(parts)
-
-    @property
-    def lanes(self) -> int:
-        """Number of lanes that the labels of the change points need."""
-        places = np.array([point.index for point in self.change_points]) / self.values.size
-        return min(len(places), 1) if np.all(np.diff(places) > CLOSE) else LANES
-
-    @property
-    def above(self) -> float:
-        """Points from the axes to the title: the lanes of labels."""
-        return GAP + self.lanes * LANE
-
-    @property
-    def top(self) -> float:
-        """Inches above the axes."""
-        return (self.above + (TITLE if self.title else TITLE / 2)) / 72
 
     def place(self, index: int) -> str:
         """Name a result by its commit, else by its index."""

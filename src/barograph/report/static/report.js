@@ -3,7 +3,6 @@
 import { drawSeries, drawSparkline } from "./chart.js";
 
 const content = JSON.parse(document.getElementById("data").textContent);
-const times = elapsed(content.times);
 const series = once((k) => decoded(content.series[k]));
 const charts = new Map();
 
@@ -16,29 +15,11 @@ function once(compute) {
   };
 }
 
-function bytes(text) {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
-}
-
-function whole([bits, text]) {
-  return bits === 16 ? new Uint16Array(bytes(text)) : new Uint32Array(bytes(text));
-}
-
-// Seconds since 1970, from the difference to the last known one; null stays null.
-function elapsed(steps) {
-  let now = 0;
-  return steps.map((step) => (step === null ? null : (now += step)));
-}
-
 function decoded(packed) {
-  const levels = new Uint16Array(bytes(packed.values));
-  const [low, high] = packed.limits;
-  const values = Float64Array.from(levels, (level) => low + ((high - low) * level) / 65534);
-  for (const [k, value] of packed.beyond) values[k] = value;
-  const names = whole(packed.names);
+  const { names } = packed;
   return {
-    values,
-    index: packed.index && whole(packed.index),
+    values: Float64Array.from(packed.values, (value) => value ?? NaN),
+    index: packed.index,
     count: packed.count,
     unit: packed.unit,
     limits: packed.limits,
@@ -47,7 +28,7 @@ function decoded(packed) {
       { index, text, effect, probability }
     )),
     label(k) {
-      const time = times[names[k]];
+      const time = content.times[names[k]];
       const date = time === null ? "" : new Date(time * 1000).toISOString().slice(0, 10);
       return { name: content.names[names[k]], date };
     },
