@@ -14,7 +14,6 @@ from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.triage import FILES
 from barograph.pipeline import release, report
 from barograph.runtime.errors import DataError
-from barograph.sources import LoadReport, Place, Skip
 from barograph.studies import table_one
 from tests.shared import ROOT
 
@@ -43,15 +42,6 @@ def write() -> None:
     note = "These words go on for longer than a line of any terminal is. " * 4
     table = report.markdown(table_one.compact(rows))
     report.write_text(REPORTS / "evaluate/table.md", f"# A title\n\n{note}\n\n{table}\n\n## More\n")
-    loaded = LoadReport("data/raw/somewhere")
-    loaded.read.update(series=2400, points=295246)
-    loaded.kept.update(series=2400, points=295244)
-    loaded.skip("points", Skip(Place("file", 1), "data.0.value", "x", "not a number"), 2)
-    report.write_json(REPORTS / "load.json", loaded.as_dict())
-    report.write_json(
-        REPORTS / "replay.json", {f"a_metric_with_a_name_{n}": n / 3 for n in range(10)}
-    )
-    report.write_json(REPORTS / "classify.json", {"share": 0.25, "nested": {"auc": 1}})
 
 
 def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,11 +53,6 @@ def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "These words go on" in message
     assert "## More" not in message
     assert message.count("| contrast ") == len(CLASSIFIERS)
-    source = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
-    assert source in message
-    assert "share 0.25" in message
-    command = "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`"
-    assert f"{command} shows the runs of `train` and `release`." in message
 
 
 def test_metrics_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,16 +81,12 @@ def test_summary_without_results_names_the_command() -> None:
         report.summary()
 
 
-def test_summary_prints_counts_whole_and_shares_short() -> None:
-    write()
-    report.write_json(REPORTS / "replay.json", {"found": 73747, "auc": 0.704412, "note": "text"})
-    assert "replay: auc 0.7044, found 73,747\n" in report.summary()
-
-
 def test_summary_names_only_outputs_of_the_default_pipeline() -> None:
     text = (ROOT / "dvc.yaml").read_text()
     for place in report.NEXT:
-        assert place.rstrip("/") in text or place == "params.yaml" or place.endswith(".md")
+        if place in ("params.yaml", "make studies"):
+            continue
+        assert place.rstrip("/") in text or place.endswith(".md")
         stage = place.split("/")[2] if place.startswith("data/reports/") else "release"
         assert f"  {stage}:\n" in text
 

@@ -14,7 +14,7 @@ from barograph.results.history import History
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError
 from barograph.studies import selection
-from barograph.studies.pool import FURTHER, POOL
+from barograph.studies.selection import FURTHER, POOL
 
 SECTION = """
 selection: {policy: adaptive, runs: 2, population: 6, generations: 2, trees: 4}

@@ -16,8 +16,19 @@ from pandas.testing import assert_frame_equal
 from barograph.features import characteristics
 from barograph.learning import resume
 from barograph.learning.protocols import Split, random_splits
-from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
-from barograph.studies.selection import Pool, SelectionParams, evolve, members, study
+from barograph.studies.selection import (
+    FURTHER,
+    NINE,
+    POOL,
+    Pool,
+    SelectionParams,
+    _features_of,
+    evolve,
+    further_matrix,
+    members,
+    pool_matrix,
+    study,
+)
 from tests.shared import ROOT, wait_for
 
 NAMES = ("noise", "level", "spread", "other")
@@ -192,7 +203,7 @@ def test_failing_functions_give_nan_and_do_not_modify_the_side() -> None:
         raise ZeroDivisionError
 
     functions = dict.fromkeys(FURTHER, fails) | {"acf_features": spoils}
-    row = _further(side, functions)
+    row = _features_of(side, functions)
     assert row[1] == 0.5
     assert np.isnan(np.delete(row, 1)).all()
     assert seen == [[1.0, 2.0]] * len(FURTHER)

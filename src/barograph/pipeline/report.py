@@ -12,10 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.learning.tracking import STORE
 from barograph.runtime.errors import DataError
 from barograph.runtime.files import CsvText, whole
-from barograph.sources.report import KINDS
 
 FOLDER = Path("data/reports")
 WIDTH = 120  # columns of the terminal that the summary fits into
@@ -26,10 +24,9 @@ NEXT = {
     "data/reports/replay/": "what the online detector reports, commit by commit",
     "data/reports/tune/tuning.md": "the settings that were tried",
     "data/release/": "the models that were released, and their cards",
+    "make studies": "the papers' experiments, the label audit and the explanations",
     "params.yaml": "point `load` at your own history and run `make repro` again",
 }
-RUNS = f"`mlflow ui --backend-store-uri sqlite:///{STORE}` shows the runs of `train` and `release`."
-STUDIES = "`make studies` runs the papers' experiments, the label audit and the explanations."
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -91,7 +88,7 @@ def formatted(frame: pd.DataFrame, decimals: str) -> pd.DataFrame:
 
 
 def summary() -> str:
-    """Return the table of results, the numbers of some stages, and where to look next.
+    """Return the table of results, and where to look next.
 
     Raises:
         DataError: The pipeline has not run.
@@ -101,31 +98,9 @@ def summary() -> str:
         raise DataError(f"{path}: no such file; run `make repro` first")
     first = path.read_text(encoding="utf-8").split("\n## ")[0].rstrip()
     table = "\n".join(row if row.startswith("|") else fill(row, WIDTH) for row in first.split("\n"))
-    stages = "\n".join([_loaded(), _numbers("replay"), _numbers("classify")])
     width = max(map(len, NEXT))
     following = "\n".join(f"  {place.ljust(width)}  {what}" for place, what in NEXT.items())
-    return f"{table}\n\n{stages}\n\nWhere to look next\n{following}\n\n{RUNS}\n{STUDIES}\n"
-
-
-def _loaded() -> str:
-    loaded = json.loads((FOLDER / "load.json").read_text(encoding="utf-8"))
-    counts = []
-    for kind in KINDS:
-        skipped = sum(entry["count"] for entry in loaded["skipped"][kind].values())
-        note = f" ({skipped:,} skipped)" if skipped else ""
-        counts.append(f"{loaded['kept'][kind]:,} {kind}{note}")
-    return fill(f"data: {loaded['source']}, {', '.join(counts)}", WIDTH, subsequent_indent="  ")
-
-
-def _numbers(stage: str) -> str:
-    """Return the numbers of a stage's metrics in one line: counts whole, shares with 4 digits."""
-    metrics = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
-    numbers = [
-        f"{name} {number:,}" if isinstance(number, int) else f"{name} {number:.4g}"
-        for name, number in metrics.items()
-        if isinstance(number, (int, float))
-    ]
-    return fill(f"{stage}: " + ", ".join(numbers), WIDTH, subsequent_indent="  ")
+    return f"{table}\n\nWhere to look next\n{following}\n"
 
 
 def main() -> None:

@@ -9,10 +9,9 @@ from functools import cache
 import numpy as np
 
 from barograph.results.series import Direction, Floats, Ints, SeriesId
-from barograph.simulator.events import Event
 from barograph.simulator.people import survey
 from barograph.simulator.profiles import SHORT
-from barograph.simulator.projects import Layout, Stream, commit_hash, stream
+from barograph.simulator.projects import Event, Layout, Stream, commit_hash, stream
 from barograph.simulator.world import SimulatedSeries, World
 
 SEED = 20

@@ -12,7 +12,7 @@ import numpy as np
 
 from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import Floats, Ints
-from barograph.simulator.events import Event
+from barograph.simulator.projects import Event
 
 NEIGHBOURHOOD = 40  # points on either side that a person compares
 RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.results.series import Floats, Ints
-from barograph.simulator.events import Event
 from barograph.simulator.noise import log_uniform
 from barograph.simulator.profiles import Runners
+from barograph.simulator.projects import Event
 
 MACHINES = 3  # of a platform, at most
 UNEVEN = 0.4  # the standard deviation of the logarithm of a slow span's factor among series

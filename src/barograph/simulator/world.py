@@ -7,7 +7,6 @@ from functools import lru_cache
 import numpy as np
 
 from barograph.results.series import Direction, Floats, Ints, SeriesId
-from barograph.simulator.events import LARGEST, Event, path_of, slow_events, steps
 from barograph.simulator.noise import (
     Character,
     Platform,
@@ -20,14 +19,19 @@ from barograph.simulator.profiles import Profile, Runners
 from barograph.simulator.projects import (
     DEFAULT_LAYOUT,
     HOUR_MS,
+    LARGEST,
     REACH,
     Change,
+    Event,
     Layout,
     Project,
     Stream,
     draw_change,
     group_rates,
+    path_of,
     project,
+    slow_events,
+    steps,
     stream,
 )
 from barograph.simulator.runners import Disturbance, Fleet, disturb

@@ -6,20 +6,30 @@ number of generations. The rest is the common form: tournaments of two select th
 crossover makes the children, some of which have one bit flipped, and the best few subsets survive
 unchanged. A subset is an integer with bit i for member i.
 
+Bauer et al. searched 20 characteristics and name only the eight that won; their code has a ninth.
+So their pool cannot be repeated. This one has 23: the nine, and 14 of tsfeatures that take about a
+millisecond or less. Importing tsfeatures takes many seconds and disables all warnings of the
+process, and some of its functions modify their input. It runs in separate processes, with a copy of
+the input for each function. Where it has no result, mostly for short and constant sides, the value
+is NaN, which forests treat as missing.
+
 Every run has its own random split; the test part is used only after the search. All accuracies are
 kept on the disk, so an interrupted study that starts again gives the same result.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.learning import resume
 from barograph.learning.limits import Bounds, Count, Range, Seed
 from barograph.learning.protocols import Split, is_usable, random_splits
@@ -28,9 +38,25 @@ from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import worker_count
-from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.statistics import bounds_of
 
+NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
+# The functions of tsfeatures, and the results of each that belong to the pool.
+FURTHER: dict[str, tuple[str, ...]] = {
+    "acf_features": (
+        *("x_acf1", "x_acf10", "diff1_acf1"),
+        *("diff1_acf10", "diff2_acf1", "diff2_acf10"),
+    ),
+    "pacf_features": ("x_pacf5", "diff1x_pacf5", "diff2x_pacf5"),
+    "flat_spots": ("flat_spots",),
+    "unitroot_kpss": ("unitroot_kpss",),
+    "unitroot_pp": ("unitroot_pp",),
+    "nonlinearity": ("nonlinearity",),
+    "series_length": ("series_length",),
+}
+POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
+CHUNK = 100  # sides
+LARGEST = 1e30  # forests compute in single precision
 CACHE = resume.FOLDER / "selection"
 CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
@@ -261,3 +287,52 @@ def _without_empty(population: Flags, generator: np.random.Generator) -> Flags:
     empty = np.flatnonzero(~population.any(axis=1))
     population[empty, generator.integers(population.shape[1], size=empty.size)] = True
     return population
+
+
+def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further: Floats) -> Floats:
+    """Return one row per candidate: the POOL of Pre, then that of After.
+
+    Args:
+        values: All values; Pre is values[start:split], After is values[split:end].
+        starts: Where each Pre starts.
+        splits: Where each After starts.
+        ends: Where each After ends.
+        further: The result of `further_matrix` for the same bounds.
+    """
+    nine = feature_matrix(values, starts, splits, ends, "bauer9")
+    pairs = zip(np.split(nine, 2, axis=1), np.split(further, 2, axis=1), strict=True)
+    return np.concatenate([part for pair in pairs for part in pair], axis=1)
+
+
+def further_matrix(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
+) -> Floats:
+    """Return one row per candidate: the further characteristics of Pre, then those of After."""
+    sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
+    chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
+    # A spawned process shares no state with this one.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        rows = np.concatenate(list(executor.map(further_rows, chunks)))
+    return np.concatenate(np.split(rows, 2), axis=1)
+
+
+def further_rows(sides: list[Floats]) -> Floats:
+    """Return the further characteristics of each side; call it in a separate process only."""
+    import tsfeatures
+
+    functions = {name: getattr(tsfeatures, name) for name in FURTHER}
+    with np.errstate(all="ignore"):
+        return np.array([_features_of(side, functions) for side in sides])
+
+
+def _features_of(side: Floats, functions: dict[str, Callable[..., dict[str, float]]]) -> Floats:
+    row: list[float] = []
+    for name, selected in FURTHER.items():
+        try:
+            results = functions[name](side.copy(), freq=1)
+        except Exception:  # any error means that there is no result
+            results = {}
+        row += [float(results.get(result, np.nan)) for result in selected]
+    numbers = np.array(row)
+    numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
+    return numbers

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from barograph.simulator.events import Event, path_of, slow_events, steps
-from barograph.simulator.projects import Change
+from barograph.simulator.projects import Change, Event, path_of, slow_events, steps
 
 ORDERS = np.array([10, 12, 13, 17, 20, 21, 22, 30], dtype=np.int64)
 

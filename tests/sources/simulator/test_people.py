@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.results.series import Floats
-from barograph.simulator.events import Event
 from barograph.simulator.people import (
     ATTENTION,
     VARIED,
@@ -17,6 +16,7 @@ from barograph.simulator.people import (
     step_and_noise,
     survey,
 )
+from barograph.simulator.projects import Event
 
 NOISE = np.random.default_rng(7).standard_normal(200)
 HABITS = np.zeros(1)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from barograph.results.series import Floats
-from barograph.simulator.events import Event, path_of
 from barograph.simulator.profiles import CI, LONG, Runners
+from barograph.simulator.projects import Event, path_of
 from barograph.simulator.runners import Disturbance, Fleet, disturb
 from barograph.simulator.world import SimulatedSeries, World
 

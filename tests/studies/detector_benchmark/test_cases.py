@@ -2,7 +2,6 @@ import numpy as np
 
 from barograph.detection.registry import DETECTORS
 from barograph.studies.detector_benchmark.cases import Case, Threshold, default_detectors
-from barograph.studies.detector_benchmark.report import COLOURS
 
 DAY = 24 * 3600.0
 
@@ -12,10 +11,6 @@ def test_detected_by_passes_the_times() -> None:
     case = Case("one", "drift", values, (), np.arange(20.0) * DAY)
     assert case.detected_by(Threshold()) == (7,)
     assert Case("one", "drift", values, ()).detected_by(Threshold()) == ()
-
-
-def test_each_detector_has_a_colour() -> None:
-    assert len(default_detectors()) <= len(set(COLOURS))
 
 
 def test_default_detectors_include_every_detector() -> None:

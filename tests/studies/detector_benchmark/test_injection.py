@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from barograph.simulator import people
-from barograph.simulator.events import Event
 from barograph.simulator.people import noise
+from barograph.simulator.projects import Event
 from barograph.studies.detector_benchmark.injection import (
     CALM,
     KINDS,

@@ -2,21 +2,13 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from barograph.learning.figures import save
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
-from barograph.studies.detector_benchmark.tables import ALL
-
-COLOURS = (
-    "#20508f", "#b0451f", "#d98c3f", "#3f8f5b", "#7a4fa3",
-    "#8f7a20", "#c2577e", "#3f8fa3", "#5f6b76", "#6b4423",
-    "#a0a0a0", "#2b2b2b", "#9bc53d", "#e0a8d0", "#1fbf9c",
-)  # fmt: skip
-
 
 # What each table shows; its name is that of the file.
 TITLES = {
@@ -52,52 +44,23 @@ NOTES = (
 
 
 def comparison_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path) -> None:
-    """Draw F1 of every detector, by margin and by number of points, all with 95 % intervals."""
-    figure = Figure(figsize=(15, 5), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1.1, 1.1))
-    scores = tables["scores"]
-    overall = scores[(scores["cases"] == ALL) & (scores["measure"] == "F1")]
-    colours = _colours(list(overall["detector"]))
-    _ranked(left, overall, colours)
-    _curves(middle, tables["margins"], colours)
-    middle.set(xlabel="margin (points)", ylabel="F1", title="F1 by margin of error")
-    _curves(right, tables["points"], colours)
-    right.set(xlabel="points of the series", ylabel="F1", title="F1 by number of points")
-    right.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
-    figure.suptitle(f"Injected changes, nine scenarios ({subtitle}); bars: 95 %, over series")
+    """Draw F1 of every detector, by margin and by number of points, with 95 % intervals."""
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    panels = {"margins": "margin (points)", "points": "points of the series"}
+    for axes, (name, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        curves = tables[name].groupby("detector", sort=False)
+        for number, (detector, rows) in enumerate(curves):
+            colour = "black" if detector == ONE_PERSON else colormaps["tab20"](number % 20)
+            x, style = rows["cases"].astype(int), "--" if detector == ONE_PERSON else "-"
+            axes.plot(x, rows["mean"], style, marker=".", color=colour, label=detector)
+            axes.fill_between(x, rows["low"], rows["high"], color=colour, alpha=0.12, linewidth=0)
+        axes.set(xlabel=label, ylabel="F1")
+        axes.grid(alpha=0.3)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+    figure.suptitle(
+        f"F1 on injected changes, nine scenarios ({subtitle}); bands: 95 %, over series"
+    )
     save(figure, path)
-
-
-def _colours(names: list[str]) -> dict[str, str]:
-    others = [name for name in names if name != ONE_PERSON]
-    return {ONE_PERSON: "black"} | {
-        name: COLOURS[number % len(COLOURS)] for number, name in enumerate(others)
-    }
-
-
-def _ranked(axes: Any, overall: pd.DataFrame, colours: dict[str, str]) -> None:
-    rows = overall.sort_values("mean", na_position="first")
-    for place, (_, row) in enumerate(rows.iterrows()):
-        bar = [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
-        axes.errorbar(
-            row["mean"], place, xerr=bar, fmt="o", capsize=3, color=colours[row["detector"]]
-        )
-    axes.set_yticks(range(len(rows)), list(rows["detector"]))
-    axes.set(xlabel="F1", title="F1, margin 5")
-    axes.grid(alpha=0.3)
-
-
-def _curves(axes: Any, table: pd.DataFrame, colours: dict[str, str]) -> None:
-    for name, rows in table.groupby("detector", sort=False):
-        x = rows["cases"].astype(int)
-        style = "--" if name == ONE_PERSON else "-"
-        axes.plot(
-            x, rows["mean"], style, marker="o", markersize=3, color=colours[str(name)], label=name
-        )
-        axes.fill_between(
-            x, rows["low"], rows["high"], color=colours[str(name)], alpha=0.12, linewidth=0
-        )
-    axes.grid(alpha=0.3)
 
 
 def formatted(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
