@@ -33,7 +33,7 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
-from barograph.detection.reporting import ReportingRule
+from barograph.detection.scoring import ReportingRule
 from barograph.features import FEATURE_SETS
 from barograph.learning.annotators import Marked, f1
 from barograph.models import TriageModel

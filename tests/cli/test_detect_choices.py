@@ -6,7 +6,7 @@ import pytest
 
 from barograph.cli import inputs, withdrawn
 from barograph.cli.detectors import DETECTORS, DetectorChoice
-from barograph.detection import EDivisive, Hunter, StepFit, Triaged
+from barograph.detection import EDivisive, Gesd, Hunter, Triaged
 from barograph.sources.formats import roles
 from tests.cli.test_commands import code
 from tests.cli.test_detect import content, detect
@@ -43,9 +43,8 @@ def test_columns_can_be_mapped_to_every_field_of_a_table() -> None:
 def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
     options = {"window": "30", "pvalue": "0.01", "parity": "true"}
     assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
-    assert DetectorChoice("edivisive", {"recent": "none"}).make() == EDivisive()
-    assert DetectorChoice("edivisive", {"recent": "90"}).make() == EDivisive(recent=90)
-    assert DetectorChoice("stepfit", {"fit": "sum"}).make() == StepFit(fit="sum")
+    assert DetectorChoice("edivisive", {"min_size": "5"}).make() == EDivisive(min_size=5)
+    assert DetectorChoice("gesd", {"missing": "drop"}).make() == Gesd(missing="drop")
     triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
     assert isinstance(triaged, Triaged)
     assert triaged.candidates == Hunter()
@@ -57,8 +56,11 @@ def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
         (["hunter", "windows=3"], "hunter has no parameter 'windows'; allowed are missing, window"),
         (["hunter", "window=x"], "window is 'x'; it must be int"),
         (["hunter", "parity=maybe"], "parity is 'maybe'; it must be bool"),
-        (["stepfit", "fit=best"], "fit is 'best'; it must be Literal['mean', 'sum']"),
-        (["edivisive", "recent=x"], "recent is 'x'; it must be int | None"),
+        (
+            ["stepfit", "missing=best"],
+            "missing is 'best'; it must be Literal['error', 'drop', 'fill']",
+        ),
+        (["edivisive", "seed=x"], "seed is 'x'; it must be int"),
         (["triaged", "model=x"], "triaged has no parameter 'model'; allowed are missing, cand"),
         (["triaged", "candidates=triaged"], "candidates is 'triaged'; it must be hunter or"),
         (["hunter", "window"], "'window': expected NAME=VALUE, such as window=50"),

@@ -5,10 +5,10 @@ import numpy as np
 from barograph.results.series import Floats
 
 
-def split_statistic(values: Floats, alpha: float = 1.0) -> Floats:
+def split_statistic(values: Floats) -> Floats:
     """Daly et al. 2020, eq. 6, with means over all n^2 pairs of a part."""
     size = values.size
-    distances = np.abs(values[:, None] - values) ** alpha
+    distances = np.abs(values[:, None] - values)
     statistic = np.zeros(size)
     for n in range(1, size):
         m = size - n

@@ -1,12 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from barograph.detection import Gesd
 from barograph.detection.gesd import rosner
-from barograph.runtime.errors import DataError, NotEnoughDataError
 
 # Rosner (1983), the example that NIST's handbook repeats (1.3.5.17.3).
 ROSNER = [
@@ -67,39 +65,3 @@ def test_detect_reports_where_outliers_in_a_row_begin() -> None:
     assert [point.index for point in points] == [40, 70]
     assert [np.sign(point.statistic) for point in points] == [1.0, -1.0]
     assert all(point.pvalue is not None and point.pvalue < 0.05 for point in points)
-
-
-REGION = [10.0, 10.2, 9.8, 10.1, 9.9, 10.0, 10.3, 9.7]
-
-
-@pytest.mark.parametrize(("value", "outlier"), [(10.1, False), (9.5, False), (12, True), (8, True)])
-def test_judge_a_new_result_against_its_region(value: float, outlier: bool) -> None:
-    judgement = Gesd().judge(REGION, value)
-    assert judgement.is_outlier is outlier
-    assert judgement.deviation == pytest.approx((value - 10.0) / np.std(REGION, ddof=1))
-    assert (judgement.pvalue < 0.05) is outlier
-
-
-def test_a_value_less_extreme_than_the_region_itself_is_no_outlier() -> None:
-    judgement = Gesd().judge([*REGION, 50.0], 10.0)
-    assert judgement == type(judgement)(False, judgement.deviation, 1.0)
-
-
-def test_judge_on_a_constant_region() -> None:
-    assert not Gesd().judge([0.1] * 8, 0.1).is_outlier
-    other = Gesd().judge([0.1] * 8, 0.2)
-    assert other.is_outlier
-    assert other.deviation == np.inf
-
-
-def test_judge_names_what_it_cannot_use() -> None:
-    with pytest.raises(NotEnoughDataError, match="the region has 3 points: a judgement needs 4"):
-        Gesd().judge([1.0, 2.0, 3.0], 2.0)
-    with pytest.raises(DataError, match="value is nan; it must be a finite number"):
-        Gesd().judge(REGION, float("nan"))
-    for value in ("x", "2.0", True, None, 1j, [1.0, 2.0]):
-        with pytest.raises(DataError, match="it must be a finite number"):
-            Gesd().judge(REGION, value)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"values\[1\] is nan"):
-        Gesd().judge([1.0, float("nan"), 2.0, 2.0, 1.0], 2.0)
-    assert not Gesd(missing="drop").judge([*REGION, float("nan")], 10.0).is_outlier

@@ -5,7 +5,7 @@ import pytest
 
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector, RawChangePoint
-from barograph.detection.recent import cut_of, detect_recent
+from barograph.detection.batch import cut_of, detect_recent
 from barograph.results.series import Floats, Ints, Region
 from barograph.results.sizes import size_of
 

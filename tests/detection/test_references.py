@@ -19,7 +19,7 @@ def series(seed: int) -> Floats:
 @pytest.mark.parametrize("seed", range(8))
 def test_pelt_is_the_pelt_of_ruptures(seed: int) -> None:
     values = series(seed)
-    places = [point.index for point in Pelt(penalty=3.0, minimum=2).detect(values)]
+    places = [point.index for point in Pelt(penalty=3.0).detect(values)]
     price = 3.0 * np.log(values.size) * noise_level(values) ** 2
     peer = ruptures.Pelt(model="l2", min_size=2, jump=1).fit(values).predict(pen=price)
     assert [*places, values.size] == peer
@@ -28,7 +28,7 @@ def test_pelt_is_the_pelt_of_ruptures(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_dynp_is_the_dynp_of_ruptures(seed: int) -> None:
     values = series(seed)
-    places = [point.index for point in Dynp(changes=4, minimum=2).detect(values)]
+    places = [point.index for point in Dynp(changes=4).detect(values)]
     peer = ruptures.Dynp(model="l2", min_size=2, jump=1).fit(values).predict(n_bkps=4)
     assert [*places, values.size] == peer
 
@@ -52,4 +52,4 @@ def test_the_noise_of_a_quantised_series_is_not_zero() -> None:
 
 
 def test_dynp_asks_for_no_more_than_fits() -> None:
-    assert len(Dynp(changes=6, minimum=2).detect([1.0, 2.0, 5.0, 9.0, 1.0, 2.0])) == 2
+    assert len(Dynp(changes=6).detect([1.0, 2.0, 5.0, 9.0, 1.0, 2.0])) == 2

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from barograph.detection.reporting import ReportingRule
+from barograph.detection.scoring import ReportingRule
 from barograph.models import TriageModel
 from barograph.runtime.errors import ArtifactError, ConfigError
 

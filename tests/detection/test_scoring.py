@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import scoring
-from barograph.detection.reporting import ReportingRule
-from barograph.detection.scoring import score_candidates
+from barograph.detection.scoring import ReportingRule, score_candidates
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
 from barograph.results.series import UNKNOWN_TIME, Floats, Ints

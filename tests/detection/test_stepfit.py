@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from barograph.detection import StepCluster, StepFit, cluster_steps
 from barograph.detection.stepfit import ClusterSettings, Status
 from barograph.detection.stepfit.clusters import BEST, coalesce
-from barograph.detection.stepfit.step import best_step, shapes
+from barograph.detection.stepfit.detector import best_step, shapes
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, DataError
 
@@ -58,16 +58,9 @@ def test_the_best_step_has_the_least_error(values: list[float]) -> None:
         ((shape[:i] - shape[:i].mean()) ** 2).sum() + ((shape[i:] - shape[i:].mean()) ** 2).sum()
         for i in range(1, shape.size)
     ]
-    step = best_step(shape, "sum", 0.0)
-    assert step.fit == pytest.approx(min(errors), abs=1e-9)
+    step = best_step(shape, 0.0)
+    assert step.fit == pytest.approx(min(errors) / shape.size, abs=1e-9)
     assert step.height == pytest.approx(shape[step.turn :].mean() - shape[: step.turn].mean())
-    assert best_step(shape, "mean", 0.0).fit == pytest.approx(step.fit / shape.size)
-
-
-def test_the_sum_divides_the_regression_factor_by_the_length() -> None:
-    shape = np.repeat([0.0, 1.0], 25) + np.tile([0.01, -0.01], 25)
-    mean, total = best_step(shape, "mean", 0.0), best_step(shape, "sum", 0.0)
-    assert mean.regression == pytest.approx(50 * total.regression)
 
 
 def test_one_trace_with_one_clear_step() -> None:
@@ -77,7 +70,6 @@ def test_one_trace_with_one_clear_step() -> None:
     (point,) = StepFit().detect(values)
     assert point.index == 120
     assert point.statistic > 150
-    assert StepFit(fit="sum").detect(values) == []
 
 
 def test_a_long_trace_is_looked_at_again_and_again() -> None:

@@ -248,7 +248,7 @@ def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() 
 def found(detector: Triaged, sizes: list[int]) -> list[list[int]]:
     """Return the candidates in series of some lengths."""
     offsets = np.cumsum([0, *sizes])
-    searched = detector.search(np.ones(sum(sizes)), offsets)
+    searched, _ = detector.propose(np.ones(sum(sizes)), offsets)
     return [[point.index for point in points] for points in searched]
 
 

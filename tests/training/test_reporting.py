@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.detection.reporting import ReportingRule
+from barograph.detection.scoring import ReportingRule
 from barograph.learning.annotators import Marked
 from barograph.learning.reporting import CHOICES, agreements, rule_of_people, rule_of_verdicts
 from barograph.models import TriageModel

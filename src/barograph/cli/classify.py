@@ -127,8 +127,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
     Candidates are found with `Triaged` if the history has none. Those with a verdict are included
     if `triaged`.
     """
-    from barograph.detection.reporting import ReportingRule
-    from barograph.detection.scoring import score_candidates
+    from barograph.detection.scoring import ReportingRule, score_candidates
     from barograph.detection.triaged import all_candidates
 
     candidates = history.candidates

@@ -3,10 +3,8 @@
 TYPE_CHECKING = False  # type checkers know the name; importing it from typing would take longer
 if TYPE_CHECKING:
     from barograph.detection.batch import detect_many as detect_many
-    from barograph.detection.edivisive import energy_statistic as energy_statistic
     from barograph.detection.false_discovery import Discoveries as Discoveries
     from barograph.detection.false_discovery import control_discoveries as control_discoveries
-    from barograph.detection.gesd import OutlierTest as OutlierTest
     from barograph.detection.online import OnlineDetector as OnlineDetector
     from barograph.detection.registry import *  # noqa: F403 - every detector
     from barograph.detection.stepfit import ClusterSettings as ClusterSettings
@@ -20,12 +18,10 @@ else:  # with it, they would accept any name
         "ClusterSettings": "stepfit",
         "Discoveries": "false_discovery",
         "OnlineDetector": "online",
-        "OutlierTest": "gesd",
         "StepCluster": "stepfit",
         "cluster_steps": "stepfit",
         "control_discoveries": "false_discovery",
         "detect_many": "batch",
-        "energy_statistic": "edivisive",
     }
     __all__ = list(_MODULES)
 

@@ -117,7 +117,7 @@ class Detector(ABC):
         Example:
             >>> from barograph.detection import Pelt
             >>> Pelt().get_params()
-            {'missing': 'error', 'penalty': 3.0, 'minimum': 2}
+            {'missing': 'error', 'penalty': 3.0}
         """
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from barograph.detection.reporting import ReportingRule
-from barograph.detection.scoring import score_candidates
+from barograph.detection.scoring import ReportingRule, score_candidates
 from barograph.detection.triaged import all_candidates
 from barograph.models import TriageModel
 from barograph.results.parquet import candidates_of

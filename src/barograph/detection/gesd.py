@@ -1,38 +1,19 @@
 """Outliers by the generalised extreme studentised deviate test (Rosner 1983).
 
-Change point detection needs several points after a change. Whether a single new result belongs to
-the stable region is an outlier test (Daly et al. 2020, section 6).
+Whether single results belong to the stable region is an outlier test (Daly et al. 2020, section 6).
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from barograph.detection.base import Detector, RawChangePoint, as_float, observe, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.numerics import power_of_two, two_sided
 from barograph.results.series import Floats, Ints
-from barograph.runtime.errors import NotEnoughDataError
 
 FEWEST = 5
 SMALLEST = 1e-200  # keeps a quotient finite if nothing but the outlier varies
-
-
-@dataclass(frozen=True, slots=True)
-class OutlierTest:
-    """Whether a value belongs to a region.
-
-    Attributes:
-        is_outlier: Whether the test rejects the value.
-        deviation: Distance from the mean of the region, in its standard deviations; infinite if
-            the region is constant and the value differs.
-        pvalue: p-value of the test that removed the value; 1 if it is not among the most extreme.
-    """
-
-    is_outlier: bool
-    deviation: float
-    pvalue: float
 
 
 @dataclass(frozen=True)
@@ -41,7 +22,7 @@ class Gesd(Detector):
 
     `detect` tests the whole series: a change point is the first of consecutive outliers on one
     side of the mean. It reports a single spike, and no change that lasts longer than `share` of
-    the series. `judge` tests one value.
+    the series.
 
     Args:
         alpha: Probability of any outlier in a normal sample.
@@ -68,7 +49,7 @@ class Gesd(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each run of outliers."""
-        tested = rosner(values, self._most(values.size))
+        tested = rosner(values, max(1, int(self.share * values.size)))
         count = tested.outliers(self.alpha)
         rank = np.full(values.size, -1)
         rank[tested.indices[:count]] = np.arange(count)
@@ -80,38 +61,6 @@ class Gesd(Detector):
             )
             for i in begins
         ]
-
-    def judge(self, region: npt.ArrayLike, value: float) -> OutlierTest:
-        """Test whether a value is an outlier of a region.
-
-        Use it for the newest point of a series, for a patch build against the stable region that
-        it started from, or for canaries, whose outliers call for a rerun.
-
-        Args:
-            region: The values that the new one is compared with.
-            value: The new value.
-
-        Raises:
-            NotEnoughDataError: The region has too few points.
-            DataError: The value is not a finite number, or the region holds a value that
-                `missing` refuses.
-        """
-        known, _ = observe(region, missing=self.missing)
-        if known.size < FEWEST - 1:
-            raise NotEnoughDataError(
-                f"the region has {known.size} points: a judgement needs {FEWEST - 1}"
-            )
-        newest = as_float(value)
-        tested = rosner(np.append(known, newest), self._most(known.size + 1))
-        ranks = np.flatnonzero(tested.indices == known.size)
-        return OutlierTest(
-            is_outlier=bool(ranks.size and ranks[0] < tested.outliers(self.alpha)),
-            deviation=_deviation(known, newest),
-            pvalue=float(tested.pvalues[ranks[0]]) if ranks.size else 1.0,
-        )
-
-    def _most(self, size: int) -> int:
-        return max(1, int(self.share * size))
 
 
 class Extremes(NamedTuple):
@@ -158,12 +107,3 @@ def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
     tails = np.array([two_sided(t, freedom) for t, freedom in pairs])
     pvalues: Floats = np.minimum(1.0, sizes * tails)
     return pvalues
-
-
-def _deviation(region: Floats, value: float) -> float:
-    unit = power_of_two(np.append(region, value))
-    away = value / unit - (region / unit).mean()
-    sd = (region / unit).std(ddof=1)
-    if sd > 0:
-        return float(away / sd)
-    return float(np.copysign(np.inf, away)) if value != region[0] else 0.0

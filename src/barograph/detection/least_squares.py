@@ -17,24 +17,17 @@ from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import Floats
 from barograph.runtime.extras import needed
 
+MINIMUM = 2  # the fewest points of a level
+
 
 @dataclass(frozen=True)
 class _LeastSquares(Detector):
     """Levels that fit a series best."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.minimum >= 1, "minimum", self.minimum, "at least 1 point")
-
-    @property
-    @abstractmethod
-    def minimum(self) -> int:
-        """The fewest points of a level; a parameter of each detector."""
-
     @property
     def shortest(self) -> int:
         """Fewest points for two levels and an estimate of the noise."""
-        return max(2 * self.minimum, 4)
+        return 2 * MINIMUM
 
     @abstractmethod
     def _edges(self, search: Any, size: int) -> list[int]:
@@ -55,7 +48,7 @@ class _LeastSquares(Detector):
             import ruptures
 
         signal = (scaled - np.median(scaled)) / noise
-        search = ruptures.KernelCPD(kernel="linear", min_size=self.minimum).fit(signal)
+        search = ruptures.KernelCPD(kernel="linear", min_size=MINIMUM).fit(signal)
         edges = [0, *map(int, self._edges(search, signal.size))]  # some are NumPy's
         return [
             RawChangePoint(b, _gain(signal[a:b], signal[b:c]))
@@ -69,7 +62,6 @@ class Pelt(_LeastSquares):
 
     Args:
         penalty: Price of a change point, as a multiple of log(n) and the variance of the noise.
-        minimum: Fewest points of a level.
 
     Example:
         >>> Pelt().detect([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0])[0].index
@@ -77,7 +69,6 @@ class Pelt(_LeastSquares):
     """
 
     penalty: float = 3.0
-    minimum: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +87,6 @@ class Dynp(_LeastSquares):
         changes: Number of change points to report; fewer in a series too short for them. The
             values of Table 3 of Fleming et al. (F1 2/7 with an index of 1/6) are those of one
             correct point among six.
-        minimum: Fewest points of a level.
 
     Example:
         >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20
@@ -105,14 +95,13 @@ class Dynp(_LeastSquares):
     """
 
     changes: int = 6
-    minimum: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.changes >= 1, "changes", self.changes, "at least 1")
 
     def _edges(self, search: Any, size: int) -> list[int]:
-        edges: list[int] = search.predict(n_bkps=min(self.changes, size // self.minimum - 1))
+        edges: list[int] = search.predict(n_bkps=min(self.changes, size // MINIMUM - 1))
         return edges
 
 

@@ -7,11 +7,10 @@ of them are reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
-from barograph.detection.reporting import SAME_CHANGE, ReportingRule
-from barograph.detection.scoring import CandidateScorer
+from barograph.detection.scoring import SAME_CHANGE, CandidateScorer, ReportingRule
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
 from barograph.results.series import Floats, Ints, as_floats
@@ -97,33 +95,21 @@ class Triaged(Detector):
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the reported change points of many series, which are scored together."""
         model = self.model or _default_model()
-        stored = rule = ReportingRule.of(model)
+        rule = ReportingRule.of(model)
+        points, known = self.propose(values, offsets)
+        if not any(points):
+            return points
+        values = _within_range(values, offsets)
+        scorer = CandidateScorer(model, values, offsets, table_of(points), known)
+        probability = scorer.probability(rule.min_probability)
         if self.min_probability is not None:
             rule = ReportingRule(self.min_probability)
-        searched = self.search(values, offsets)
-        proposed = self.propose(_within_range(values, offsets), offsets, searched)
-        if not any(proposed.points):
-            return [[] for _ in proposed.points]
-        probability = proposed.scorer(model).probability(stored.min_probability)
-        return proposed.reported(rule, probability)
-
-    def search(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
-        """Return the change points that the detectors of candidates find in many series.
-
-        Args:
-            values: The values of all series, one after the other.
-            offsets: Series k owns the values offsets[k] to offsets[k + 1].
-        """
-        found = zip(*(each.find_many(values, offsets) for each in self._detectors), strict=True)
-        return [
-            _merged(sources, self.apart) if size >= self.shortest else []
-            for sources, size in zip(found, np.diff(offsets).tolist(), strict=True)
-        ]
+        return reported(rule, values, offsets, points, probability)
 
     def propose(
-        self, values: Floats, offsets: Ints, searched: Sequence[Sequence[RawChangePoint]]
-    ) -> Proposed:
-        """Return all candidates of many series.
+        self, values: Floats, offsets: Ints
+    ) -> tuple[list[list[RawChangePoint]], dict[int, Sequence[Excursion]]]:
+        """Return all candidates of many series, and their excursions.
 
         Pulses and very large spikes hide the changes around them from other detectors: a series
         with any is searched again with its excursions filled.
@@ -131,19 +117,26 @@ class Triaged(Detector):
         Args:
             values: The values of all series, one after the other.
             offsets: Series k owns the values offsets[k] to offsets[k + 1].
-            searched: The change points that `search` finds in each series.
         """
-        points: list[list[RawChangePoint]] = []
+        points = self._search(values, offsets)
+        values = _within_range(values, offsets)
         known: dict[int, Sequence[Excursion]] = {}
         for k, (start, end) in enumerate(pairwise(offsets.tolist())):
-            part, candidates = values[start:end], list(searched[k])
+            part = values[start:end]
             if part.size >= self.shortest:
                 known[k] = runs = excursions(part)
                 if runs and _hide_changes(runs, part, filled := fill(part, runs)):
-                    again = self.search(filled, np.array([0, part.size]))
-                    candidates = with_pulses(_merged((candidates, again[0]), 1), runs, part.size)
-            points.append(candidates)
-        return Proposed(values, offsets, points, known)
+                    [again] = self._search(filled, np.array([0, part.size]))
+                    points[k] = with_pulses(_merged((points[k], again), 1), runs, part.size)
+        return points, known
+
+    def _search(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        """Return the change points that the detectors of candidates find in many series."""
+        found = zip(*(each.find_many(values, offsets) for each in self._detectors), strict=True)
+        return [
+            _merged(sources, self.apart) if size >= self.shortest else []
+            for sources, size in zip(found, np.diff(offsets).tolist(), strict=True)
+        ]
 
 
 def all_candidates(model: TriageModel, values: Floats, offsets: Ints) -> tuple[Candidates, Floats]:
@@ -156,39 +149,32 @@ def all_candidates(model: TriageModel, values: Floats, offsets: Ints) -> tuple[C
     """
     points = Triaged(model=model, min_probability=0.0).find_many(as_floats(values), offsets)
     probability = [point.probability for run in points for point in run]
-    candidates = Candidates.of([[point.index for point in run] for run in points])
-    return candidates, np.array(probability, dtype=np.float64)
+    return table_of(points), np.array(probability, dtype=np.float64)
 
 
-class Proposed(NamedTuple):
-    """Proposed candidates of many series.
+def table_of(points: Sequence[Sequence[RawChangePoint]]) -> Candidates:
+    """Return the candidates of each series as a table."""
+    return Candidates.of([[point.index for point in run] for run in points])
 
-    Attributes:
-        values: The values of all series, one after the other.
-        offsets: Series k owns the values offsets[k] to offsets[k + 1].
-        points: The candidates of each series, by ascending index.
-        excursions: The excursions of each series.
-    """
 
-    values: Floats
-    offsets: Ints
-    points: Sequence[Sequence[RawChangePoint]]
-    excursions: Mapping[int, Sequence[Excursion]]
-
-    def scorer(self, model: TriageModel, *, divides: bool = True) -> CandidateScorer:
-        """Return what scores these candidates; there must be some."""
-        table = Candidates.of([[point.index for point in points] for points in self.points])
-        known = self.excursions
-        return CandidateScorer(model, self.values, self.offsets, table, known, divides=divides)
-
-    def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:
-        """Return the candidates of each series that a rule reports, with their probabilities."""
-        chances = iter(probability.tolist())
-        scored = [[_scored(point, next(chances)) for point in points] for points in self.points]
-        return [
-            _reported(rule, self.values[start:end], points)
-            for (start, end), points in zip(pairwise(self.offsets.tolist()), scored, strict=True)
-        ]
+def reported(
+    rule: ReportingRule,
+    values: Floats,
+    offsets: Ints,
+    points: Sequence[Sequence[RawChangePoint]],
+    probability: Floats,
+) -> list[list[RawChangePoint]]:
+    """Return the candidates of each series that a rule reports, with their probabilities."""
+    result: list[list[RawChangePoint]] = []
+    chances = iter(probability.tolist())
+    for (start, end), run in zip(pairwise(offsets.tolist()), points, strict=True):
+        scored = [_scored(point, next(chances)) for point in run]
+        index = np.array([point.index for point in run], dtype=np.int64)
+        real = np.array([point.probability for point in scored], dtype=np.float64)
+        edges = pairwise([start, *(start + index).tolist(), end]) if run else ()
+        levels = np.array([np.median(values[first:last]) for first, last in edges])
+        result.append([scored[k] for k in rule.select(index, real, levels).tolist()])
+    return result
 
 
 def _hide_changes(runs: Sequence[Excursion], values: Floats, filled: Floats) -> bool:
@@ -239,18 +225,6 @@ def with_pulses(
 def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:
     odds = np.log(probability / (1.0 - probability))
     return replace(point, probability=probability, statistic=float(odds))
-
-
-def _reported(
-    rule: ReportingRule, values: Floats, points: list[RawChangePoint]
-) -> list[RawChangePoint]:
-    if not points:
-        return []
-    index = np.array([point.index for point in points])
-    probability = np.array([point.probability for point in points], dtype=np.float64)
-    edges = [0, *index.tolist(), values.size]
-    levels = np.array([np.median(values[start:end]) for start, end in pairwise(edges)])
-    return [points[k] for k in rule.select(index, probability, levels).tolist()]
 
 
 @lru_cache(maxsize=1)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
 
-from barograph.detection.reporting import ReportingRule
-from barograph.detection.triaged import Triaged
+from barograph.detection.scoring import CandidateScorer, ReportingRule
+from barograph.detection.triaged import Triaged, reported, table_of
 from barograph.learning import tables
 from barograph.learning.annotators import Marked, f1
 from barograph.learning.candidates import Trained, TrainParams, held_out
@@ -84,18 +84,18 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
     Raises:
         NotEnoughDataError: No series has a candidate.
     """
-    detector = Triaged(model=model)
-    points = detector.search(marked.values, marked.offsets)
-    proposed = detector.propose(marked.values, marked.offsets, points)
-    if not any(proposed.points):
+    series = marked.values, marked.offsets
+    points, known = Triaged(model=model).propose(*series)
+    if not any(points):
         raise NotEnoughDataError("a reporting rule cannot be chosen without candidates")
-    scorer = proposed.scorer(model, divides=False)  # people mark plots of whole series
+    # People mark plots of whole series.
+    scorer = CandidateScorer(model, *series, table_of(points), known, divides=False)
     return np.array(
         [
             [
                 f1([point.index for point in reports], marks)
                 for reports, marks in zip(
-                    proposed.reported(ReportingRule(choice), scorer.probability(choice)),
+                    reported(ReportingRule(choice), *series, points, scorer.probability(choice)),
                     marked.marks,
                     strict=True,
                 )

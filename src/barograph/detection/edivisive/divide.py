@@ -67,8 +67,6 @@ TIE = 1e-12
 class Rules(NamedTuple):
     """The parameters of E-Divisive as the kernel needs them."""
 
-    alpha: float
-    middle: float
     least: int
     permutations: int
     tolerated: int
@@ -120,7 +118,7 @@ def divide(
         for new in range(part, fresh + 1, max(fresh - part, 1)):
             centred, totals = workspace.numbers[CENTRED], workspace.numbers[TOTALS]
             workspace.numbers[PAIRS, new] = prepare(
-                values, order, new, ends[new], rules.alpha, centred, workspace.whole[RANKS], totals
+                values, order, new, ends[new], centred, workspace.whole[RANKS], totals
             )
             taus[new], energies[new] = _best(new, ends[new], rules, workspace)
         part = strongest(size, ends, energies)
@@ -170,7 +168,7 @@ def _permute(
         while part < ends.size:
             end = ends[part]
             pairs = workspace.numbers[PAIRS, part]
-            if end - part >= 2 * rules.least and _could_reach(energy, pairs, end - part, rules):
+            if end - part >= 2 * rules.least and _could_reach(energy, pairs, end - part):
                 shuffle(centred[part:end], ranks[part:end], totals[part:end], state)
                 if _best(part, end, rules, workspace)[1] >= energy * (1.0 - TIE):
                     exceeding += 1
@@ -182,13 +180,11 @@ def _permute(
 
 
 @kernel
-def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
+def _could_reach(energy: float, pairs: float, size: int) -> bool:
     """Return whether any order of a part could have so large a statistic.
 
     The statistic is at most 2 XY / (n + m), and XY at most the sum over all pairs of the part.
     """
-    if rules.middle != 1.0:
-        return True
     return bool(2.0 * pairs / size >= energy * (1.0 - 2.0 * TIE))
 
 
@@ -203,16 +199,16 @@ def _best(start: int, end: int, rules: Rules, workspace: DivisionSpace) -> tuple
         workspace.numbers[TREE],
         workspace.whole[COUNTS],
     )
-    reach(centred, ranks, rules.alpha, tree, counts, earlier)
+    reach(centred, ranks, tree, counts, earlier)
     totals, inverse = workspace.numbers[TOTALS, start:end], workspace.numbers[INVERSE]
     pairs = workspace.numbers[PAIRS, start]
-    tau, q = _best_split(earlier, totals, pairs, inverse, rules.least, rules.middle)
+    tau, q = _best_split(earlier, totals, pairs, inverse, rules.least)
     return start + tau, q
 
 
 @kernel
 def _best_split(
-    earlier: Floats, totals: Floats, pairs: float, inverse: Floats, least: int, middle: float
+    earlier: Floats, totals: Floats, pairs: float, inverse: Floats, least: int
 ) -> tuple[int, float]:
     """Pass once over all divisions of a part into two."""
     size = earlier.size
@@ -224,8 +220,6 @@ def _best_split(
         n, m = t + 1, size - t - 1
         between, right = rows - 2.0 * left, pairs - rows + left
         q = divergence(left, between, right, n * inverse[m], m * inverse[n])
-        if middle != 1.0:
-            q *= (n * m * inverse[size]) ** (middle - 1.0)
         if q > best_q and n >= least:
             best, best_q = n, q
     return best, 2.0 * inverse[size] * best_q

@@ -4,14 +4,13 @@ import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import allowed, require
+from barograph.detection.base import require
 from barograph.detection.numerics import power_of_two
-from barograph.detection.stepfit.step import SD_FLOOR, Fit, StepFunction, best_step, shapes
+from barograph.detection.stepfit.detector import SD_FLOOR, StepFunction, best_step, shapes
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import DataError
 from barograph.runtime.extras import needed
@@ -77,8 +76,6 @@ class ClusterSettings:
         floor: Noise below this share of the level of a trace counts as none; also the smallest
             squared error. See `shapes`.
         min_members: Smallest number of traces in a cluster.
-        fit: "mean" squared error, or the "sum" of the definition.
-        seed: Seed of the first centroids.
     """
 
     k: int | None = None
@@ -86,8 +83,6 @@ class ClusterSettings:
     span: int = 250
     floor: float = SD_FLOOR
     min_members: int = 3
-    fit: Fit = "mean"
-    seed: int = 0
 
     def __post_init__(self) -> None:
         require(self.k is None or self.k >= 1, "k", self.k, "at least 1")
@@ -96,7 +91,6 @@ class ClusterSettings:
         require(self.span >= 4, "span", self.span, "at least 4 commits")
         require(0 <= self.floor < np.inf, "floor", self.floor, "0 or more, and finite")
         require(self.min_members >= 1, "min_members", self.min_members, "at least 1")
-        allowed("fit", self.fit, get_args(Fit))
 
     def clusters_of(self, traces: int) -> int:
         """Return the number of clusters to start with."""
@@ -232,9 +226,9 @@ def _steps(shaped: Floats, settings: ClusterSettings) -> list[tuple[Ints, StepFu
     """Return the rows of each interesting cluster, and the step function of its centroid."""
 
     def step_of(rows: Ints) -> StepFunction:
-        return best_step(shaped[rows].mean(axis=0), settings.fit, settings.floor)
+        return best_step(shaped[rows].mean(axis=0), settings.floor)
 
-    parts = _partition(shaped, settings.clusters_of(len(shaped)), settings.seed)
+    parts = _partition(shaped, settings.clusters_of(len(shaped)))
     clear = sorted(((rows, step_of(rows)) for rows in parts), key=lambda p: -abs(p[1].regression))
     joined: list[tuple[Ints, StepFunction]] = []
     for rows, step in clear:
@@ -266,12 +260,12 @@ def _stepping(shaped: Floats, rows: Ints, step: StepFunction) -> Ints:
     return chosen
 
 
-def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
+def _partition(shaped: Floats, k: int) -> list[Ints]:
     with needed("clustering", "detectors"):
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
-    means = KMeans(k, n_init=1, random_state=seed)
+    means = KMeans(k, n_init=1, random_state=0)
     with warnings.catch_warnings():
         # With fewer different shapes than clusters, some clusters are empty. That is no error.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from barograph.detection import Triaged
 from barograph.detection.base import Detector
-from barograph.detection.recent import RECENT, detect_recent
+from barograph.detection.batch import RECENT, detect_recent
 from barograph.detection.scoring import score_candidates
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
