@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from side_by_side import shares
 
-from barograph.detection.online import AlarmStep, Budget, StepKind, replay_many
-from barograph.detection.online.views import BEFORE, HISTORY, direction_of
+from barograph.detection.online import AlarmStep, Budget, OnlineJudge, PendingSeries, StepKind
+from barograph.detection.online.second_look import BEFORE, direction_of
+from barograph.detection.online.views import HISTORY
 from barograph.learning.online.alarm_rates import Raised, known_within, measure
 from barograph.learning.online.truth import Truth
 from barograph.models import TriageModel
-from barograph.results.series import Floats, Ints
+from barograph.results.series import Floats
 from barograph.results.sizes import size_of
 
 CLOSE = 10
@@ -29,7 +30,8 @@ def counted(
         points within 10 of another; `close, same direction`: of another in the same direction.
     """
     parts = np.split(truth.values, truth.offsets[1:-1])
-    seen = replay_many(online, parts, confirm, budget=budget)
+    judge = OnlineJudge(online, confirm, budget)
+    seen = judge.judge([PendingSeries(values, 0) for values in parts]).logs
     raised = called(truth, [replayed.steps for replayed in seen])
     point = measure(truth, raised, budget.threshold)
     known = truth.changes[known_within(truth, raised, LATEST)]
@@ -107,18 +109,18 @@ def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:
     return sum(direction * expected >= 0 for direction in directions)
 
 
-def _close(values: Floats, standing: Ints) -> list[tuple[bool, bool]]:
+def _close(values: Floats, standing: list[int]) -> list[tuple[bool, bool]]:
     """Return for each change point whether another is close, and one in the same direction."""
-    edges = [0, *standing.tolist(), values.size]
+    edges = [0, *standing, values.size]
     directions = [
         _direction(values, edges[k], edges[k - 1], min(edges[k] + CLOSE, edges[k + 1]))
         for k in range(1, len(edges) - 1)
     ]
     rows = []
-    for k, place in enumerate(standing.tolist()):
+    for k, place in enumerate(standing):
         near = [
             directions[k] * directions[j] >= 0
-            for j, other in enumerate(standing.tolist())
+            for j, other in enumerate(standing)
             if j != k and abs(other - place) <= CLOSE
         ]
         rows.append((bool(near), any(near)))

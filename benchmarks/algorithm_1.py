@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import replay_many
+from barograph.detection.online import OnlineDetector
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.learning.online.alarm_rates import Alarms, Raised
 from barograph.learning.online.rows import CALM
@@ -63,9 +63,9 @@ class Algorithm1:
 
     def _raised(self, truth: Truth, threshold: float) -> Raised:
         model = replace(self.model, threshold=threshold)
-        cuts = truth.offsets[1:-1]
-        replays = replay_many(model, np.split(truth.values, cuts))
-        result = np.zeros(truth.values.size, dtype=np.bool_)
-        for first, replayed in zip(truth.offsets[:-1], replays, strict=True):
-            result[first + replayed.alarms] = True
-        return Raised.of(result)
+        decisions = [
+            decision
+            for values in np.split(truth.values, truth.offsets[1:-1])
+            for decision in OnlineDetector.algorithm_1(model, values)
+        ]
+        return Raised.of(np.array([decision.is_change for decision in decisions]))

@@ -22,10 +22,8 @@ from barograph.detection.online import (
     Answer,
     OnlineJudge,
     PendingSeries,
-    SecondLookConfig,
     make_judge,
 )
-from barograph.detection.online.batch import advance_all
 from barograph.learning.online.alarm_rates import Raised, found_within, known_within, measure
 from barograph.learning.online.truth import Truth
 from barograph.models import OnlineModels
@@ -51,10 +49,7 @@ class Jobs(NamedTuple):
 def jobs_of(truth: Truth, judge: OnlineJudge) -> Jobs:
     """Judge every commit as the newest one."""
     values_by_series = np.split(truth.values, truth.offsets[1:-1])
-    pending = [PendingSeries(values, 0, 0) for values in values_by_series]
-    done = advance_all(
-        pending, judge.model, judge.confirm, judge.budget, history=judge.history, threads=None
-    )
+    done = judge.judge([PendingSeries(values, 0) for values in values_by_series])
     large = [
         [step for step in log.steps if abs(percent_of(step, values)) >= MIN_CHANGE]
         for values, log in zip(values_by_series, done.logs, strict=True)
@@ -96,8 +91,7 @@ def main() -> None:
     options = parser.parse_args()
     if is_missing(options.marks, "gate on real histories", options.output):
         return
-    models = OnlineModels.default()
-    judge, _ = make_judge(models, SecondLookConfig())
+    judge = make_judge(OnlineModels.default())
     marked, rows = read_crowded(options.marks), []
     for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
         truth = Truth.of(part)

@@ -22,7 +22,6 @@ from histories import MARKED, halves, read_crowded
 from online_marks import PRIOR_WEIGHT, SIMULATED
 from side_by_side import arguments, is_missing, shares, show
 
-from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.learning.annotators import Marked
 from barograph.learning.online.alarm_rates import RATES, at_rate, every_alarm
 from barograph.learning.online.hindsight import truth_in_hindsight
@@ -33,8 +32,6 @@ from barograph.learning.online.truth import Truth
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
 from barograph.results.series import Floats
-
-POLICIES = ("even", "steady")
 
 
 def without_marks(histories: Marked) -> Truth:
@@ -57,11 +54,10 @@ def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, An
         for rate in RATES
     ]
     cells = {"learned from": name, "window 0 at 1/3/10": shares(newest)}
-    for policy in POLICIES:
-        alarms = SecondLookAlarms(test, surprises, ALARM_POLICIES[policy])
-        for rate in RATES:
-            point = at_rate(test, alarms, rate, ALWAYS, NEVER)
-            cells[f"{policy} at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
+    alarms = SecondLookAlarms(test, surprises)
+    for rate in RATES:
+        point = at_rate(test, alarms, rate, ALWAYS, NEVER)
+        cells[f"second look at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
     return cells
 
 

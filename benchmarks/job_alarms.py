@@ -28,11 +28,9 @@ from barograph.detection.online import (
     ANSWERS,
     Answer,
     PendingSeries,
-    SecondLookConfig,
     StepKind,
     make_judge,
 )
-from barograph.detection.online.batch import advance_all
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
@@ -52,12 +50,8 @@ LEAD, AFTER = 48, 5  # points judged before a step, and after it
 COMMON = 0.05
 NEVER = (1e-12, 1e-12)
 
-MODELS = OnlineModels.default()
-CONFIG = SecondLookConfig()
-JUDGE, _ = make_judge(MODELS, CONFIG)
-assert JUDGE.budget is not None  # noqa: S101 - the shipped pair has one
-assert JUDGE.confirm is not None  # noqa: S101
-BUDGET = JobBudget.released(JUDGE.budget, JUDGE.confirm, CONFIG.alarm_policy)
+JUDGE = make_judge(OnlineModels.default())
+BUDGET = JobBudget(JUDGE.budget)
 
 
 @dataclass(frozen=True)
@@ -96,9 +90,7 @@ class Alarm:
 
 def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[list[Alarm]]:
     """Judge the new points of each series, and return the alarms and suspects."""
-    done = advance_all(
-        pending, JUDGE.model, JUDGE.confirm, JUDGE.budget, history=JUDGE.history, threads=None
-    )
+    done = JUDGE.judge(pending)
     by_series: list[list[Alarm]] = []
     end = 0
     for series, sign, log in zip(pending, worse, done.logs, strict=True):

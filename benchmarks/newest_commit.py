@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,9 @@ from histories import MARKED, SHARED, TABLES, is_reported, table_series
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection import EDivisive, Hunter
-from barograph.detection.online import ANSWERS, AlarmLog, Answer, Budget, PendingSeries
-from barograph.detection.online.batch import advance_all
-from barograph.detection.online.newest import BEYOND, COMPARED, Departures, departures
-from barograph.detection.online.stretch import compared_from
-from barograph.detection.online.views import HISTORY, kept_from
+from barograph.detection.online import ANSWERS, AlarmLog, Answer, PendingSeries, make_judge
+from barograph.detection.online.newest import BEYOND, COMPARED, departures
+from barograph.detection.online.views import HISTORY, compared_from, kept_from
 from barograph.models import OnlineModels
 from barograph.results.series import Flags, Floats, Ints
 
@@ -126,7 +124,9 @@ class Cuts:
         known = before if newest is None else np.append(before, newest)
         first = max(known.size - count, 0)
         state = self.states[k] if self.states else None
-        return PendingSeries(known, first, 0, base, state, {} if runs is None else {first: runs})
+        return PendingSeries(
+            known, first, base=base, state=state, runs={} if runs is None else {first: runs}
+        )
 
     def newest(self, factor: float) -> list[float]:
         """Return the newest values, multiplied."""
@@ -136,10 +136,7 @@ class Cuts:
 
 def decide(pending: Sequence[PendingSeries]) -> Any:
     """Decide with the shipped pair."""
-    models = OnlineModels.default()
-    assert models.confirm is not None  # noqa: S101 - the shipped pair is whole
-    budget = Budget.released(models.newest, models.confirm)
-    return advance_all(pending, models.newest, models.confirm, budget, history=HISTORY)
+    return make_judge(OnlineModels.default()).judge(pending)
 
 
 @dataclass(frozen=True)
@@ -302,10 +299,17 @@ def of_gaussian(count: int = 500, seed: int = 3) -> list[dict[str, Any]]:
     for size in SIZES:
         histories = rng.normal(100.0, 1.0, (count, GAUSSIAN + 1))
         histories[:, -1] = 100.0 + size * rng.choice([-1.0, 1.0], count)
-        answer = decide([PendingSeries(values, GAUSSIAN, 0) for values in histories]).answer
+        answer = decide([PendingSeries(values, GAUSSIAN) for values in histories]).answer
         shares = {"found": answer != QUIET, "change": answer == CHANGE}
         rows.append({"sd": size} | {k: 100.0 * float(v.mean()) for k, v in shares.items()})
     return rows
+
+
+class Departures(NamedTuple):
+    """How far many results lie beyond those before them, as in `newest.Departure`."""
+
+    beyond: Floats
+    surprise: Floats
 
 
 def of_quiet(all_series: Sequence[History]) -> dict[str, Departures]:
@@ -316,7 +320,7 @@ def of_quiet(all_series: Sequence[History]) -> dict[str, Departures]:
         if not series.reported and commits.size:
             kept = kept_from(commits, HISTORY)
             first = compared_from(series.results, kept, commits)
-            departed = departures(series.results, first, commits)
+            departed = Departures(*departures(series.results, first, commits))
             kinds["sap" if series.name == "sap" else "others"].append(departed)
     return {
         kind: Departures(*map(np.concatenate, zip(*parts, strict=True)))

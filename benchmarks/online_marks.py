@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,8 @@ from histories import MARKED, halves, read_crowded
 from side_by_side import arguments, is_missing, shares, show, table
 
 from barograph.detection import Gesd, Hunter
+from barograph.detection.gesd import rosner
 from barograph.detection.online import Budget, TailRates
-from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.learning.annotators import Marked
 from barograph.learning.online.alarm_rates import (
     RATES,
@@ -62,7 +61,6 @@ HUNTER_REACH = {"hunter, newest point": 1, "hunter, last 6 points": 6}
 PVALUES = tuple(10.0**-k for k in np.arange(1.0, 12.5, 0.75))
 THREADS = 2
 NEVER = -1.0
-REPLAYED = ("even", "steady")  # every replay takes minutes
 CURVE = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
@@ -111,22 +109,20 @@ def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
 
 
 def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
-    """Return the newest point alone, and the second look with each alarm policy."""
+    """Return the newest point alone, and the second look."""
     unseen = surprises_of(pair.online, pair.confirm, test)
     known = unseen if pair.surprises is None else pair.surprises
     built_in = pair.surprises is None
     tails = TailRates.from_card(pair.online.card, 0)
     alone = float(tails.surprise(pair.online.threshold)) if built_in else None
     yield scored(f"{pair.name}, window 0 alone", known[0], unseen[0], alone)
-    for setting, weights in ALARM_POLICIES.items():
-        sides = [
-            SecondLookAlarms(truth, surprises, weights)
-            for truth, surprises in ((test if built_in else train, known), (test, unseen))
-        ]
-        budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
-        threshold = budget.threshold if built_in else None
-        name = f"{pair.name}, confirm, {setting}"
-        yield Method(name, sides[0], sides[1], 0.0, 40.0, threshold=threshold)
+    sides = [
+        SecondLookAlarms(truth, surprises)
+        for truth, surprises in ((test if built_in else train, known), (test, unseen))
+    ]
+    budget = Budget.released(pair.online, pair.confirm, OPERATING)
+    threshold = budget.threshold if built_in else None
+    yield Method(f"{pair.name}, confirm", sides[0], sides[1], 0.0, 40.0, threshold=threshold)
 
 
 def scored(name: str, train: Floats, test: Floats, threshold: float | None = None) -> Method:
@@ -156,12 +152,12 @@ def threshold_rule(truth: Truth) -> Floats:
 
 def gesd(truth: Truth) -> Floats:
     """Return -log10 of the p-value that the newest point is an outlier of those before."""
-    detector = Gesd()
 
     def score_of(t: int) -> float:
         start = max(int(truth.offsets[truth.series[t]]), t - GESD_HISTORY)
-        judged = detector.judge(truth.values[start:t], float(truth.values[t]))
-        return -float(np.log10(max(judged.pvalue, 1e-300)))
+        tested = rosner(truth.values[start : t + 1], max(1, int(Gesd().share * (t + 1 - start))))
+        pvalue = min(tested.pvalues[tested.indices == t - start], default=1.0)
+        return -float(np.log10(max(pvalue, 1e-300)))
 
     score = np.full(truth.values.size, NEVER)
     points = np.flatnonzero(truth.judged)
@@ -245,12 +241,11 @@ def detected(
 
     The budget is that of its models.
     """
-    for pair, setting in product(ours, REPLAYED):
-        budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
-        name = f"{pair.name}, {setting}"
-        yield name, counted(pair.online, pair.confirm, budget, test)
+    for pair in ours:
+        budget = Budget.released(pair.online, pair.confirm, OPERATING)
+        yield pair.name, counted(pair.online, pair.confirm, budget, test)
         if pair.surprises is None and everything is not None:
-            yield f"{name}, all series", counted(pair.online, pair.confirm, budget, everything)
+            yield f"{pair.name}, all series", counted(pair.online, pair.confirm, budget, everything)
 
 
 def paper(histories: Marked, train: Truth, test: Truth) -> Method:

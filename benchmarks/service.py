@@ -265,7 +265,7 @@ def main() -> None:
     ]
     title = (
         f"The service on {'PostgreSQL' if options.url else 'SQLite'}: {size['series']} series, "
-        f"{size['history']} points each, {stores.FEATURE_SET}, {size['trees']} trees; "
+        f"{size['history']} points each, a pair of {size['trees']} trees; "
         f"{RATE} requests/s of {CLIENTS} clients"
     )
     show(title, rows, options.output, **{"one fsync, ms": flush})

@@ -20,7 +20,7 @@ from side_by_side import arguments, seconds, show
 from store import model as forest_of
 
 from barograph.detection import EDivisive, Hunter, detect_many
-from barograph.detection.online import OnlineDetector, replay_many
+from barograph.detection.online import OnlineDetector, PendingSeries, make_judge
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
@@ -81,7 +81,7 @@ def detectors() -> dict[str, float]:
 
 def models() -> dict[str, float]:
     """Time the probability of a row by a forest of 500 trees, alone and among many."""
-    forest = forest_of(500)
+    forest = forest_of(500).newest
     rows = np.random.default_rng(4).normal(size=(10_000, len(forest.columns)))
     single = [rows[k : k + 1] for k in range(100)]
     return {
@@ -99,11 +99,12 @@ def online() -> dict[str, float]:
         detector = OnlineDetector()
         detector.update_many(values[:HISTORY])
         took.append(seconds(partial(detector.update, values[HISTORY])))
-    pair = OnlineModels.default()
+    judge = make_judge(OnlineModels.default())
     histories = list(random.normal(100.0, 1.0, (REPLAYED, SHORT)))
     for values in histories[::2]:
         values[SHORT // 2 :] += random.normal(scale=6.0)
-    used = cpu(lambda: replay_many(pair.newest, histories, pair.confirm), runs=1)
+    pending = [PendingSeries(values, 0) for values in histories]
+    used = cpu(lambda: judge.judge(pending), runs=1)
     return {
         f"one decision after {HISTORY} points, median, us": 1e6 * statistics.median(took),
         f"one decision after {HISTORY} points, p99, us": 1e6 * float(np.quantile(took, 0.99)),

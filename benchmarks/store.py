@@ -1,51 +1,56 @@
 """A store with a history, and a model: what the benchmarks of the service and the board load.
 
-The model is a forest with the paper's features; its size determines the speed, not what it was
-fitted on.
+The models are forests; their size determines the speed, not what they were fitted on.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import OnlineJudge
+from barograph.detection.online import make_judge
 from barograph.features import FEATURE_SETS
+from barograph.models import OnlineModels, TriageModel
 from barograph.models.trees import Forest
-from barograph.models.triage import TriageModel
 from barograph.results.series import Floats, SeriesId
 from barograph.server.store import Measurement, Store
 from barograph.server.store.cache import SeriesTail, needed, write_blocks
 from barograph.server.store.database import Row
 from barograph.server.store.judging import NEW_POINT
 
-FEATURE_SET = "bauer8"
 ROWS = 12_000
-THRESHOLD = 0.9  # high, so that noise is rarely called a change and Pre stays long
+# High, so that noise is rarely called a change.
+TAILS = {"logits": [0.0, 3.0], "surprises": [1.0, 5.0]}
+THRESHOLDS = {"1": 12.0, "3": 11.0, "10": 10.0}
 
 
-def model(trees: int) -> TriageModel:
-    """Fit a forest on noisy labels, so that it is as deep as on a real history."""
+def model(trees: int) -> OnlineModels:
+    """Fit two forests on noisy labels, so that they are as deep as on a real history."""
+    card = {"tails": {"0": TAILS, "1": TAILS}, "alarm_thresholds": {"steady": THRESHOLDS}}
+    return OnlineModels(*(_forest(use, trees, card) for use in ("online", "confirm")))
+
+
+def _forest(use: str, trees: int, card: dict[str, Any]) -> TriageModel:
     random = np.random.default_rng(0)
-    columns = FEATURE_SETS[FEATURE_SET]
+    columns = FEATURE_SETS[use]
     rows = random.normal(size=(ROWS, len(columns)))
     labels = rows[:, :4].sum(axis=1) + random.normal(size=ROWS) > 0
     forest = RandomForestClassifier(trees, min_samples_leaf=2, random_state=0, n_jobs=2)
-    served = Forest.of(forest.fit(rows, labels))
-    return TriageModel("online", FEATURE_SET, columns, THRESHOLD, served)
+    return TriageModel(use, use, columns, 0.9, Forest.of(forest.fit(rows, labels)), card)
 
 
-def filled(url: str, trees: TriageModel, count: int, history: int) -> Store:
+def filled(url: str, trees: OnlineModels, count: int, history: int) -> Store:
     """Return a new store with series of noise.
 
     Args:
         url: Location of the store.
-        trees: Model that decides on later results.
+        trees: Models that decide on later results.
         count: Number of series.
         history: Number of results of each, of orders 0 and up.
     """
-    judge = OnlineJudge(trees)
+    judge = make_judge(trees)
     store = Store(url, judge)
     store.ingest([Measurement(series_id(k), 1.0, -1) for k in range(count)], "bench")
     random = np.random.default_rng(1)

@@ -14,7 +14,7 @@ from barograph.server.web.app import create_app
 from barograph.server.web.model_watch import ModelWatch
 from barograph.server.web.retraining import Retraining
 from barograph.server.web.settings import Settings
-from tests.service.models import small_model
+from tests.service.models import small_pair
 from tests.service.servers import in_thread
 
 Fill = Callable[[Store], object]
@@ -55,7 +55,7 @@ def serving(
         retraining_of: Returns what retrains; without it nothing does.
     """
     artifact = folder / "online.baro"
-    small_model().save(artifact)
+    small_pair().save(artifact)
     watch = ModelWatch(artifact)
     with Store(str(folder / "store.db"), watch.start().judge) as store:
         if fill is not None:

@@ -9,14 +9,14 @@ import pytest
 
 from barograph.cli import main
 from barograph.models import OnlineModels
-from tests.service.models import small_model
+from tests.service.models import small_model, small_pair
 from tests.training.online_histories import learned
 
 
 def release() -> None:
     folder = Path("data/release")
     folder.mkdir(parents=True)
-    small_model().save(folder / "online.baro")
+    small_pair().save(folder / "online.baro")
     small_model(use="label_free").save(folder / "label_free.baro")
 
 

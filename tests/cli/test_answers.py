@@ -8,7 +8,7 @@ import pytest
 
 from barograph.cli.answers import KINDS, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.judged import JudgedSeries
-from barograph.detection.online import AlarmStep, Answer, Budget
+from barograph.detection.online import AlarmStep, Answer, make_judge
 from barograph.detection.online.decision import StepKind
 from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.latest import LatestDecision
@@ -113,15 +113,12 @@ def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:
 
 def test_confirmed_change_is_as_rare_after_the_history_begins_again_with_it() -> None:
     values = np.concatenate([10.0 + 0.1 * np.sin(np.arange(60)), np.full(25, 100.0)])
-    steps = (AlarmStep(StepKind.CALLED, 60, 60, 0.9, score=6.0),)
+    steps = [AlarmStep(StepKind.CALLED, 60, 60, 0.9, score=6.0)]
     decision = LatestDecision(Answer.QUIET, 0.0, 0.0, None, 0, 84, values, steps)
     of_series = Series(SeriesId("", "", "", "a", ""), np.arange(85), values, [""] * 85)
     runs = {60: np.array([100.0, 101.0, 99.0])}
     series = JudgedSeries(of_series, decision, runs, selected=30)
-    models = OnlineModels.default()
-    assert models.confirm is not None
-    shared = Budget.released(models.newest, models.confirm)
-    budget = JobBudget.released(shared, models.confirm, "steady")
+    budget = JobBudget(make_judge(OnlineModels.default()).budget)
     [(place, rate)] = series.rates(budget)
     assert place == 60
     assert rate < budget.alarm_rate(6.0)

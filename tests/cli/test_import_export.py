@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli.options import open_store
-from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.series import SeriesId
 from barograph.server.store import Measurement, commit_details, export
@@ -17,7 +16,7 @@ from barograph.server.triage.ranges import KnownRange, known_ranges
 from barograph.sources import load, open_source
 from tests.cli.store_commands import run, run_json, write
 from tests.repositories import Made, make_repository
-from tests.service.models import small_model
+from tests.service.models import small_pair
 
 pytestmark = pytest.mark.usefixtures("workplace")
 
@@ -112,7 +111,7 @@ def test_export_is_a_source_of_every_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run(capsys, "import", write("results.csv"))
-    with open_store("share/barograph/barograph.db", OnlineModels(small_model())) as store:
+    with open_store("share/barograph/barograph.db", small_pair()) as store:
         name = SeriesId("db", "", "", "query", "")
         store.ingest([Measurement(name, 101.0, 3, "c3", run) for run in ("2", "3")], "ci")
     run(capsys, "recompute")

@@ -167,7 +167,7 @@ def test_score_fails_on_a_commit_with_two_orders(capsys: pytest.CaptureFixture[s
     assert "1 series judged" in output
 
 
-def test_models_without_a_second_look_are_reported(
+def test_models_that_are_no_pair_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned_pair()
@@ -176,4 +176,7 @@ def test_models_without_a_second_look_are_reported(
     OnlineModels(small_model(), models.confirm).save("models/other.baro")
     options = ("score", "results.csv", "--model", "models/other.baro")
     code, _, error = run(capsys, *options)
-    assert (code, error.count("there is no second look")) == (2, 1)
+    assert (code, "tail rates" in error) == (1, True)
+    OnlineModels(models.online).save("models/other.baro")
+    code, _, error = run(capsys, *options)
+    assert (code, "train both models again with `barograph retrain`" in error) == (1, True)

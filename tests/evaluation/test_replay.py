@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 from barograph.detection.bulk import HistoryPart, history_parts, score_part
-from barograph.detection.online import OnlineDetector, SecondLookConfig
+from barograph.detection.online import OnlineDetector
 from barograph.learning import resume
 from barograph.learning.replay import ReplayTask, alarm_delays, replay_part
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
 from barograph.runtime.parallel import map_parallel
-from tests.service.models import small_model
+from tests.service.models import small_model, small_pair
 
 SERIES, LENGTH = 12, 60
 
@@ -45,13 +45,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = {"series": series, "points": points, "candidates": candidates}
     for name, schema in SCHEMAS.items():
         pq.write_table(pa.Table.from_pylist(rows[name], schema), place / f"{name}.parquet")
-    small_model().save(place / "online.baro")
+    small_pair().save(place / "online.baro")
     small_model(use="label_free").save(place / "label_free.baro")
     return place
 
 
 def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
-    task = ReplayTask(str(folder / "online.baro"), SecondLookConfig()).signed()
+    task = ReplayTask(str(folder / "online.baro")).signed()
     return [(part, task) for part in history_parts(folder, size)]
 
 
@@ -69,12 +69,16 @@ def test_replay_equals_one_update_per_point(folder: Path) -> None:
     history = History.read(folder)
     probability = table.column("probability").to_numpy()
     result = table.column("found").to_numpy()
+    alarm = table.column("alarm").to_numpy()
     for number in range(len(history)):
-        detector = OnlineDetector(small_model())
+        detector = OnlineDetector(small_pair().newest, small_pair().confirm)
         points = slice(history.offsets[number], history.offsets[number + 1])
         decisions = [detector.update(value) for value in history.values_of(number)]
-        assert probability[points].tolist() == [d.probability for d in decisions]
-        assert result[points].tolist() == [d.is_change for d in decisions]
+        assert alarm[points].tolist() == [d.is_change for d in decisions]
+        found = [point.index for point in detector.change_points]
+        assert np.flatnonzero(result[points]).tolist() == found
+        quiet = [k for k, d in enumerate(decisions) if d.index == k]
+        assert probability[points][quiet].tolist() == [decisions[k].probability for k in quiet]
     assert result.any()
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from barograph.detection.online import SecondLookConfig
 from barograph.learning import replay as replaying
 from barograph.models import OnlineModels
 from barograph.pipeline import replay
@@ -62,18 +61,10 @@ def test_second_look_finds_steps_at_later_results() -> None:
     assert delay["share_within_5"] > delay["share_within_0"]
 
 
-def test_models_without_a_confirming_one_judge_the_newest_point_alone(models: Path) -> None:
-    online = learned()[1].online
-    online.save(models / "online.baro")
-    replay.main()
-    alone = (REPORTS / "replay/found.csv").read_bytes()
-    needed = SecondLookConfig(needed=True)
-    task = replaying.ReplayTask(str(models / "online.baro"), needed)
+def test_model_file_without_a_pair_is_refused(models: Path) -> None:
+    learned()[1].online.save(models / "online.baro")
     with pytest.raises(DataError, match="no confirming model"):
-        task.signed()
-    OnlineModels(online, learned()[1].confirm).save(models / "online.baro")
-    replay.main()
-    assert (REPORTS / "replay/found.csv").read_bytes() != alone
+        replay.main()
 
 
 def test_interrupted_run_continues_where_it_stopped(

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from barograph.detection import Hunter
-from barograph.detection.online import SecondLookConfig, make_judge
+from barograph.detection.online import make_judge
 from barograph.models import OnlineModels
 from barograph.server.store import Limits, Store, tokens
 from barograph.server.store.tokens import Scope
@@ -17,7 +17,7 @@ from barograph.server.web.app import create_app
 from barograph.server.web.background import RefreshLoop, WorkerConfig
 from barograph.server.web.model_watch import ModelWatch, trials
 from barograph.server.web.settings import Settings
-from tests.service.models import small_model
+from tests.service.models import small_pair
 
 Start = Callable[..., TestClient]
 HERE = "http://127.0.0.1"
@@ -25,7 +25,7 @@ HERE = "http://127.0.0.1"
 
 def judge_trials(models: OnlineModels) -> None:
     """Judge as a service does before it uses models."""
-    judge, _ = make_judge(models, SecondLookConfig())
+    judge = make_judge(models)
     for trial in trials():
         judge.judge(trial)
 
@@ -34,13 +34,13 @@ def judge_trials(models: OnlineModels) -> None:
 def compiled_kernels() -> None:
     """Compile what a service computes with: a cold one is not ready for some seconds."""
     judge_trials(OnlineModels.default())
-    judge_trials(OnlineModels(small_model()))
+    judge_trials(small_pair())
 
 
 @pytest.fixture
 def artifact(tmp_path: Path) -> Path:
     path = tmp_path / "online.baro"
-    small_model().save(path)
+    small_pair().save(path)
     return path
 
 
@@ -51,18 +51,12 @@ def store_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def again() -> SecondLookConfig | None:
-    """How a second look is wanted: not at all."""
-    return None
-
-
-@pytest.fixture
-def start(store_url: str, artifact: Path, again: SecondLookConfig | None) -> Iterator[Start]:
+def start(store_url: str, artifact: Path) -> Iterator[Start]:
     """Starts a service; every one of a test has the same store."""
     with ExitStack() as stack:
 
         def started(settings: Settings | None = None, limits: Limits | None = None) -> TestClient:
-            watch = ModelWatch(artifact, again)
+            watch = ModelWatch(artifact)
             judge = watch.start().judge
             store = stack.enter_context(Store(store_url, judge, limits=limits))
             app = create_app(store, watch, settings)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import SecondLookConfig
 from barograph.server.store import Store
 from barograph.server.web.app import create_app
 from barograph.server.web.model_watch import ModelWatch
@@ -23,7 +22,7 @@ SPIKE = 180.0
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[TestClient]:
-    watch = ModelWatch(None, SecondLookConfig())
+    watch = ModelWatch(None)
     with (
         Store(str(tmp_path / "store.db"), watch.start().judge) as store,
         TestClient(create_app(store, watch), HERE, client=("127.0.0.1", 50000)) as client,

@@ -12,7 +12,7 @@ from barograph.results.series import Floats
 from barograph.server.store import reading
 from barograph.server.web.model_watch import load_model
 from tests.service.conftest import app_of, store_of
-from tests.service.models import small_model
+from tests.service.models import small_pair
 from tests.service.samples import POINTS, result, steps
 
 
@@ -32,7 +32,7 @@ def test_reasons_equal_those_of_the_model_and_are_stored(
 ) -> None:
     path = path_of(client, 25)
     reply = client.get(f"{path}/reasons").json()["reasons"]
-    model = TriageModel.load(artifact)
+    model = TriageModel.load(artifact, "online")
     assert {row["name"] for row in reply} == set(model.columns)
     sizes = [abs(row["contribution"]) for row in reply]
     assert sizes == sorted(sizes, reverse=True)
@@ -55,7 +55,7 @@ def test_reasons_of_a_replaced_model_answer_409_unless_stored(
 ) -> None:
     path = path_of(client, 25)
     requested = client.get(f"{path}/reasons").json()
-    small_model(seed=1).save(artifact)
+    small_pair(seed=1).save(artifact)
     assert app_of(client).state.context.watch.check()
     assert load_model(artifact).judge.version in client.get("/api/v1/model").text
     assert client.get(f"{path}/reasons").json() == requested

@@ -19,7 +19,7 @@ from barograph.server.store.tokens import Scope
 from barograph.server.web.app import ROUTERS, create_app
 from barograph.server.web.model_watch import ModelWatch
 from barograph.server.web.settings import Settings
-from tests.service.models import small_model
+from tests.service.models import small_pair
 
 BOUNDED = settings(
     max_examples=10,
@@ -44,7 +44,7 @@ CHECKS = [status_code_conformance, content_type_conformance, response_schema_con
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[str, str]]]:
     """The OpenAPI document of a service, and a header that permits everything."""
     place: Path = tmp_path_factory.mktemp("fuzz")
-    small_model().save(place / "online.baro")
+    small_pair().save(place / "online.baro")
     watch = ModelWatch(place / "online.baro")
     with Store(str(place / "store.db"), watch.start().judge) as store:
         settings = Settings(local=False, rate=1e6, burst=10**6, failures=10**6)

@@ -19,7 +19,7 @@ from barograph.server.web.background import BackgroundWorker, WorkerConfig
 from barograph.server.web.model_watch import ModelWatch
 from barograph.server.web.retraining import Retraining
 from tests.pipeline.conftest import project
-from tests.service.models import small_model
+from tests.service.models import small_pair
 from tests.shared import wait_for
 from tests.store.judges import Rule
 from tests.training.test_retrain import PARAMS
@@ -57,7 +57,7 @@ def test_verdicts_lead_to_a_model_that_decides(
     params = project / "params.yaml"
     params.write_text(PARAMS)
     artifact = project / "online.baro"
-    small_model().save(artifact)
+    small_pair().save(artifact)
     swap_verdicts(project / "data/interim/candidates.parquet")
     url = str(project / "ci.db")
     with Store(url, Rule()) as store:

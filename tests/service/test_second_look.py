@@ -1,5 +1,6 @@
 """The second look: decisions, steps, and models that cannot do it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, SecondLookConfig
+from barograph.detection.online import Budget
 from barograph.learning.online.learn import learn
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
 from barograph.runtime.errors import DataError
 from barograph.server.web.model_watch import ModelWatch
-from tests.service.conftest import Start
-from tests.service.models import small_model
+from tests.service.models import small_pair
 from tests.service.samples import POINTS, result
 from tests.training.online_histories import forest, histories, learned
 
@@ -26,11 +26,6 @@ LENGTH = 220
 def store_url(url: str) -> str:
     """Here on every database."""
     return url
-
-
-@pytest.fixture
-def again() -> SecondLookConfig:
-    return SecondLookConfig("early", 10.0)
 
 
 @pytest.fixture
@@ -48,7 +43,7 @@ def values() -> Floats:
 def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
     """The alarms and steps of the detector, and the change points that stand in the end."""
     _, models = learned()
-    budget = Budget.released(models.online, models.confirm, "early", 10.0)
+    budget = Budget.released(models.online, models.confirm)
     detector = OnlineDetector(models.online, models.confirm, budget=budget)
     alarms = [
         order for order, value in enumerate(values()) if detector.update(float(value)).is_change
@@ -94,7 +89,6 @@ def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> Non
     assert client.get("/api/v1/model").json()["second_look"]
 
 
-@pytest.mark.parametrize("again", [SecondLookConfig("sure", 3.0)])
 def test_suspect_is_settled_by_a_rerun(client: TestClient) -> None:
     noise = np.random.default_rng(0).normal(100.0, 1.0, 80).tolist()
     sent = [result(index, value, commit=f"c{index}") for index, value in enumerate([*noise, 160.0])]
@@ -119,29 +113,20 @@ def test_suspect_is_settled_by_a_rerun(client: TestClient) -> None:
     assert decided[1]["known_since"]["commit"] in ("c79", "c80")
 
 
-def test_missing_confirming_model_disables_the_second_look(start: Start, artifact: Path) -> None:
-    small_model().save(artifact)
-    client = start()
-    reply = client.get("/api/v1/model").json()
-    assert not reply["second_look"]
-    assert "no confirming model" in reply["second_look_disabled_reason"]
-    assert client.post(POINTS, json=result(1)).json()["decisions"][0]["steps"] == []
-
-
-def test_start_fails_if_a_needed_second_look_is_not_possible(artifact: Path) -> None:
-    needed = SecondLookConfig("early", 10.0, needed=True)
-    small_model().save(artifact)
-    with pytest.raises(DataError, match="no confirming model"):
-        ModelWatch(artifact, needed).start()
-    OnlineModels(small_model(), learned()[1].confirm).save(artifact)
+def test_start_fails_without_a_pair(artifact: Path) -> None:
+    small_pair().newest.save(artifact)
+    with pytest.raises(DataError, match="no confirming model: train both models again"):
+        ModelWatch(artifact).start()
+    newest = replace(small_pair().newest, card={})
+    OnlineModels(newest, learned()[1].confirm).save(artifact)
     with pytest.raises(DataError, match="tail rates"):
-        ModelWatch(artifact, needed).start()
+        ModelWatch(artifact).start()
 
 
 def test_watch_replaces_both_models_together(artifact: Path) -> None:
     truth, _ = learned()
     new = learn(truth, make=forest, seed=1)
-    watch = ModelWatch(artifact, SecondLookConfig("early", 10.0))
+    watch = ModelWatch(artifact)
     first = watch.start().judge.version
     OnlineModels(new.online, new.confirm).save(artifact)
     assert watch.check()

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from itertools import repeat
 from pathlib import Path
@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, Judge, OnlineJudge, PendingSeries, replay_many
+from barograph.detection.online import OnlineJudge, PendingSeries, make_judge
 from barograph.detection.online.detector import SHORTEST_HISTORY
-from barograph.models import TriageModel
+from barograph.models import OnlineModels
 from barograph.results.series import Floats
 from barograph.server.store import Measurement, Store, reading
 from barograph.server.store.reading import steps_between
-from tests.detection.online.models import edge_model, paper_model
+from tests.detection.online.models import edge_judge
 from tests.store.digest import digest
 from tests.store.samples import number_of, series
 from tests.training.online_histories import learned
@@ -26,33 +26,20 @@ from tests.training.online_histories import learned
 LENGTH = 1300
 NAMES = "ab"
 HISTORIES = (SHORTEST_HISTORY, 500)
-KINDS = ("paper", "regime", "confirm")
+KINDS = ("edge", "learned")
 # Of each series: alarms, change points or steps, probabilities.
 Said = tuple[list[int], list[tuple[object, ...]], list[float]]
 Send = Callable[[Callable[[], Store]], None]
 
 
-@dataclass(frozen=True)
-class Models:
-    """What judges, in the store and in the detector."""
-
-    first: TriageModel
-    confirm: TriageModel | None = None
-    budget: Budget | None = None
-
-    def judge(self, history: int) -> Judge:
-        return OnlineJudge(self.first, history, self.confirm, self.budget)
-
-
 @cache
-def models(kind: str) -> Models:
-    if kind == "paper":
-        return Models(paper_model())
-    if kind == "regime":
-        return Models(edge_model())
+def judge(kind: str, history: int) -> OnlineJudge:
+    """What judges, in the store and in the detector."""
+    if kind == "edge":
+        return edge_judge(history)
     pair = learned()[1]
-    budget = Budget.released(pair.online, pair.confirm, "early", 10)
-    return Models(pair.online, pair.confirm, budget)
+    made = make_judge(OnlineModels(pair.online, pair.confirm), 10)
+    return replace(made, history=history)
 
 
 @cache
@@ -75,14 +62,9 @@ def steps_in(steps: Sequence[object]) -> list[tuple[object, ...]]:
 
 @cache
 def replayed(kind: str, name: str, history: int) -> Said:
-    these = models(kind)
-    [actual] = replay_many(
-        these.first, [course(name)], these.confirm, budget=these.budget, history=history
-    )
-    steps = steps_in(actual.steps) if these.confirm is not None else []
-    judge = OnlineJudge(these.first, history, these.confirm, these.budget)
-    judged = judge.judge([PendingSeries(course(name), 0, 0)])
-    return actual.alarms.tolist(), steps, judged.probability.tolist()
+    judged = judge(kind, history).judge([PendingSeries(course(name), 0)])
+    [log] = judged.logs
+    return log.alarms, steps_in(log.steps), judged.probability.tolist()
 
 
 def sent(name: str) -> list[Measurement]:
@@ -170,15 +152,15 @@ def late_and_in_disorder_with_restarts(opened: Callable[[], Store]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_store_equals_replay(tmp_path: Path, kind: str, history: int, send: Send) -> None:
     url = str(tmp_path / "store.db")
-    send(lambda: Store(url, models(kind).judge(history)))
-    with Store(url, models(kind).judge(history)) as store:
+    send(lambda: Store(url, judge(kind, history)))
+    with Store(url, judge(kind, history)) as store:
         for name in NAMES:
             assert said(store, name) == replayed(kind, name, history)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_cache_does_not_change_decisions(tmp_path: Path, kind: str) -> None:
-    with Store(str(tmp_path / "store.db"), models(kind).judge(40), room=30) as store:
+    with Store(str(tmp_path / "store.db"), judge(kind, 40), room=30) as store:
         for batch in cut(everything(), mixed_sizes()):
             store.ingest(batch, "ci")
         for name in NAMES:
@@ -188,7 +170,7 @@ def test_small_cache_does_not_change_decisions(tmp_path: Path, kind: str) -> Non
 def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) -> None:
     rng = random.Random(1)
     expected = {name: replayed("confirm", name, 500) for name in NAMES}
-    with Store(new_url(), models("confirm").judge(500), room=300) as store:
+    with Store(new_url(), judge("learned", 500), room=300) as store:
         for _ in range(2):
             # Not wholly shuffled: a point comes up to forty places late.
             late = sorted(everything(), key=lambda point: (point.order or 0) + rng.uniform(0, 40))
@@ -205,7 +187,7 @@ def test_answers_and_the_store_are_the_same_for_any_batch(new_url: Callable[[], 
     expected = Counter(step[0] for name in NAMES for step in replayed("confirm", name, 80)[1])
     digests = set()
     for size in (50, 333):
-        with Store(new_url(), models("confirm").judge(80)) as store:
+        with Store(new_url(), judge("learned", 80)) as store:
             answers = [store.ingest(batch, "ci") for batch in cut(everything(), repeat(size))]
             with store.read() as connection:
                 digests.add(digest(connection))
@@ -218,11 +200,12 @@ def test_answers_and_the_store_are_the_same_for_any_batch(new_url: Callable[[], 
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_replay_equals_the_detector(kind: str, history: int) -> None:
-    these = models(kind)
-    detector = OnlineDetector(these.first, these.confirm, budget=these.budget, history=history)
+    these = judge(kind, history)
+    models = these.model, these.confirm
+    detector = OnlineDetector(*models, budget=these.budget, history=history)
     decisions = [detector.update(value) for value in course("a").tolist()]
     alarms = [decision.newest for decision in decisions if decision.is_change]
-    steps = steps_in(detector.steps) if these.confirm is not None else []
+    steps = steps_in([step for decision in decisions for step in decision.steps])
     probability = [decision.probability for decision in decisions]
     assert (alarms, steps, probability) == replayed(kind, "a", history)
     assert len(alarms) > 3

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.detection.online import Answer, Judge, OnlineDetector, OnlineJudge
+from barograph.detection.online import Answer, Judge, OnlineDetector, OnlineJudge, make_judge
 from barograph.detection.online.newest import settle
+from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.series import SeriesId
 from barograph.server.store import Measurement, PointResult, Store, exchange, export, reading
@@ -26,8 +27,7 @@ QUIET, JUMP = 60, 40.0  # commits before the jump, and its size
 @cache
 def pair() -> Judge:
     _, models = learned()
-    judge = OnlineJudge(models.online)
-    return judge.with_second_look(models.confirm, "sure", 3.0)
+    return make_judge(OnlineModels(models.online, models.confirm))
 
 
 def level(count: int = QUIET, seed: int = 1) -> list[Measurement]:

@@ -8,11 +8,14 @@ import pytest
 from alarm_counts import called
 from algorithm_1 import Algorithm1
 
-from barograph.detection.online import Budget, replay_many
-from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.detection.online.rule import WindowScore, WindowSplit
-from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS, SecondLook
-from barograph.detection.online.views import sides_of
+from barograph.detection.online import Answer, PendingSeries, make_judge
+from barograph.detection.online.second_look import (
+    FIRST_SCORED,
+    SECOND_LOOK_WINDOWS,
+    SecondLook,
+    WindowScore,
+    requests,
+)
 from barograph.features import feature_matrix
 from barograph.learning.annotators import Marked
 from barograph.learning.online.alarm_rates import (
@@ -24,9 +27,11 @@ from barograph.learning.online.alarm_rates import (
 from barograph.learning.online.learn import Prior, learn, surprises_of
 from barograph.learning.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
 from barograph.learning.online.second_look_alarms import SecondLookAlarms
-from barograph.learning.online.truth import FIRST, Truth
+from barograph.learning.online.truth import Truth
+from barograph.models import OnlineModels
 from barograph.results.series import Floats
 from barograph.runtime.errors import NotEnoughDataError
+from tests.detection.online.models import sides_of
 from tests.training.online_histories import forest, histories, learned
 
 
@@ -184,23 +189,22 @@ def test_histories_too_short_to_learn_from_are_refused_before_the_prior_is_read(
 
 def test_learned_models_find_unseen_steps() -> None:
     truth, models = learned()
-    for setting, least in (("early", 0.6), ("sure", 0.8)):
-        alarms = SecondLookAlarms(truth, models.surprises, ALARM_POLICIES[setting])
-        assert at_rate(truth, alarms, 10.0, 0.0, 40.0).recall[1] > least
+    alarms = SecondLookAlarms(truth, models.surprises)
+    assert at_rate(truth, alarms, 10.0, 0.0, 40.0).recall[1] > 0.7
     assert models.online.feature_set == "online"
     assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
+    assert set(models.confirm.card["alarm_thresholds"]) == {"steady"}
 
 
-@pytest.mark.parametrize("setting", ALARM_POLICIES)
-def test_detector_raises_the_measured_alarms(setting: str) -> None:
+def test_detector_raises_the_measured_alarms() -> None:
     _, models = learned()
     fresh = Truth.of(histories(1))
     surprises = surprises_of(models.online, models.confirm, fresh)
-    budget = Budget.released(models.online, models.confirm, setting, 10)
-    expected = SecondLookAlarms(fresh, surprises, budget.weights)(budget.threshold)
+    judge = make_judge(OnlineModels(models.online, models.confirm), 10)
+    expected = SecondLookAlarms(fresh, surprises)(judge.threshold)
     parts = np.split(fresh.values, fresh.offsets[1:-1])
-    seen = replay_many(models.online, parts, models.confirm, budget=budget)
-    alarms = called(fresh, [look.steps for look in seen])
+    logs = judge.judge([PendingSeries(values, 0) for values in parts]).logs
+    alarms = called(fresh, [log.steps for log in logs])
     assert alarms.points.tolist() == expected.points.tolist() != []
     assert alarms.places.tolist() == expected.places.tolist()
 
@@ -215,31 +219,29 @@ def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
     surprises = {w: 2.0 * rng.exponential(size=900) for w in (0, *SECOND_LOOK_WINDOWS)}
     for window, values in surprises.items():
         for first in offsets[:-1]:
-            values[first : first + FIRST + window] = -np.inf
-    for weights in ALARM_POLICIES.values():
-        for threshold in (1.0, 4.0, 8.0):
-            expected = second_look(truth, surprises, Budget({}, weights, threshold))
-            alarms, places = SecondLookAlarms(truth, surprises, weights)(threshold)
-            assert list(zip(alarms.tolist(), places.tolist(), strict=True)) == expected
-            assert expected
+            values[first : first + FIRST_SCORED + window] = -np.inf
+    for threshold in (1.0, 4.0, 8.0):
+        expected = second_look(truth, surprises, threshold)
+        alarms, places = SecondLookAlarms(truth, surprises)(threshold)
+        assert list(zip(alarms.tolist(), places.tolist(), strict=True)) == expected
+        assert expected
 
 
 def second_look(
-    truth: Truth, surprises: dict[int, Floats], budget: Budget
+    truth: Truth, surprises: dict[int, Floats], threshold: float
 ) -> list[tuple[int, int]]:
     """Return the point and the place of each alarm, from the rule that the detector uses."""
     alarms = []
     for first, end in pairwise(truth.offsets.tolist()):
-        rule, values = SecondLook(budget), truth.values[first:end].tolist()
+        rule, values = SecondLook(threshold), truth.values[first:end].tolist()
         for index in range(end - first):
-
-            def score(requests: list[WindowSplit], index: int = first + index) -> list[WindowScore]:
-                return [WindowScore(w, i, 0.5, float(surprises[w][index])) for w, i in requests]
-
-            sides = partial(sides_of, values[: index + 1])
-            alarm = rule.advance(index, FIRST, score, sides).alarm
-            if alarm is not None:
-                alarms.append((first + index, first + alarm.split))
+            scores = [
+                WindowScore(window, split, 0.5, float(surprises[window][first + index]))
+                for window, split in requests(rule.state, index)
+            ]
+            answer, step = rule.advance(index, scores, partial(sides_of, values[: index + 1]))
+            if answer is Answer.CHANGE and step is not None:
+                alarms.append((first + index, first + step.index))
     return alarms
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.detection.online import SecondLookConfig, make_judge
+from barograph.detection.online import make_judge
 from barograph.learning import candidates, tables
 from barograph.learning.online import histories, pair
 from barograph.learning.online.histories import Simulated
@@ -164,9 +164,8 @@ def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     assert twin.classifier.arrays().keys() == online.classifier.arrays().keys()
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
-    judge, reason = make_judge(models, SecondLookConfig())
     assert confirm is not None
-    assert (judge.version, reason) == (f"{online.version}+{confirm.version}", "")
+    assert make_judge(models).version == f"{online.version}+{confirm.version}"
     assert "tails" not in card(online)
     assert isinstance(online.classifier, Boosted)
     known = tables.columns(tables.read_for("online"), "online")

@@ -23,8 +23,7 @@ import numpy as np
 
 from barograph.cli.retrain import read_params
 from barograph.detection.base import RawChangePoint, describe
-from barograph.detection.online import ANSWERS, Answer
-from barograph.detection.online.batch import AlarmLog, BatchDecisions
+from barograph.detection.online import ANSWERS, AlarmLog, Answer, BatchDecisions
 from barograph.models import TriageModel
 from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import ChangePoint, Verdict

@@ -120,9 +120,7 @@ def gated(
     from barograph.detection.online import make_judge
 
     choose(history.values.size)
-    judge, disabled = make_judge(judging.models(), judging.second_look)
-    if disabled:
-        click.echo(disabled, err=True)
+    judge = make_judge(judging.models(), judging.false_alarms_per_1000)
     runs = [
         runs_of(history, number, len(history[number]) - count if aggregate == "mean" else 0)
         for number, count in zip(filled, selection.counts, strict=True)

@@ -12,18 +12,17 @@ from barograph.cli import LONGEST
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
     echo_json,
+    false_alarms_setting,
     format_option,
     model_option,
     online_models,
     open_store,
-    second_look_settings,
     store_option,
 )
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookConfig
     from barograph.results.history import History
     from barograph.server.store.commit_details import CommitDetails
     from barograph.server.store.exchange import ImportResult
@@ -36,7 +35,7 @@ REASONS = 3  # shown at most
 @input_options()
 @store_option
 @model_option("online")
-@second_look_settings
+@false_alarms_setting
 @format_option("text", "json")
 @click.option(
     "--restore",
@@ -50,7 +49,7 @@ def command(
     inputs: Inputs,
     url: str,
     model: Path,
-    second_look: SecondLookConfig,
+    false_alarms_per_1000: float,
     output: str,
     restore: bool,
 ) -> None:
@@ -76,7 +75,7 @@ def command(
         return
     models = online_models(model)
     history = inputs.base_history()
-    with open_store(url, models, second_look) as store:
+    with open_store(url, models, false_alarms_per_1000) as store:
         filled = import_history(store, history, "import")
         described = _described(history)
         if described:

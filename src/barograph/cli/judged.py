@@ -18,12 +18,7 @@ import numpy as np
 from barograph.cli.answers import SeriesAnswer
 from barograph.detection.online import Answer, StepKind, departure
 from barograph.detection.online.decision import StandingChange, changes_of
-from barograph.detection.online.latest import (
-    RECENT,
-    JudgedHistory,
-    LatestDecision,
-    judge_latest,
-)
+from barograph.detection.online.latest import RECENT, LatestDecision, judge_latest
 from barograph.detection.online.newest import COMPARED
 from barograph.results.series import Floats, Series
 from barograph.results.sizes import NEAR, size_of
@@ -234,7 +229,7 @@ def judge_series(
     """
     rows = zip(series, runs, counts, branch or [0] * len(series), strict=True)
     chosen = [row for row in rows if row[2]]
-    histories = [JudgedHistory(entry.values, of_commits) for entry, of_commits, _, _ in chosen]
+    histories = [(entry.values, of_commits) for entry, of_commits, _, _ in chosen]
     newest = [max(count, of_branch) for _, _, count, of_branch in chosen]
     decisions = judge_latest(judge, histories, newest)
     return [

@@ -15,10 +15,10 @@ from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnsw
 from barograph.cli.config import current_config
 from barograph.cli.options import (
     NumberRange,
+    false_alarms_setting,
     grouped,
     model_option,
     online_models,
-    second_look_settings,
     setting,
 )
 from barograph.results.series import MIN_CHANGE
@@ -27,7 +27,7 @@ from barograph.sources.git import is_commit
 
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
-    from barograph.detection.online import OnlineJudge, SecondLookConfig
+    from barograph.detection.online import OnlineJudge
     from barograph.detection.online.job_budget import JobBudget
     from barograph.models import OnlineModels
     from barograph.results.series import Series
@@ -162,7 +162,7 @@ class Judging:
         policy: What fails the job.
         false_red: Share of commits without a change that may turn the job red, in percent.
         model: File of the online models.
-        second_look: The budget of false alarms of a series.
+        false_alarms_per_1000: False alarms allowed per 1,000 points of a series.
     """
 
     newest: int
@@ -171,20 +171,18 @@ class Judging:
     policy: FailPolicy
     false_red: float
     model: Path
-    second_look: SecondLookConfig
+    false_alarms_per_1000: float
 
     def models(self) -> OnlineModels:
         """Load the online models."""
         return online_models(self.model)
 
     def job_budget(self, judge: OnlineJudge) -> JobBudget | None:
-        """Return the budget that the series of a job share; None without a second look."""
+        """Return the budget that the series of a job share; None if each is judged alone."""
         from barograph.detection.online.job_budget import JobBudget
 
-        if judge.budget is None or judge.confirm is None or self.false_red >= 100.0:
-            return None
-        policy = self.second_look.alarm_policy
-        return JobBudget.released(judge.budget, judge.confirm, policy, self.false_red / 100.0)
+        share = self.false_red / 100.0
+        return JobBudget(judge.budget, share) if share < 1.0 else None
 
     def job(
         self, judged: Sequence[JudgedSeries], selection: Selection, judge: OnlineJudge
@@ -295,7 +293,7 @@ PARAMETERS: tuple[Callable[[Any], Any], ...] = (
         default=False,
         help="Exit with 3 if a series has no result of the judged commits.",
     ),
-    second_look_settings,
+    false_alarms_setting,
     grouped("policy", FailPolicy),
 )
 # The parameters by which results are judged; a command gets them as `judging`.

@@ -20,7 +20,6 @@ from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import CsvText
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookConfig
     from barograph.models import OnlineModels
     from barograph.server.store import Store
 
@@ -214,21 +213,11 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
             raise click.BadParameter(reason, param_hint=option.opts[0])
 
 
-def _second_look(false_alarms_per_1000: float) -> SecondLookConfig:
-    from barograph.detection.online import SecondLookConfig
-
-    return SecondLookConfig(false_alarms_per_1000=false_alarms_per_1000)
-
-
-second_look_settings = grouped(
-    "second_look",
-    _second_look,
-    setting(
-        "false-alarms-per-1000",
-        type=NumberRange(1.0, 10.0),
-        default=3.0,
-        help="False alarms allowed per 1,000 points of a series, from 1 to 10.",
-    ),
+false_alarms_setting = setting(
+    "false-alarms-per-1000",
+    type=NumberRange(1.0, 10.0),
+    default=3.0,
+    help="False alarms allowed per 1,000 points of a series, from 1 to 10.",
 )
 
 
@@ -278,7 +267,7 @@ def online_models(path: Path) -> OnlineModels:
 def open_store(
     url: str,
     models: OnlineModels | None = None,
-    second_look: SecondLookConfig | None = None,
+    false_alarms_per_1000: float = 3.0,
     **attributes: Any,
 ) -> Store:
     """Open a store, and create it if there is none; without models it accepts no results.
@@ -286,15 +275,13 @@ def open_store(
     Args:
         url: A file or the URL of a database.
         models: The models of its judge.
-        second_look: How the judge looks at results again.
+        false_alarms_per_1000: False alarms allowed per 1,000 points of a series.
         **attributes: Other arguments of `Store`.
     """
     from barograph.detection.online import make_judge
     from barograph.server.store import Store
 
-    judge, disabled = (None, "") if models is None else make_judge(models, second_look)
-    if disabled:
-        click.echo(disabled, err=True)
+    judge = None if models is None else make_judge(models, false_alarms_per_1000)
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
     return Store(url, judge, mode=_store_mode(), **attributes)

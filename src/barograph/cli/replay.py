@@ -10,14 +10,12 @@ import click
 
 from barograph.cli.classify import bulk_options, score_parts
 from barograph.cli.inputs import Inputs
-from barograph.cli.options import echo_json, second_look_settings
+from barograph.cli.options import echo_json, false_alarms_setting
 from barograph.results.wording import plural
 from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from barograph.detection.online import SecondLookConfig
 
 
 USE = "online"
@@ -26,11 +24,11 @@ PARTS = ".parts"  # finished parts of a running replay
 
 @click.command(epilog="Example: barograph replay data/interim --out replayed --format json")
 @bulk_options(USE, "scores new results")
-@second_look_settings
+@false_alarms_setting
 def command(
     inputs: Inputs,
     model: Path,
-    second_look: SecondLookConfig,
+    false_alarms_per_1000: float,
     scheduler: str | None,
     out: Path | None,
     output: str,
@@ -45,9 +43,7 @@ def command(
 
     cache = "" if out is None else str((out / PARTS).resolve())
     path = str(model.resolve()) if model.exists() else ""
-    task = ReplayTask(path, second_look, min_points=1, cache=cache).signed()
-    if not task.looks_twice:
-        click.echo("the models support no second look: newest points are judged alone", err=True)
+    task = ReplayTask(path, false_alarms_per_1000, min_points=1, cache=cache).signed()
     with inputs.tables() as folder:
         points = score_parts(replay_part, folder, task, scheduler=scheduler)
         if not points.num_rows:

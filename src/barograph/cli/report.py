@@ -63,9 +63,9 @@ def _suspects(history: History) -> list[tuple[str, str]]:
     from barograph.cli.judging import Selection
     from barograph.cli.options import RELEASED, online_models
     from barograph.cli.words import sentence, worst_first
-    from barograph.detection.online.judge import SecondLookConfig, make_judge
+    from barograph.detection.online import make_judge
 
-    judge, _ = make_judge(online_models(RELEASED / "online.baro"), SecondLookConfig())
+    judge = make_judge(online_models(RELEASED / "online.baro"))
     numbers = [number for number, entry in enumerate(history) if len(entry)]
     series = [history[number] for number in numbers]
     runs = [runs_of(history, number) for number in numbers]

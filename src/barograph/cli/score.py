@@ -57,7 +57,7 @@ def command(
     from barograph.server.store.exchange import import_history
 
     models = judging.models()
-    with open_store(url, models, judging.second_look) as store:
+    with open_store(url, models, judging.false_alarms_per_1000) as store:
         filled = import_history(store, history, "score")
         report_rejected(filled)
         if revised := filled.points["revised"]:
@@ -68,7 +68,7 @@ def command(
             )
         series = [entry for entry in history if len(entry)]
         selection, runs = _stored(store, Selection.of(series, judging.newest, judging.since))
-    judge, _ = make_judge(models, judging.second_look)
+    judge = make_judge(models, judging.false_alarms_per_1000)
     judged = judge_series(judge, selection.series, runs, selection.counts)
     job = judging.job(judged, selection, judge)
     stored = {"points": filled.points, "reasons": filled.reasons}

@@ -103,10 +103,8 @@ def merge(which: str, into: str, url: str, model: Path) -> None:
     Its results, candidates and verdicts move to INTO. Where both have a result, the later measured
     value holds. Results that arrive under the former name go to INTO.
     """
-    from barograph.detection.online import SecondLookConfig
-
     open_existing(url).close()
-    with open_store(url, online_models(model), SecondLookConfig()) as store:
+    with open_store(url, online_models(model)) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
     click.echo(f"{plural(moved, 'result')} moved to series {target}")

@@ -20,11 +20,11 @@ from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, DetectorName, m
 from barograph.cli.options import (
     RELEASED,
     NumberRange,
+    false_alarms_setting,
     grouped,
     model_option,
     open_store,
     require_named_model,
-    second_look_settings,
     setting,
     store_option,
 )
@@ -33,7 +33,6 @@ from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookConfig
     from barograph.server.store import Store
     from barograph.server.web.background import WorkerConfig
     from barograph.server.web.model_watch import ModelWatch
@@ -141,7 +140,7 @@ access_options = grouped(
     default=DEFAULT_DETECTOR,
     help="Method that recomputes change points when a series gets new results.",
 )
-@second_look_settings
+@false_alarms_setting
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -159,7 +158,7 @@ def command(
     model: Path,
     label_free: Path,
     detector: str,
-    second_look: SecondLookConfig,
+    false_alarms_per_1000: float,
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -184,7 +183,7 @@ def command(
             folder = stack.enter_context(demo_folder())
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
-        watch = ModelWatch(model, second_look)
+        watch = ModelWatch(model, false_alarms_per_1000)
         store = stack.enter_context(open_store(url, log=LOG_PAGES))
         _apply_patterns(store)
         host, settings = access()

@@ -20,11 +20,13 @@ from sklearn.metrics import roc_auc_score
 
 from barograph import __version__
 from barograph.detection.bulk import HistoryPart
-from barograph.detection.online import OnlineJudge, SecondLookConfig, make_judge, replay_many
+from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, make_judge
+from barograph.detection.online.budget import DEFAULT_RATE
+from barograph.detection.online.decide import REGIME_SETS
 from barograph.detection.online.views import HISTORY
 from barograph.features import FEATURES_VERSION
 from barograph.learning import resume
-from barograph.models import OnlineModels
+from barograph.models import OnlineModels, TriageModel
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
@@ -38,16 +40,16 @@ class ReplayTask:
     """The models and options of a replay, the same for all of its parts.
 
     Args:
-        model: Path of the online models; the built-in ones if empty.
-        second_look: How points are scored again as others follow, if the models support it; None
-            if only newest points are judged.
+        model: Path of the online models, or of a forest of Algorithm 1; the built-in models if
+            empty.
+        false_alarms_per_1000: Number of false alarms in 1,000 points of a series.
         min_points: Series with fewer points are skipped.
         cache: Folder for the results of parts; none are kept if empty.
         signature: Hash of everything but the values that results depend on; see `signed`.
     """
 
     model: str
-    second_look: SecondLookConfig | None
+    false_alarms_per_1000: float = DEFAULT_RATE
     min_points: int = 2
     cache: str = ""
     signature: str = ""
@@ -57,27 +59,21 @@ class ReplayTask:
 
         Raises:
             ArtifactError: The file holds no online models.
-            DataError: The second look is needed, and a model, tail rates or thresholds are missing.
+            DataError: A model, tail rates or thresholds are missing.
         """
         _judge.cache_clear()  # the file may have changed
-        judge, look = _judge(self), self.second_look
-        options: list[object] = [__version__, FEATURES_VERSION, self.min_points, HISTORY]
-        options.append(judge.model.version)
-        if judge.confirm is not None and look is not None:
-            options += [judge.confirm.version, look.alarm_policy, look.false_alarms_per_1000]
+        options = [__version__, FEATURES_VERSION, self.min_points, HISTORY, _judge(self).version]
+        options.append(self.false_alarms_per_1000)
         return replace(self, signature=resume.key(*options))
-
-    @property
-    def looks_twice(self) -> bool:
-        """Whether points are scored again as others follow."""
-        return _judge(self).confirm is not None
 
 
 @lru_cache(maxsize=2)
-def _judge(task: ReplayTask) -> OnlineJudge:
+def _judge(task: ReplayTask) -> OnlineJudge | TriageModel:
     """Load the models once per process; another signature means other models."""
     models = OnlineModels.load(task.model) if task.model else OnlineModels.default()
-    return make_judge(models, task.second_look)[0]
+    if models.confirm is None and models.newest.feature_set not in REGIME_SETS:
+        return models.newest  # by Algorithm 1
+    return make_judge(models, task.false_alarms_per_1000)
 
 
 def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
@@ -109,11 +105,16 @@ def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDAr
     alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
     chosen = [k for k, values in enumerate(histories) if values.size >= task.min_points]
     judge, series = _judge(task), [histories[k] for k in chosen]
-    results = replay_many(judge.model, series, judge.confirm, budget=judge.budget)
-    for first, result in zip(offsets[chosen].tolist(), results, strict=True):
-        probability[first : first + result.probability.size] = result.probability
-        alarm[first + result.alarms] = True
-        standing[first + result.change_points] = True
+    rows = np.concatenate([np.arange(*offsets[k : k + 2]) for k in chosen] or [np.empty(0, int)])
+    if isinstance(judge, TriageModel):
+        decisions = [d for values in series for d in OnlineDetector.algorithm_1(judge, values)]
+        probability[rows] = [decision.probability for decision in decisions]
+        alarm[rows] = standing[rows] = [decision.is_change for decision in decisions]
+    else:
+        batch = judge.judge([PendingSeries(values, 0) for values in series])
+        probability[rows], alarm[rows] = batch.newest, batch.is_change
+        for first, log in zip(offsets[chosen].tolist(), batch.logs, strict=True):
+            standing[first + np.array(log.change_points, dtype=np.int64)] = True
     return dict(zip(COLUMNS, (probability, alarm, standing), strict=True))
 
 

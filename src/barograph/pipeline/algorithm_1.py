@@ -1,8 +1,8 @@
 """Stage `algorithm_1`: Algorithm 1 of Bauer et al. 2022 beside the default online detector.
 
 Learns the paper's forest on window 0, replays every commit with Pre from the last change point
-found, and compares it with the trained models, without and with the second look. The model file
-can be used by `OnlineDetector.algorithm_1` and `barograph replay --model`.
+found, and compares it with the trained models. The model file can be used by
+`OnlineDetector.algorithm_1` and `barograph replay --model`.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from barograph.detection.online import SecondLookConfig
-from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.replay import ONLINE, ReplayParams, learn_algorithm_1, write_replay
@@ -46,23 +44,15 @@ def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
     online = learn_algorithm_1(FOLDER, params)
-    metrics = write_replay(FOLDER, online, params.min_points, None)
-    replays = {"default, newest point alone": _default(params, "newest")}
-    if OnlineModels.load(ONLINE).confirm is not None:
-        replays["default, with the second look"] = _default(params, "second_look")
-    replays["Algorithm 1"] = metrics
+    metrics = write_replay(FOLDER, online, params.min_points)
+    # Parts that the stage `replay` did are not done again.
+    default = write_replay(FOLDER / "default", ONLINE, params.min_points)
+    replays = {"default": default, "Algorithm 1": metrics}
     table = methods_table(replays)
     report.write_csv(FOLDER / "methods.csv", table)
     title = f"Replay of every commit (Bauer et al. 2022, 4.2), profile {profile_name()}"
     report.write_table(FOLDER / "methods.md", title, report.formatted(table, ".3f"), NOTES)
     report.write_json(report.FOLDER / "algorithm_1.json", metrics)
-
-
-def _default(params: ReplayParams, name: str) -> dict[str, object]:
-    """Replay with the trained models; parts that the stage `replay` did are not done again."""
-    folder = FOLDER / name
-    look = SecondLookConfig(needed=True) if name == "second_look" else None
-    return write_replay(folder, ONLINE, params.min_points, look)
 
 
 def methods_table(replays: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
-from barograph.detection.online import SecondLookConfig
 from barograph.learning import resume
 from barograph.learning.limits import Count, Named, Seed, WholeNumber
 from barograph.learning.paper_forest import learn_forest
@@ -60,7 +59,7 @@ def main() -> None:
     params = parameters(ReplayParams, "replay")
     folder = report.FOLDER / "replay"
     online = learn_algorithm_1(folder, params) if params.method == ALGORITHM_1 else ONLINE
-    metrics = write_replay(folder, online, params.min_points, SecondLookConfig())
+    metrics = write_replay(folder, online, params.min_points)
     report.write_json(report.FOLDER / "replay.json", {"method": params.method, **metrics})
 
 
@@ -71,11 +70,9 @@ def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
     return path
 
 
-def write_replay(
-    folder: Path, online: Path, min_points: int, second_look: SecondLookConfig | None
-) -> dict[str, Any]:
+def write_replay(folder: Path, online: Path, min_points: int) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
-    task = ReplayTask(str(online), second_look, min_points=min_points, cache=str(CACHE)).signed()
+    task = ReplayTask(str(online), min_points=min_points, cache=str(CACHE)).signed()
     calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)

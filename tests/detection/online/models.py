@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online import Budget, TailRates
+from barograph.detection.online import Budget, OnlineJudge, TailRates
+from barograph.detection.online.second_look import BEFORE
+from barograph.detection.online.views import HISTORY
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.artifact import Arrays
@@ -86,6 +88,16 @@ def paper_model(threshold: float = 0.5) -> TriageModel:
     return hand_made(StepOfPaper(), "bauer8", threshold)
 
 
+def edge_judge(history: int = HISTORY) -> OnlineJudge:
+    """The pair as a judge."""
+    return OnlineJudge(*edge_pair(), history)
+
+
+def sides_of(values: list[float], split: int) -> tuple[list[float], list[float]]:
+    """The last values before a split, and all values since."""
+    return values[max(split - BEFORE, 0) : split], values[split:]
+
+
 def noise(size: int, seed: int = 0) -> Floats:
     return 100.0 + np.random.default_rng(seed).normal(size=size)
 
@@ -114,4 +126,4 @@ def edge_pair() -> tuple[TriageModel, TriageModel, Budget]:
     """Two models and a budget calibrated on noise."""
     first, second = edge_model(), edge_model("confirm")
     tails = {0: tails_of(first, 0)} | {w: tails_of(second, w) for w in (1, 2, 3, 5, 7, 10)}
-    return first, second, Budget(tails, {0: 1.0, 2: 1.0, 5: 1.0}, 6.0)
+    return first, second, Budget(tails, 6.0)

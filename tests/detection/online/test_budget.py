@@ -1,5 +1,8 @@
 """Tail rates and the budget that the windows share."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,17 +56,21 @@ def released() -> tuple[TriageModel, TriageModel]:
     return first, second
 
 
-def test_released_reads_the_threshold_of_a_policy_and_rate() -> None:
+def test_released_reads_the_threshold_of_a_rate() -> None:
     first, second = released()
     assert Budget.released(first, second).threshold == 6.0
-    assert Budget.released(first, second, "sure", 10).threshold == pytest.approx(4.8)
-    assert Budget.released(first, second, "sure").weights == {2: 1.0, 5: 1.0}
-    with pytest.raises(DataError, match="'early'"):
-        Budget.released(first, second, "early")
-    with pytest.raises(ConfigError, match="allowed are early, even, steady, sure"):
-        Budget.released(first, second, "late")
+    assert Budget.released(first, second, 10).threshold == pytest.approx(4.8)
     with pytest.raises(ConfigError, match=r"1\.0 to 10\.0"):
-        Budget.released(first, second, "steady", 0.5)
+        Budget.released(first, second, 0.5)
+
+
+@pytest.mark.parametrize("thresholds", [{"sure": {"1": 7.0, "3": 6.0}}, {"steady": {"3": 6.0}}, {}])
+def test_card_without_thresholds_says_what_to_do(thresholds: dict[str, dict[str, float]]) -> None:
+    first, second = released()
+    card = {**second.card, "alarm_thresholds": thresholds}
+    message = "'steady' with two rates is needed: train both models again with `barograph retrain`"
+    with pytest.raises(DataError, match=re.escape(message)):
+        Budget.released(first, replace(second, card=card))
 
 
 def test_threshold_at_interpolates_in_the_log_of_the_rate() -> None:

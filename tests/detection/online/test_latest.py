@@ -7,17 +7,15 @@ from barograph.detection.online import (
     Answer,
     OnlineDetector,
     PendingSeries,
-    SecondLookConfig,
     latest,
     make_judge,
 )
-from barograph.detection.online.batch import advance_all
 from barograph.detection.online.decision import changes_of
-from barograph.detection.online.latest import JudgedHistory, judge_latest
+from barograph.detection.online.latest import judge_latest
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
 
-JUDGE, _ = make_judge(OnlineModels.default(), SecondLookConfig())
+JUDGE = make_judge(OnlineModels.default())
 
 
 def busy(seed: int, length: int = 150) -> Floats:
@@ -40,9 +38,8 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
     look_back: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(latest, "LOOK_BACK", look_back)
-    result = judge_latest(JUDGE, [JudgedHistory(values) for values in cuts()])
-    pending = [PendingSeries(values, 0, 0) for values in cuts()]
-    whole = advance_all(pending, JUDGE.model, JUDGE.confirm, JUDGE.budget, history=JUDGE.history)
+    result = judge_latest(JUDGE, [(values, {}) for values in cuts()], [1] * len(cuts()))
+    whole = JUDGE.judge([PendingSeries(values, 0) for values in cuts()])
     end = 0
     for point, values, log in zip(result, cuts(), whole.logs, strict=True):
         end += values.size
@@ -64,23 +61,15 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
 def test_change_stands_until_it_is_withdrawn() -> None:
     values = 100 + np.random.default_rng(3).standard_normal(63)
     values[57:] += 20
-    [actual] = judge_latest(JUDGE, [JudgedHistory(values)], 6)
+    [actual] = judge_latest(JUDGE, [(values, {})], [6])
     [change] = changes_of(actual.steps)
     assert (actual.answer, actual.known_since, change.index) == (Answer.QUIET, 57, 57)
     assert change.stands
     assert change.steps[0].newest <= 59
     spike = values.copy()
     spike[59:] -= 20
-    [actual] = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)
+    [actual] = judge_latest(JUDGE, [(np.append(spike, [100.0] * 8), {})], [12])
     assert not any(change.stands for change in changes_of(actual.steps))
-
-
-def test_judge_without_a_second_look_reads_the_whole_history() -> None:
-    judge, _ = make_judge(OnlineModels.default(), None)
-    result = judge_latest(judge, [JudgedHistory(busy(0)[:end]) for end in range(100, 150)])
-    assert {point.answer for point in result} == {Answer.CHANGE, Answer.QUIET}
-    assert all(point.known_since is None for point in result)
-    assert all(step.score == np.inf for point in result for step in point.steps)
 
 
 @pytest.mark.parametrize("former", [100.0, 3000.0])
@@ -92,7 +81,6 @@ def test_runs_are_settled_as_the_detector_settles_them(former: float) -> None:
     draws[spikes, 0] *= 1.3
     counts = rng.integers(1, 4, 90)
     series = [row[:count] for row, count in zip(draws, counts.tolist(), strict=True)]
-    assert JUDGE.confirm is not None
     detector = OnlineDetector(JUDGE.model, confirm=JUDGE.confirm, budget=JUDGE.budget)
     for end, results in enumerate(series, 1):
         decision = detector.update(float(results[0]))
@@ -102,7 +90,7 @@ def test_runs_are_settled_as_the_detector_settles_them(former: float) -> None:
             continue
         values = np.array([np.median(item) for item in series[:end]])
         runs = {place: item for place, item in enumerate(series[:end]) if item.size > 1}
-        [actual] = judge_latest(JUDGE, [JudgedHistory(values, runs)])
+        [actual] = judge_latest(JUDGE, [(values, runs)], [1])
         assert (actual.answer, actual.reruns) == (decision.answer, decision.reruns)
         assert actual.probability == pytest.approx(decision.probability, abs=1e-12)
         assert actual.known_since == decision.known_since
@@ -113,16 +101,16 @@ def test_runs_are_settled_as_the_detector_settles_them(former: float) -> None:
 def test_every_change_among_the_newest_points_is_returned() -> None:
     levels = np.repeat([100.0, 70.0, 80.0], [120, 10, 12])
     values = levels + np.random.default_rng(0).standard_normal(levels.size)
-    [actual] = judge_latest(JUDGE, [JudgedHistory(values)], 25)
+    [actual] = judge_latest(JUDGE, [(values, {})], [25])
     standing = [change.index for change in changes_of(actual.steps) if change.stands]
     assert standing == [120, 130]
 
 
 def test_number_of_judged_points_may_differ_between_histories() -> None:
-    together = judge_latest(JUDGE, [JudgedHistory(busy(0)), JudgedHistory(busy(1))], [1, 90])
+    together = judge_latest(JUDGE, [(busy(0), {}), (busy(1), {})], [1, 90])
     alone = [
-        judge_latest(JUDGE, [JudgedHistory(busy(0))], 1)[0],
-        judge_latest(JUDGE, [JudgedHistory(busy(1))], 90)[0],
+        judge_latest(JUDGE, [(busy(0), {})], [1])[0],
+        judge_latest(JUDGE, [(busy(1), {})], [90])[0],
     ]
     assert [item.steps for item in together] == [item.steps for item in alone]
     assert len(together[1].steps) > len(together[0].steps)

@@ -10,19 +10,23 @@ from barograph.detection import OnlineDetector
 from barograph.detection.online import (
     ANSWERS,
     Answer,
+    BatchDecisions,
     Budget,
     Decision,
+    OnlineJudge,
     PendingSeries,
+    TailRates,
+    make_judge,
     settle,
 )
-from barograph.detection.online.batch import BatchDecisions, advance_all
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
 from barograph.runtime.errors import DataError
-from tests.detection.online.models import edge_model, edge_pair, noise, quiet
+from tests.detection.online.models import edge_pair, noise, quiet
 
 FIRST, SECOND, BUDGET = edge_pair()
-LATE = Budget(BUDGET.tails, {2: 1.0, 5: 1.0}, 6.0)  # no alarm at the newest point by itself
+NOTHING = TailRates(np.array([40.0]), np.array([0.0]))  # every probability is usual
+LATE = Budget({**BUDGET.tails, 0: NOTHING}, 6.0)  # no alarm at the newest point by itself
 SHIPPED = OnlineModels.default()
 Course = tuple[Floats, dict[int, Floats]]  # values, and the runs of some commits
 
@@ -78,7 +82,7 @@ def test_points_of_a_known_change_are_no_suspects() -> None:
 
 
 def test_repeat_needs_a_commit_and_a_number() -> None:
-    detector, other = (OnlineDetector(edge_model()) for _ in range(2))
+    detector, other = (late_detector(quiet(0)) for _ in range(2))
     with pytest.raises(DataError, match="no commit to repeat"):
         detector.repeat(1.0)
     for value in quiet(20):
@@ -86,15 +90,6 @@ def test_repeat_needs_a_commit_and_a_number() -> None:
     with pytest.raises(DataError, match=r"values\[19\] is nan"):
         detector.repeat(np.nan)
     assert detector.repeat(130.0) == other.repeat(130.0)
-
-
-def test_algorithm_1_settles_runs_but_has_no_suspects() -> None:
-    detector = OnlineDetector(edge_model())
-    for value in quiet(50):
-        detector.update(value)
-    assert detector.update(130.0).is_change
-    assert detector.repeat(100.0).answer is Answer.QUIET
-    assert detector.change_points == []
 
 
 def restless(seed: int) -> Course:
@@ -136,15 +131,15 @@ def one_by_one(values: Floats, runs: Mapping[int, Floats], **options: Any) -> li
 
 
 def in_chunks(
-    values: Floats, runs: Mapping[int, Floats], cuts: list[int], **options: Any
+    values: Floats, runs: Mapping[int, Floats], cuts: list[int], judge: OnlineJudge
 ) -> list[BatchDecisions]:
     """Decide chunk by chunk; each starts from the settled values and the state before it."""
     known, state, logs = values[:0], None, []
     for begin, end in zip([0, *cuts], [*cuts, values.size], strict=True):
         fresh = {place: point_runs for place, point_runs in runs.items() if begin <= place < end}
         result = np.concatenate([known, values[begin:end]])
-        pending = PendingSeries(result, begin, 0, 0, state, fresh)
-        log = advance_all([pending], FIRST, SECOND, **options)
+        pending = PendingSeries(result, begin, state=state, runs=fresh)
+        log = judge.judge([pending])
         known, state = np.concatenate([known, log.settled]), log.logs[0].state
         logs.append(log)
     return logs
@@ -161,13 +156,12 @@ def test_batches_with_runs_equal_repeat_to_the_bit(
     expected = one_by_one(values, runs, budget=budget, history=history)
     cuts = sorted(np.random.default_rng(seed).choice(range(1, 260), 6, replace=False).tolist())
     for chunks in ([], cuts):
-        logs = in_chunks(values, runs, chunks, budget=budget, history=history)
-        whole = BatchDecisions.of(logs)
-        assert [ANSWERS[k] for k in whole.answer] == [d.answer for d in expected]
-        assert whole.surprise.tolist() == [d.surprise for d in expected]
-        assert whole.probability.tolist() == [d.probability for d in expected]
-        assert whole.reruns.tolist() == [d.reruns for d in expected]
-        assert whole.known_since.tolist() == [
+        logs = in_chunks(values, runs, chunks, OnlineJudge(FIRST, SECOND, budget, history))
+        for name in ("surprise", "probability", "reruns"):
+            whole = np.concatenate([getattr(log, name) for log in logs])
+            assert whole.tolist() == [getattr(d, name) for d in expected]
+        assert [ANSWERS[k] for log in logs for k in log.answer] == [d.answer for d in expected]
+        assert [since for log in logs for since in log.known_since] == [
             -1 if d.known_since is None else d.known_since for d in expected
         ]
         steps = [step for log in logs for step in log.logs[0].steps]
@@ -179,8 +173,8 @@ def test_batches_with_runs_equal_repeat_to_the_bit(
 
 def test_batch_settles_each_commit_by_the_settled_ones_before_it() -> None:
     values, runs = restless(4)
-    pending = PendingSeries(values, 0, 0, runs=runs)
-    settled = advance_all([pending], FIRST, SECOND, BUDGET, history=500).settled
+    pending = PendingSeries(values, 0, runs=runs)
+    settled = OnlineJudge(FIRST, SECOND, BUDGET).judge([pending]).settled
     for index, value in enumerate(settled.tolist()):
         result = settle(settled[:index], runs.get(index, values[index : index + 1]))
         assert value == result.value
@@ -211,9 +205,8 @@ def test_doubled_newest_value_is_a_change_or_suspect() -> None:
 
 def share_detected(histories: list[Floats]) -> float:
     """Return the share of histories whose newest point the shipped pair does not call quiet."""
-    pending = [PendingSeries(values, values.size - 1, 0) for values in histories]
-    budget = Budget.released(SHIPPED.newest, SHIPPED.confirm)  # type: ignore[arg-type]
-    log = advance_all(pending, SHIPPED.newest, SHIPPED.confirm, budget, history=500)
+    pending = [PendingSeries(values, values.size - 1) for values in histories]
+    log = make_judge(SHIPPED).judge(pending)
     return float((log.answer != ANSWERS.index(Answer.QUIET)).mean())
 
 

@@ -5,17 +5,16 @@ from statistics import median
 import numpy as np
 import pytest
 
-from barograph.detection.online.pending import PendingSeries, batches_of
-from barograph.detection.online.stretch import (
+from barograph.detection.online.views import (
     AWAY,
     FACTOR,
     LASTING,
     SETTLED,
     compared,
     compared_from,
+    kept_from,
     starts_of,
 )
-from barograph.detection.online.views import kept_from
 from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import Floats
 
@@ -62,17 +61,15 @@ def test_random_histories_begin_again() -> None:
 @pytest.mark.parametrize("history", [64, 500])
 def test_batch_has_the_starts_of_each_series(history: int) -> None:
     every = [leaping(seed) for seed in range(12)]
-    pending = [
-        PendingSeries(values, min(30 * k, values.size - 1), 0) for k, values in enumerate(every)
-    ]
-    [batch] = batches_of(pending, history, by_change_points=False)
-    actual = compared_from(batch.values, batch.kept, batch.newest)
-    expected = []
-    for series in pending:
-        for place in range(series.first, series.values.size):
-            kept = series.values[kept_from(place, history) : place]
-            expected.append(int(starts_of(kept)[-1]))
-    assert (actual - batch.kept).tolist() == expected
+    kept, newest, expected, begin = [], [], [], 0
+    for k, values in enumerate(every):
+        for place in range(min(30 * k, values.size - 1), values.size):
+            kept.append(begin + kept_from(place, history))
+            newest.append(begin + place)
+            expected.append(int(starts_of(values[kept_from(place, history) : place])[-1]))
+        begin += values.size
+    actual = compared_from(np.concatenate(every), np.array(kept), np.array(newest))
+    assert (actual - kept).tolist() == expected
     assert any(expected)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -16,14 +18,11 @@ from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 
 # The weight of each window in the budget: windows of a greater weight raise more of the alarms.
-ALARM_POLICIES: Mapping[str, Mapping[int, float]] = {
-    "early": {0: 4.0, 2: 1.0, 5: 0.3},
-    "even": {0: 1.0, 2: 1.0, 5: 1.0},
-    "steady": {0: 0.5, 2: 1.0, 5: 2.0},
-    "sure": {2: 1.0, 5: 1.0},
-}
-DEFAULT_POLICY = "steady"
+WEIGHTS: Mapping[int, float] = {0: 0.5, 2: 1.0, 5: 2.0}
+LOG_WEIGHTS = {window: math.log(weight) for window, weight in WEIGHTS.items()}
+POLICY = "steady"  # the name of these weights in the cards of models
 RATES = (1, 3, 10)  # false alarms per 1,000 points for which a model's card keeps thresholds
+DEFAULT_RATE = 3.0
 TAIL_LEVELS = 200
 _MIN_TAIL = 1e-9
 
@@ -93,61 +92,58 @@ class TailRates:
 
 @dataclass(frozen=True)
 class Budget:
-    """The windows that may raise alarms, and the score from which they do.
+    """The score from which a window raises an alarm.
 
     The score of a window is its surprise (see `TailRates`) plus the log of its weight. A score of
     at least `threshold` nats is an alarm.
 
     Attributes:
         tails: Tail rates of each window: 0 and those of the second look.
-        weights: The weight of each window that may raise an alarm.
         threshold: The minimum score of an alarm.
+        thresholds: Known thresholds by the number of false alarms in 1,000 points, at least two.
     """
 
     tails: Mapping[int, TailRates]
-    weights: Mapping[int, float]
     threshold: float
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def released(
         cls,
         model: TriageModel,
         confirm: TriageModel,
-        alarm_policy: str = DEFAULT_POLICY,
-        false_alarms_per_1000: float = 3.0,
+        false_alarms_per_1000: float = DEFAULT_RATE,
     ) -> Budget:
-        """Read tail rates and threshold from the cards of two models.
+        """Read tail rates and thresholds from the cards of two models.
 
         Args:
             model: The model of window 0.
             confirm: The model of windows 1 to 10.
-            alarm_policy: One of ALARM_POLICIES.
             false_alarms_per_1000: Number of false alarms in 1,000 points, from 1 to 10.
 
         Raises:
-            ConfigError: The policy or the rate is not allowed.
-            DataError: A card has no tail rates, or no thresholds for the policy.
+            ConfigError: The rate is not allowed.
+            DataError: A card has no tail rates, or no thresholds.
         """
-        if alarm_policy not in ALARM_POLICIES:
-            allowed = ", ".join(ALARM_POLICIES)
-            raise ConfigError(f"the alarm policy is {alarm_policy!r}: allowed are {allowed}")
-        thresholds = confirm.card.get("alarm_thresholds", {}).get(alarm_policy)
-        if not thresholds:
+        thresholds = confirm.card.get("alarm_thresholds", {})
+        if len(thresholds.get(POLICY, {})) < 2:
             raise DataError(
-                f"the confirming model's card has no alarm_thresholds for {alarm_policy!r}"
+                f"the confirming model's card has alarm_thresholds for {list(thresholds)}, and "
+                f"{POLICY!r} with two rates is needed: train both models again with `barograph "
+                "retrain`, or use the built-in models"
             )
         tails = {0: TailRates.from_card(model.card, 0)}
         tails |= {w: TailRates.from_card(confirm.card, w) for w in range(1, 11)}
-        threshold = threshold_at(thresholds, false_alarms_per_1000)
-        return cls(tails, ALARM_POLICIES[alarm_policy], threshold)
+        known = thresholds[POLICY]
+        return cls(tails, threshold_at(known, false_alarms_per_1000), known)
 
-    def surprise(self, window: int, probability: float) -> float:
-        """Return the surprise of a probability in a window, in nats."""
-        return float(self.tails[window].surprise(probability))
-
-    def score(self, window: int, surprise: float) -> float:
-        """Return the score that is compared with the threshold."""
-        return surprise + math.log(self.weights[window])
+    @property
+    def version(self) -> str:
+        """A hash of everything that decisions depend on."""
+        tails = {str(window): rates.to_card() for window, rates in sorted(self.tails.items())}
+        weights = {str(window): weight for window, weight in WEIGHTS.items()}
+        content = json.dumps([tails, weights, self.threshold])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def threshold_at(thresholds: Mapping[str, float], false_alarms_per_1000: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -62,14 +62,6 @@ class AlarmStep:
     probability: float
     moved_from: int | None = None
     score: float = field(default=math.inf, compare=False, repr=False)
-
-    def apply(self, change_points: dict[int, float]) -> None:
-        """Update the probability of each standing change point by what happened."""
-        dropped = self.index if self.kind is StepKind.WITHDRAWN else self.moved_from
-        if dropped is not None:
-            change_points.pop(dropped, None)
-        if self.kind is not StepKind.WITHDRAWN:
-            change_points[self.index] = self.probability
 
 
 @dataclass(slots=True)
@@ -147,7 +139,6 @@ class Decision:
             if it does not depart, or without a second look.
         reruns: How many further runs of the newest commit are advised.
         steps: What happened to change points as the value arrived, in order.
-        explain: Computes `reasons`.
     """
 
     index: int
@@ -158,7 +149,6 @@ class Decision:
     departure: Departure | None = None
     reruns: int = 0
     steps: tuple[AlarmStep, ...] = ()
-    explain: Callable[[], list[Reason]] = field(default=list, repr=False, compare=False)
 
     @property
     def is_change(self) -> bool:
@@ -170,26 +160,17 @@ class Decision:
         """The score of the departure in nats; 0 if the newest result does not depart."""
         return 0.0 if self.departure is None else self.departure.surprise
 
-    @property
-    def reasons(self) -> list[Reason]:
-        """The features with the largest contribution first; computed on access."""
-        return self.explain()
 
-
-def reasons(model: TriageModel, row: Floats) -> list[Reason]:
+def reasons_for_newest(model: TriageModel, values: Floats) -> list[Reason]:
     """Return the contribution of each feature to the probability, the largest first.
 
     Args:
-        model: The model that scored the row.
-        row: One value per column of the model.
+        model: The model.
+        values: What the newest value is compared with, and that value.
     """
-    # What the calibration adds comes after the columns and is left out.
-    parts = model.reasons(row[None, :])[1][0, : len(model.columns)]
-    order = np.argsort(-np.abs(parts), kind="stable").tolist()
-    return [Reason(model.columns[k], float(row[k]), float(parts[k])) for k in order]
-
-
-def reasons_for_newest(model: TriageModel, values: Floats) -> list[Reason]:
-    """Return the reasons for the last value, with all values before it as Pre."""
     bounds = [0], [values.size - 1], [values.size]
-    return reasons(model, feature_matrix(values, *bounds, model.feature_set, threads=1)[0])
+    rows = feature_matrix(values, *bounds, model.feature_set, threads=1)
+    # What the calibration adds comes after the columns and is left out.
+    parts = model.reasons(rows)[1][0, : len(model.columns)]
+    order = np.argsort(-np.abs(parts), kind="stable").tolist()
+    return [Reason(model.columns[k], float(rows[0, k]), float(parts[k])) for k in order]

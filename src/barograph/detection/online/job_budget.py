@@ -10,7 +10,7 @@ job has series, while several at one commit support each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,9 +19,7 @@ import numpy as np
 from barograph.detection.false_discovery import largest_kept
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.newest import SUSPECT, departure, settle, suspect_score
-from barograph.models import TriageModel
 from barograph.results.series import Floats
-from barograph.runtime.errors import DataError
 
 FALSE_RED = 0.1  # the share of commits without a change that may turn a job red
 # About three of 100 spikes are confirmed by one to three reruns: `benchmarks/newest_commit.py`.
@@ -38,31 +36,11 @@ class JobBudget:
 
     Args:
         budget: The budget of each series.
-        thresholds: The thresholds of its alarm policy, by the number of false alarms per 1,000
-            points.
         share: The share of commits without a change that may turn the job red.
     """
 
     budget: Budget
-    thresholds: Mapping[str, float]
     share: float = FALSE_RED
-
-    @classmethod
-    def released(
-        cls, budget: Budget, confirm: TriageModel, alarm_policy: str, share: float = FALSE_RED
-    ) -> JobBudget:
-        """Read the thresholds from the card of the confirming model.
-
-        Raises:
-            DataError: The card has fewer than two thresholds for the policy.
-        """
-        thresholds = confirm.card.get("alarm_thresholds", {}).get(alarm_policy, {})
-        if len(thresholds) < 2:
-            raise DataError(
-                f"the confirming model's card has {len(thresholds)} alarm_thresholds for "
-                f"{alarm_policy!r}; 2 are needed"
-            )
-        return cls(budget, thresholds, share)
 
     def alarm_rate(self, score: float) -> float:
         """Return how many quiet points raise an alarm of at least this score, as a share.
@@ -71,7 +49,7 @@ class JobBudget:
         straight beyond them.
         """
         known = sorted(
-            (value, math.log(float(rate) / 1000)) for rate, value in self.thresholds.items()
+            (value, math.log(float(rate) / 1000)) for rate, value in self.budget.thresholds.items()
         )
         lower, upper = next(
             (pair for pair in pairwise(known) if score <= pair[1][0]), (known[-2], known[-1])
@@ -86,7 +64,7 @@ class JobBudget:
             surprise: How far the newest result departs, in nats; see `newest.departure`.
             probability: The probability of a change at the newest result.
         """
-        return _rate_of(suspect_score(surprise, self.budget.surprise(0, probability)))
+        return _rate_of(suspect_score(surprise, float(self.budget.tails[0].surprise(probability))))
 
     def confirmed_rate(self, before: Floats, runs: Floats, probability: float) -> float:
         """Return the share of quiet commits whose runs make them a change as clear as this.
@@ -109,7 +87,7 @@ class JobBudget:
             series: Number of series of the job.
 
         Example:
-            >>> budget = JobBudget(Budget({}, {}, 6.0), {"1": 7.0, "3": 6.0})
+            >>> budget = JobBudget(Budget({}, 6.0, {"1": 7.0, "3": 6.0}))
             >>> budget.highest_rate([0.003, 0.00001], series=1000)
             1e-05
             >>> budget.highest_rate([0.003] * 40, series=1000)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.numerics import insert_sorted, remove_sorted
-from barograph.detection.online.stretch import compared
+from barograph.detection.online.views import compared
 from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
@@ -114,7 +114,7 @@ def departure(before: Floats, value: float) -> Departure:
     """Measure how far the newest result departs from the results before it.
 
     Args:
-        before: The results before it that are kept, oldest first; see `stretch.compared`.
+        before: The results before it that are kept, oldest first; see `views.compared`.
         value: The newest result.
 
     Example:
@@ -128,24 +128,17 @@ def departure(before: Floats, value: float) -> Departure:
     return Departure(float(beyond), level, known, earlier, as_far, float(surprise))
 
 
-class Departures(NamedTuple):
-    """How far each of many results lies beyond those before it, as in `Departure`."""
-
-    beyond: Floats
-    surprise: Floats
-
-
-def departures(values: Floats, first: Ints, newest: Ints) -> Departures:
-    """Measure how far many results depart, each from the results before it.
+def departures(values: Floats, first: Ints, newest: Ints) -> tuple[Floats, Floats]:
+    """Return `beyond` and `surprise` of many results, as in `Departure`.
 
     Args:
         values: The values of all series, concatenated.
         first: For each result, the position of the oldest value that it is compared with.
         newest: The position of each result.
     """
-    result = Departures(np.empty(newest.size), np.empty(newest.size))
-    _describe_all(values, first, newest, *result)
-    return result
+    beyond, surprise = np.empty((2, newest.size))
+    _describe_all(values, first, newest, beyond, surprise)
+    return beyond, surprise
 
 
 def suspect_score(surprise: float, model_surprise: float) -> float:

@@ -10,30 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from statistics import median
+from typing import NamedTuple
 
-from barograph.detection.online.budget import Budget
+from barograph.detection.online.budget import LOG_WEIGHTS
 from barograph.detection.online.decision import AlarmStep, Answer, StepKind
-from barograph.detection.online.newest import SUSPECT, suspect_score
-from barograph.detection.online.rule import (
-    NOTHING,
-    USUAL,
-    Advance,
-    AlarmState,
-    Decided,
-    NewestResult,
-    Sides,
-    WindowScore,
-    WindowSplit,
-    confirmed,
-)
-from barograph.detection.online.views import direction_of, part_of_step
+from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, Settled, suspect_score
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
+FIRST_SCORED = 5  # the first point of a series that can be judged
+# The direction of a step is that of the median of the points from the split on, against the median
+# of this many points before it. Up to five points after a step, half of them lie before the step.
+BEFORE = 10
 # A score within SAME points of the standing change, in its direction, raises no alarm. Up to NEAR
 # points after it, a score in that direction is an alarm only if it is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
+REACH = NEAR + max(LOG_WEIGHTS)  # scores of later points point at no place near the change
 MISPLACED = 1  # the windows that raise alarms point at least at every third place
 # A step back that soon is an alarm only if it is CERTAIN nats above the threshold, and if the level
 # lasted for SHORTEST_LEVEL points: fewer are a spike.
@@ -46,100 +39,125 @@ KNOWN_WAY = 2.0
 WITHDRAW_WINDOW = 2
 WITHDRAW_BELOW = 3.0
 
+Sides = Callable[[int], tuple[list[float], list[float]]]  # last values before a split, all since
+
+
+class AlarmState(NamedTuple):
+    """The standing change: all that the second look needs to know about earlier points.
+
+    Attributes:
+        change: The change point that later scores are compared with, or None.
+        score: The score that it was last called, moved or confirmed with.
+        confirmed: Whether a later window confirmed it.
+        direction: 1 if the level rose there, -1 if it fell, 0 if neither.
+        probability: The probability of the change at its last step.
+    """
+
+    change: int | None
+    score: float
+    confirmed: bool
+    direction: int
+    probability: float
+
+    def at(self, point: int) -> AlarmState | None:
+        """Return the state if a score at a point or later can still point near its change."""
+        return None if self.change is None or point - self.change > REACH else self
+
+
+NOTHING = AlarmState(None, 0.0, confirmed=False, direction=0, probability=0.0)
+
+
+class WindowScore(NamedTuple):
+    """The score of one point with `window` points after it.
+
+    Attributes:
+        window: Number of points after the split.
+        split: The point that is scored.
+        probability: The probability of a change there.
+        surprise: The surprise of that probability in nats.
+        is_confirmed: Whether reruns confirm that the newest point departs.
+    """
+
+    window: int
+    split: int
+    probability: float
+    surprise: float
+    is_confirmed: bool = False
+
+
+def requests(state: AlarmState, point: int) -> list[tuple[int, int]]:
+    """Return the windows and splits that are scored as a point arrives.
+
+    These are the newest point, the windows that raise alarms, and the standing change.
+    """
+    windows = [(window, point - window) for window in LOG_WEIGHTS]
+    change = state.change
+    if change is not None and point - change in SECOND_LOOK_WINDOWS:
+        windows += [(point - change, change)] if point - change not in LOG_WEIGHTS else []
+    return [(window, split) for window, split in windows if split >= FIRST_SCORED]
+
 
 class SecondLook:
     """Alarms of several windows; each is confirmed, moved or withdrawn as more points arrive.
 
-    It follows one series. As a point arrives it requests scores, then decides.
+    It follows one series.
 
     Args:
-        budget: The windows that raise alarms, and their threshold.
-        state: The result of `state_at` after earlier points of the series.
+        threshold: The minimum score of an alarm, in nats.
+        state: The state after earlier points of the series.
 
     Attributes:
         state: The state after the last point.
     """
 
-    def __init__(self, budget: Budget, state: AlarmState | None = None) -> None:
-        self._budget = budget
-        self._windows = sorted({0, *budget.weights})
-        self._reach = NEAR + self._windows[-1]
+    def __init__(self, threshold: float, state: AlarmState | None = None) -> None:
+        self._threshold = threshold
         self.state = state or NOTHING
 
     def advance(
         self,
         point: int,
-        first: int,
-        score: Callable[[list[WindowSplit]], list[WindowScore]],
+        scores: Sequence[WindowScore],
         sides: Sides,
-        newest: NewestResult | None = None,
-    ) -> Advance:
+        surprise: float = 0.0,
+        rerun: Settled | None = None,
+    ) -> tuple[Answer, AlarmStep | None]:
         """Decide on a point.
 
         Args:
             point: The point that arrived.
-            first: The first point of the series that can be scored.
-            score: Returns the score of each requested window and split.
+            scores: The scores of `requests`, in its order.
             sides: Returns the last values before a split, and all values since.
-            newest: What is known of this point besides the scores. Defaults to nothing.
-        """
-        newest = newest or USUAL
-        scores = score(self.requests(point, first))
-        is_unusual = self.is_unusual(scores, newest)
-        if is_unusual and newest.has_reruns:
-            scores = [confirmed(scores[0], newest), *scores[1:]]
-        was_known = self.knows(point, sides)
-        alarm, steps = self.decide(point, scores, sides)
-        answer = Answer.QUIET if alarm is None else Answer.CHANGE
-        # The newest value also belongs to a change that this very point moves to itself.
-        moves = any(step.kind is StepKind.MOVED for step in steps)
-        is_known = self.knows(point, sides) or (was_known and moves)
-        if is_unusual and alarm is None and not newest.has_reruns and not is_known:
-            answer = Answer.SUSPECT
-        return Advance(answer, alarm, steps)
+            surprise: How far the point departs from what is usual; see `newest.departure`.
+            rerun: What its runs amount to, if it has several.
 
-    def state_at(self, point: int) -> AlarmState | None:
-        """Return the state if a score at a point or later can still point near its change."""
-        change = self.state.change
-        return None if change is None or point - change > self._reach else self.state
+        Returns:
+            The answer on the point, and what happened to a change, if anything.
+        """
+        is_unusual = bool(scores) and _is_unusual(scores[0], surprise, rerun)
+        if is_unusual and rerun is not None:
+            sure = CONFIRMED_BY_RERUNS if rerun.is_step else 0.0
+            probability = max(scores[0].probability, sure)
+            newest = scores[0]._replace(probability=probability, is_confirmed=True)
+            scores = [newest, *scores[1:]]
+        was_known = self._knows(point, sides)
+        step = self.decide(point, scores, sides)
+        if step is not None and step.kind is StepKind.CALLED:
+            return Answer.CHANGE, step
+        # The newest value also belongs to a change that this very point moves to itself.
+        moves = step is not None and step.kind is StepKind.MOVED
+        is_known = self._knows(point, sides) or (was_known and moves)
+        is_suspect = is_unusual and rerun is None and not is_known
+        return Answer.SUSPECT if is_suspect else Answer.QUIET, step
 
     def is_watching(self, point: int) -> bool:
         """Whether the standing change may be confirmed or withdrawn at this point or later."""
         change = self.state.change
         return change is not None and point - change <= SECOND_LOOK_WINDOWS[-1]
 
-    def is_unusual(self, scores: Sequence[WindowScore], newest: NewestResult) -> bool:
-        """Whether the score of a suspect is reached, or reruns confirm a step."""
-        if not scores:
-            return False
-        score = suspect_score(newest.surprise, scores[0].surprise)
-        return newest.is_step or (newest.is_clear and score >= SUSPECT)
-
-    def knows(self, point: int, sides: Sides) -> bool:
-        """Whether the newest value goes as far as the standing change, or not much farther."""
-        state = self.state_at(point)
-        if state is None or state.change is None or point <= state.change:
-            return False
-        before, since = sides(state.change)
-        return 0.0 < part_of_step(before, since[:-1], since[-1]) < KNOWN_WAY
-
-    def requests(self, point: int, first: int) -> list[WindowSplit]:
-        """Request the newest point, the windows that raise alarms, and the standing change."""
-        requests = [(w, point - w) for w in self._windows if point - w >= first]
-        change = self.state.change
-        if change is not None and change >= first and point - change in SECOND_LOOK_WINDOWS:
-            request = (point - change, change)
-            if request not in requests:
-                requests.append(request)
-        return requests
-
-    def decide(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> Decided:
+    def decide(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> AlarmStep | None:
         """Judge the standing change again, then compare the best score with it."""
-        best = max(scores, key=self._score, default=None)
-        if best is not None and self._score(best) < self._budget.threshold:
-            best = None
-        if best is not None and self._hides_step_back(best, point, scores[0], sides):
-            best = scores[0]
+        best = self._best(point, scores, sides)
         change = self.state.change
         standing = next((s for s in scores if s.split == change and s.window > 0), None)
         if (
@@ -148,41 +166,52 @@ class SecondLook:
             and standing.surprise < WITHDRAW_BELOW
         ):
             return self._withdraw(point, standing, best, sides)
-        if best is not None:
-            alarm, steps = self._compare(point, best, sides)
-            if steps:
-                return alarm, steps
+        step = None if best is None else self._compare(point, best, sides)
         if (
-            standing is not None
+            step is None
+            and standing is not None
             and not self.state.confirmed
-            and standing.surprise >= self._budget.threshold
+            and standing.surprise >= self._threshold
         ):
             self.state = self.state._replace(confirmed=True, probability=standing.probability)
-            return None, [self._step(StepKind.CONFIRMED, point, standing)]
-        return None, []
+            return self._step(StepKind.CONFIRMED, point, standing)
+        return step
 
-    def _hides_step_back(
-        self, best: WindowScore, point: int, newest: WindowScore, sides: Sides
-    ) -> bool:
-        """Whether the best score is of the standing change, which reruns say has just ended."""
+    def _knows(self, point: int, sides: Sides) -> bool:
+        """Whether the newest value goes as far as the standing change, or not much farther."""
+        state = self.state.at(point)
+        if state is None or state.change is None or point <= state.change:
+            return False
+        before, since = sides(state.change)
+        return 0.0 < _part_of_step(before, since[:-1], since[-1]) < KNOWN_WAY
+
+    def _best(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> WindowScore | None:
+        """Return the best score if it is an alarm.
+
+        If it is about the standing change, which reruns say has just ended, the newest point is.
+        """
+        best = max(scores, key=self._score, default=None)
+        if best is None or self._score(best) < self._threshold:
+            return None
         change, direction = self.state.change, self.state.direction
-        return (
-            newest.is_confirmed
+        hides_step_back = (
+            scores[0].is_confirmed
             and change is not None
             and abs(best.split - change) <= SAME
             and direction_of(*sides(best.split)) * direction >= 0
             and direction_of(*sides(point)) * direction < 0
         )
+        return scores[0] if hides_step_back else best
 
     def _score(self, score: WindowScore) -> float:
-        least = self._budget.threshold if score.is_confirmed else -math.inf
-        if score.window not in self._budget.weights:
+        least = self._threshold if score.is_confirmed else -math.inf
+        if score.window not in LOG_WEIGHTS:
             return least
-        return max(self._budget.score(score.window, score.surprise), least)
+        return max(score.surprise + LOG_WEIGHTS[score.window], least)
 
     def _withdraw(
         self, point: int, standing: WindowScore, best: WindowScore | None, sides: Sides
-    ) -> Decided:
+    ) -> AlarmStep:
         """Withdraw the standing change, in favour of the best alarm if there is one.
 
         Args:
@@ -193,45 +222,35 @@ class SecondLook:
         """
         if best is None or best.split == standing.split:
             self.state = NOTHING
-            return None, [self._step(StepKind.WITHDRAWN, point, standing)]
+            return self._step(StepKind.WITHDRAWN, point, standing)
         direction = direction_of(*sides(best.split))
-        if abs(best.split - standing.split) <= SAME and direction * self.state.direction >= 0:
-            return None, [self._take(StepKind.MOVED, point, best, sides, standing.split)]
-        return self._call(point, best, sides, standing.split)
+        moves = abs(best.split - standing.split) <= SAME and direction * self.state.direction >= 0
+        kind = StepKind.MOVED if moves else StepKind.CALLED
+        return self._take(kind, point, best, sides, standing.split)
 
-    def _compare(self, point: int, best: WindowScore, sides: Sides) -> Decided:
-        """Return the alarm and the step of a score that reaches the threshold, if any."""
+    def _compare(self, point: int, best: WindowScore, sides: Sides) -> AlarmStep | None:
+        """Return the step that a score at or above the threshold leads to, if any."""
         change, direction = self.state.change, direction_of(*sides(best.split))
         if change is None:
-            return self._call(point, best, sides)
+            return self._take(StepKind.CALLED, point, best, sides)
         distance = best.split - change
         is_surer = self._score(best) >= self.state.score + SURER
         if direction * self.state.direction < 0 and distance != 0:
             if not self._has_returned(best, distance):
-                return None, []
-            return self._call(point, best, sides)
+                return None
+            return self._take(StepKind.CALLED, point, best, sides)
         if abs(distance) <= SAME:
-            return None, [
-                self._take(StepKind.MOVED, point, best, sides, change)
-            ] if is_surer else []
+            return self._take(StepKind.MOVED, point, best, sides, change) if is_surer else None
         replaces = 0 < distance <= NEAR
         if replaces and not is_surer:
-            return None, []
-        return self._call(point, best, sides, change if replaces else None)
-
-    def _call(
-        self, point: int, best: WindowScore, sides: Sides, instead_of: int | None = None
-    ) -> Decided:
-        """Raise an alarm about the place of a score."""
-        step = self._take(StepKind.CALLED, point, best, sides, instead_of)
-        return best._replace(split=step.index), [step]
+            return None
+        return self._take(StepKind.CALLED, point, best, sides, change if replaces else None)
 
     def _has_returned(self, best: WindowScore, distance: int) -> bool:
         """Whether a step back at this distance from the standing change is a change of its own."""
         if distance > NEAR or best.is_confirmed:
             return distance > 0
-        certain = self._score(best) >= self._budget.threshold + CERTAIN
-        return distance >= SHORTEST_LEVEL and certain
+        return distance >= SHORTEST_LEVEL and self._score(best) >= self._threshold + CERTAIN
 
     def _take(
         self,
@@ -242,14 +261,13 @@ class SecondLook:
         instead_of: int | None = None,
     ) -> AlarmStep:
         """Make the place of a score the standing change; one that stays there confirms it."""
-        placed = best._replace(split=place_of(sides, best.split))
-        if kind is StepKind.MOVED and placed.split == instead_of:
+        place = place_of(sides, best.split)
+        if kind is StepKind.MOVED and place == instead_of:
             kind, instead_of = StepKind.CONFIRMED, None
         confirmed = best.window > 0 or (kind is not StepKind.CALLED and self.state.confirmed)
         direction = direction_of(*sides(best.split))
-        score = self._score(best)
-        self.state = AlarmState(placed.split, score, confirmed, direction, best.probability)
-        return self._step(kind, point, placed, instead_of)
+        self.state = AlarmState(place, self._score(best), confirmed, direction, best.probability)
+        return self._step(kind, point, best._replace(split=place), instead_of)
 
     def _step(
         self, kind: StepKind, point: int, score: WindowScore, instead_of: int | None = None
@@ -257,6 +275,12 @@ class SecondLook:
         """Return the step that led to the present state."""
         place = score.split, point, score.probability
         return AlarmStep(kind, *place, instead_of, self.state.score)
+
+
+def _is_unusual(newest: WindowScore, surprise: float, rerun: Settled | None) -> bool:
+    """Whether the score of a suspect is reached, or reruns confirm a step."""
+    is_step, is_clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
+    return is_step or (is_clear and suspect_score(surprise, newest.surprise) >= SUSPECT)
 
 
 def place_of(sides: Sides, split: int) -> int:
@@ -283,3 +307,19 @@ def place_of(sides: Sides, split: int) -> int:
         if distance < least:
             least, place = distance, first + skipped
     return place
+
+
+def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
+    """Return 1 if the level rises between two groups of points, -1 if it falls, else 0."""
+    if not before:
+        return 0
+    lower, upper = median(before), median(after)
+    return int(upper > lower) - int(upper < lower)  # numbers of NumPy compare to its booleans
+
+
+def _part_of_step(before: Sequence[float], after: Sequence[float], value: float) -> float:
+    """Return which part of the step between two groups of points a value has gone."""
+    if not before or not after:
+        return math.inf
+    lower, upper = median(before), median(after)
+    return (value - lower) / (upper - lower) if upper != lower else math.inf

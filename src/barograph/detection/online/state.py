@@ -1,4 +1,4 @@
-"""What an online detector remembers of one series, in memory and as JSON.
+"""The state of an online detector, as JSON.
 
 A saved state is that from before the newest commit, with the runs of that commit: the detector
 decides on them again when it is restored, so it continues with the same decisions, to the bit.
@@ -6,117 +6,61 @@ decides on them again when it is restored, so it continues with the same decisio
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
-from barograph.detection.online.budget import Budget
+import msgspec
+
 from barograph.detection.online.decision import AlarmStep, StepKind
-from barograph.detection.online.rule import AlarmState
+from barograph.detection.online.second_look import AlarmState
 from barograph.detection.online.views import kept_from
-from barograph.results.series import Floats, as_floats, require_finite
+from barograph.results.series import as_floats, require_finite
 from barograph.runtime.errors import DataError
 
 FORMAT, FORMAT_VERSION = "barograph-online-detector", 1
+SavedStep = tuple[StepKind, int, int, float, int | None]
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What decisions depend on besides the values, and what was decided; it does not change.
-
-    Attributes:
-        steps: The last steps, in order.
-        alarm: The standing change; None without a second look.
-        change_points: The probability of each change point that was not withdrawn, in order.
-        reason: The window and the row of features that the standing change rests on.
-    """
-
-    steps: deque[AlarmStep]
-    alarm: AlarmState | None = None
-    change_points: dict[int, float] = field(default_factory=dict)
-    reason: tuple[int, Floats] | None = None
-
-    def after(
-        self, step: AlarmStep, alarm: AlarmState | None, reason: tuple[int, Floats] | None
-    ) -> Self:
-        """Return the memory after a further step."""
-        change_points = self.change_points.copy()
-        step.apply(change_points)
-        # A change point dropped here is older than all kept values: no Pre starts there.
-        change_points = dict(sorted(change_points.items())[-(self.steps.maxlen or 0) :])
-        return type(self)(self.steps + deque([step]), alarm, change_points, reason)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the memory as JSON has it."""
-        reason = None if self.reason is None else [self.reason[0], self.reason[1].tolist()]
-        return {
-            "alarm": None if self.alarm is None else self.alarm._asdict(),
-            "change_points": list(self.change_points.items()),
-            "steps": [[s.kind, s.index, s.newest, s.probability, s.moved_from] for s in self.steps],
-            "reason": reason,
-        }
-
-    @classmethod
-    def from_json(cls, state: Mapping[str, Any], history: int) -> Self:
-        """Restore the result of `to_json`."""
-        steps = [_step(*step) for step in state["steps"]]
-        alarm, reason = state["alarm"], state["reason"]
-        return cls(
-            steps=deque(steps, maxlen=history),
-            alarm=None if alarm is None else _alarm_state(**alarm),
-            change_points=_change_points(state["change_points"]),
-            reason=None if reason is None else (int(reason[0]), as_floats(reason[1])),
-        )
-
-    def check(self, count: int) -> None:
-        """Raise a `ValueError` if a change is not within `count` values: kernels rely on it."""
-        places = [*self.change_points]
-        change = None if self.alarm is None else self.alarm.change
-        for place in places if change is None else [*places, change]:
-            if not 0 <= place < count:
-                raise ValueError(f"a change at {place} is not within {count} values")
-        if places != sorted(places):
-            raise ValueError(f"the change points {places} do not ascend")
+def saved_step(step: AlarmStep) -> SavedStep:
+    """Return a step as a saved state has it."""
+    return step.kind, step.index, step.newest, step.probability, step.moved_from
 
 
-@dataclass(frozen=True)
-class SavedState:
+class SavedState(msgspec.Struct):
     """A detector's state from before the newest commit, and the runs of that commit.
 
     Attributes:
         models: The versions of the models.
-        budget: The version of the alarm budget; None without one.
+        budget: The version of the alarm budget; None in states of a single model.
         history: Maximum number of values to keep.
         count: Number of values before the newest commit.
         values: The kept values before the newest commit.
         runs: The runs of the newest commit; empty before the first value.
-        memory: Everything else.
+        alarm: The standing change, by the names of `AlarmState`.
+        steps: The last steps, in order.
     """
 
     models: list[str]
     budget: str | None
-    history: int
-    count: int
-    values: Floats
-    runs: Floats
-    memory: Memory
+    history: Annotated[int, msgspec.Meta(ge=2)]
+    count: Annotated[int, msgspec.Meta(ge=0)]
+    values: list[float]
+    runs: list[float]
+    alarm: dict[str, Any] | None
+    steps: list[SavedStep]
+
+    @property
+    def alarm_state(self) -> AlarmState | None:
+        """The standing change."""
+        if self.alarm is None:
+            return None
+        fields = [self.alarm[name] for name in AlarmState._fields]
+        return msgspec.convert(fields, AlarmState)
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as an object for `json.dumps`."""
-        return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "models": self.models,
-            "budget": self.budget,
-            "history": self.history,
-            "count": self.count,
-            "values": self.values.tolist(),
-            "runs": self.runs.tolist(),
-            **self.memory.to_json(),
-        }
+        named = {"format": FORMAT, "format_version": FORMAT_VERSION}
+        return named | {name: getattr(self, name) for name in self.__struct_fields__}
 
     @classmethod
     def from_json(cls, state: Any) -> Self:
@@ -133,50 +77,21 @@ class SavedState:
                 f"reads version {FORMAT_VERSION}"
             )
         try:
-            history, count = int(state["history"]), int(state["count"])
-            values, runs = as_floats(state["values"]), as_floats(state["runs"], "runs")
-            require_finite(values)
-            require_finite(runs, "runs")
-            if values.size != count - (kept_from(count, history) if count else 0):
-                raise ValueError(f"{values.size} values of {count} cannot be the kept ones")
-            memory = Memory.from_json(state, history)
-            memory.check(count)
-            models, budget = list(state["models"]), state["budget"]
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-            raise DataError(
-                f"the state of the online detector is damaged: {type(error).__name__}: {error}"
-            ) from error
-        return cls(models, budget, history, count, values, runs, memory)
+            saved = msgspec.convert(state, cls)
+            _check(saved)
+        except (KeyError, ValueError, ArithmeticError) as error:
+            raise DataError(f"the state of the online detector is damaged: {error}") from error
+        return saved
 
 
-def _alarm_state(
-    change: int | None, score: float, confirmed: bool, direction: int, probability: float
-) -> AlarmState:
-    change = None if change is None else int(change)
-    numbers = float(score), bool(confirmed), int(direction), float(probability)
-    return AlarmState(change, *numbers)
-
-
-def _change_points(pairs: Sequence[Sequence[Any]]) -> dict[int, float]:
-    probabilities = {int(index): float(probability) for index, probability in pairs}
-    wrong = [chance for chance in probabilities.values() if not 0.0 <= chance <= 1.0]
-    if wrong:
-        raise ValueError(f"the probability of a change point is {wrong[0]}")
-    return probabilities
-
-
-def _step(
-    kind: str, index: int, newest: int, probability: float, moved_from: int | None
-) -> AlarmStep:
-    before = None if moved_from is None else int(moved_from)
-    return AlarmStep(StepKind(kind), int(index), int(newest), float(probability), before)
-
-
-def budget_version(budget: Budget | None) -> str | None:
-    """Return a hash of everything that decisions depend on in a budget."""
-    if budget is None:
-        return None
-    tails = {str(window): rates.to_card() for window, rates in sorted(budget.tails.items())}
-    weights = {str(window): weight for window, weight in sorted(budget.weights.items())}
-    content = json.dumps([tails, weights, budget.threshold])
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+def _check(saved: SavedState) -> None:
+    """Raise a `ValueError` if values are missing or a change is not among them."""
+    require_finite(as_floats(saved.values))
+    require_finite(as_floats(saved.runs), "runs")
+    kept = saved.count - (kept_from(saved.count, saved.history) if saved.count else 0)
+    if len(saved.values) != kept:
+        raise ValueError(f"{len(saved.values)} values of {saved.count} cannot be the kept ones")
+    change = None if saved.alarm_state is None else saved.alarm_state.change
+    for place in [*(step[1] for step in saved.steps), 0 if change is None else change]:
+        if not 0 <= place < max(saved.count, 1):
+            raise ValueError(f"a change at {place} is not within {saved.count} values")

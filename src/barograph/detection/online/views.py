@@ -1,27 +1,31 @@
-"""Which values of a series decisions depend on: what is kept, and both sides of a split."""
+"""Which values of a series a decision reads.
+
+The last ones are kept. Beside a level three times as high a small step cannot be seen: models and
+rules compare the newest result with the range of those before it. So a step by such a factor begins
+the history again, once enough results have followed. It is found from the values alone: a decision
+does not depend on earlier ones, and a wrong alarm cannot cut the history.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from statistics import median
 from typing import TypeVar
 
-from barograph.models import TriageModel
-from barograph.results.series import Ints
-from barograph.runtime.errors import ConfigError
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from barograph.results.repeats import MAD_TO_SD
+from barograph.results.series import Flags, Floats, Ints
 
 HISTORY = 500  # values kept by the detector, replay and the store
-REGIME_SETS = ("online", "confirm")  # feature sets that find the current level by themselves
-# The direction of a step is that of the median of the points from the split on, against the median
-# of this many points before it. Up to five points after a step, half of them lie before the step.
-BEFORE = 10
 T = TypeVar("T", int, Ints)
 
-
-def first_scored(model: TriageModel) -> int:
-    """Return the first point of a series that a model of the newest point can judge."""
-    return 5 if model.feature_set in REGIME_SETS else 1
+# Each result of the old level is at least that many times the new level, or as many times smaller:
+# so a step by a factor of three counts, unless single results scatter by more than 5 %.
+FACTOR = 2.5
+LASTING = 5  # results of the old level right before the step; fewer are spikes
+SETTLED = 21  # results from the step on; odd, so that their median is one of them
+# The old level is that many noise units of the new one away: a level near zero has any factor.
+AWAY = 10.0
 
 
 def kept_from(place: T, history: int) -> T:
@@ -35,36 +39,70 @@ def kept_from(place: T, history: int) -> T:
     return block * (block > 0)
 
 
-def sides_of(values: Sequence[float], split: int) -> tuple[list[float], list[float]]:
-    """Return the last values before a split, and all values since."""
-    return list(values[max(split - BEFORE, 0) : split]), list(values[split:])
+def starts_of(values: Floats) -> Ints:
+    """Return, for each result and the next to come, the first that it is compared with.
 
+    Args:
+        values: The results that are kept, oldest first.
 
-def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
-    """Return 1 if the level rises between two groups of points, -1 if it falls, else 0."""
-    if not before:
-        return 0
-    lower, upper = median(before), median(after)
-    return int(upper > lower) - int(upper < lower)  # numbers of NumPy compare to its booleans
-
-
-def part_of_step(before: Sequence[float], after: Sequence[float], value: float) -> float:
-    """Return which part of the step between two groups of points a value has gone."""
-    if not before or not after:
-        return math.inf
-    lower, upper = median(before), median(after)
-    return (value - lower) / (upper - lower) if upper != lower else math.inf
-
-
-def check_pair(model: TriageModel, confirm: TriageModel) -> None:
-    """Refuse models for a second look whose rows depend on earlier alarms.
-
-    Raises:
-        ConfigError: The feature set of a model is not one of REGIME_SETS.
+    Example:
+        >>> starts = starts_of(np.array([50.0] * 30 + [4.0, 4.1, 3.9] * 10))
+        >>> int(starts[50]), int(starts[51]), int(starts[60])
+        (0, 30, 30)
     """
-    for feature_set in (model.feature_set, confirm.feature_set):
-        if feature_set not in REGIME_SETS:
-            raise ConfigError(
-                f"the feature set {feature_set!r} depends on earlier alarms: a second look needs "
-                f"one of {', '.join(REGIME_SETS)}"
-            )
+    starts = np.zeros(values.size + 1, dtype=np.int64)
+    sizes = np.abs(values)
+    if values.size <= SETTLED or sizes.min() > sizes.max() / FACTOR:
+        return starts
+    since = sliding_window_view(values, SETTLED)[1:]  # from the second result on
+    levels = _middle(since)
+    with np.errstate(over="ignore"):
+        noise = MAD_TO_SD * _middle(np.abs(since - levels))
+        # Fewer results before a step are enough where the history begins with them.
+        padded = np.concatenate([np.full(LASTING, np.inf), values])
+        around = sliding_window_view(padded, LASTING + 1)[1 : levels.size + 1]
+        is_far = np.abs(around - levels) > AWAY * noise
+    is_other = is_far & _differs_in_scale(around, levels)
+    places = np.flatnonzero(is_other[:, :-1].all(axis=1) & ~is_other[:, -1]) + 1
+    starts[places + SETTLED] = places
+    return np.maximum.accumulate(starts)
+
+
+def compared(values: Floats) -> Floats:
+    """Return the last results that the next to come is compared with."""
+    return values[starts_of(values)[-1] :]
+
+
+def compared_from(values: Floats, kept: Ints, newest: Ints) -> Ints:
+    """Return the position of the first result that each of many new ones is compared with.
+
+    Args:
+        values: The values of all series, concatenated.
+        kept: For each new result, the position of the first that is kept; never falling.
+        newest: The position of each, rising.
+    """
+    if not newest.size:
+        return kept
+    starts = kept.copy()
+    cuts = np.flatnonzero(np.diff(kept)) + 1
+    firsts, lasts = np.append(0, cuts), np.append(cuts, newest.size) - 1
+    edges = np.column_stack([kept[firsts], newest[lasts]]).ravel()
+    # Without a copy of all values: a series on both sides of zero is always looked at.
+    low, high = (function.reduceat(values, edges)[::2] for function in (np.minimum, np.maximum))
+    least, most = np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
+    for k in np.flatnonzero(least <= most / FACTOR).tolist():
+        rows, first = slice(firsts[k], lasts[k] + 1), kept[firsts[k]]
+        starts[rows] += starts_of(values[first : newest[lasts[k]]])[newest[rows] - first]
+    return starts
+
+
+def _middle(rows: Floats) -> Floats:
+    """Return the median of each row as a column; rows are odd."""
+    middle: Floats = np.partition(rows, SETTLED // 2, axis=1)[:, SETTLED // 2, None]
+    return middle
+
+
+def _differs_in_scale(values: Floats, levels: Floats) -> Flags:
+    sizes, scales = np.abs(values), np.abs(levels)
+    differs: Flags = np.minimum(sizes, scales) <= np.maximum(sizes, scales) / FACTOR
+    return differs

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online import TailRates
-from barograph.detection.online.budget import ALARM_POLICIES, RATES
+from barograph.detection.online.budget import POLICY, RATES, WEIGHTS
 from barograph.features import FEATURE_SETS
 from barograph.learning.candidates import library_bytes
 from barograph.learning.online.alarm_rates import at_rate, every_alarm
@@ -37,7 +37,6 @@ from barograph.runtime.parallel import map_threads
 FOLDS = 5
 THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
-ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in weights)
 STEEPEST = 0.3
 NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold, in nats
 KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
@@ -241,17 +240,13 @@ def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
 
 
 def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
-    """Return the least score of an alarm for each policy and each rate of false alarms.
+    """Return the least score of an alarm for each rate of false alarms, by alarm policy.
 
     They come from the second look itself, on surprises of models that did not see the histories.
     """
-    result: dict[str, dict[str, float]] = {}
-    for policy, weights in ALARM_POLICIES.items():
-        alarms = SecondLookAlarms(truth, surprises, weights)
-        result[policy] = {
-            str(rate): at_rate(truth, alarms, rate, ALWAYS, NEVER).threshold for rate in RATES
-        }
-    return result
+    alarms = SecondLookAlarms(truth, surprises)
+    thresholds = {str(r): at_rate(truth, alarms, r, ALWAYS, NEVER).threshold for r in RATES}
+    return {POLICY: thresholds}
 
 
 def _surprise(tails: TailRates, probability: Floats) -> Floats:
@@ -272,7 +267,7 @@ def _calibrate(
     truths: list[Ints] = []
     left_out = judged.marked.copy()
     left_out[judged.changes] = False
-    for window in sorted(ALARMING.intersection(USES[use])):
+    for window in sorted(WEIGHTS.keys() & set(USES[use])):
         rows = fitter.rows[window]
         score = probability[window][rows.newest]
         clear = (score >= 0) & rows.clean & ~(left_out[rows.splits])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from barograph.detection.online.budget import ALARM_POLICIES, DEFAULT_POLICY
 from barograph.learning.comparison import Comparison
 from barograph.learning.online.alarm_rates import DELAYS, at_rate, known_within
 from barograph.learning.online.learn import ALWAYS, NEVER, surprises_of
@@ -57,7 +56,7 @@ class PairComparison:
 def compare_pairs(
     truth: Truth, labels: str, new: Surprises, other: Surprises, *, seed: int = 0
 ) -> PairComparison:
-    """Compare two pairs by the default alarm policy, each with its own threshold.
+    """Compare the alarms of two pairs, each with its own threshold.
 
     A change is reported within a delay if an alarm up to that many points later points near it. An
     alarm that points at nothing is false, and so is the second one for the same change.
@@ -100,7 +99,7 @@ def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprise
 
 def _known(truth: Truth, surprises: Surprises) -> Flags:
     """Return for each delay whether each change is known by then."""
-    method = SecondLookAlarms(truth, surprises, ALARM_POLICIES[DEFAULT_POLICY])
+    method = SecondLookAlarms(truth, surprises)
     raised = method(at_rate(truth, method, RATE, ALWAYS, NEVER).threshold)
     flags: Flags = np.stack([known_within(truth, raised, delay) for delay in DELAYS])
     return flags

@@ -7,12 +7,13 @@ the alarms of both equal.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from barograph.detection.online.budget import LOG_WEIGHTS
 from barograph.detection.online.second_look import (
+    BEFORE,
     CERTAIN,
     MISPLACED,
     NEAR,
@@ -23,7 +24,6 @@ from barograph.detection.online.second_look import (
     WITHDRAW_BELOW,
     WITHDRAW_WINDOW,
 )
-from barograph.detection.online.views import BEFORE
 from barograph.features.contrast.robust import median
 from barograph.learning.online.alarm_rates import Raised
 from barograph.learning.online.truth import Truth
@@ -46,22 +46,18 @@ RULES: RuleNumbers = (
 
 
 class SecondLookAlarms:
-    """The alarms of an alarm policy, by threshold.
+    """The alarms of all windows, by threshold.
 
     Args:
         truth: The histories.
         surprises: By window, the surprise of each point as the newest one; -inf where there is
             none. All windows of the second look are needed.
-        weights: The alarm policy.
     """
 
-    def __init__(
-        self, truth: Truth, surprises: Mapping[int, Floats], weights: Mapping[int, float]
-    ) -> None:
+    def __init__(self, truth: Truth, surprises: Mapping[int, Floats]) -> None:
         self._truth = truth
         self._surprises = np.stack([surprises[window] for window in WINDOWS])
-        bonus = [math.log(weights[w]) if w in weights else -math.inf for w in WINDOWS]
-        self._bonus = np.array(bonus)
+        self._bonus = np.array([LOG_WEIGHTS.get(window, -np.inf) for window in WINDOWS])
 
     def __call__(self, threshold: float) -> Raised:
         """Run the second look over all histories."""

@@ -16,9 +16,9 @@ import numpy as np
 from barograph.detection.online import (
     Judge,
     PendingSeries,
-    SecondLookConfig,
     make_judge,
 )
+from barograph.detection.online.budget import DEFAULT_RATE
 from barograph.models import OnlineModels, TriageModel
 from barograph.runtime.errors import ArtifactError, BarographError
 from barograph.server.triage.refresh import label_free_model
@@ -36,31 +36,32 @@ class LoadedModel:
     model: TriageModel
     judge: Judge
     source: str
-    second_look: bool
-    second_look_disabled_reason: str = ""  # empty unless a second look was wanted
+    second_look: bool = True  # the HTTP API names both
+    second_look_disabled_reason: str = ""
 
 
-def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -> LoadedModel:
+def load_model(path: Path | None, false_alarms_per_1000: float = DEFAULT_RATE) -> LoadedModel:
     """Load an online model and try it, which compiles the kernels at the first start.
 
     Args:
         path: Model file, or None for the built-in model.
-        second_look: How later results re-check a point; skipped if the models cannot do it.
+        false_alarms_per_1000: Number of false alarms in 1,000 points of a series.
 
     Raises:
         ArtifactError: The file is not a model, is made for another use, or fails its trial.
+        DataError: A model, its tail rates or its thresholds are missing.
     """
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
-    judge, disabled_reason = make_judge(models, second_look)
+    judge = make_judge(models, false_alarms_per_1000)
     source = str(path) if path is not None else "the built-in model"
     _try(judge, source)
-    return LoadedModel(models.newest, judge, source, judge.confirm is not None, disabled_reason)
+    return LoadedModel(models.newest, judge, source)
 
 
 def trials() -> tuple[list[PendingSeries], ...]:
     """Return series that take every branch of a decision, in one batch and alone."""
     rng = np.random.default_rng(0)
-    histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
+    histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1) for n in TRIAL_LENGTHS]
     return histories, histories[-1:]
 
 
@@ -82,11 +83,11 @@ class ModelWatch:
     Args:
         path: Where a model is released; while there is no file, the built-in model is used.
             None always uses the built-in model.
-        second_look: How later results re-check a point.
+        false_alarms_per_1000: Number of false alarms in 1,000 points of a series.
     """
 
-    def __init__(self, path: Path | None, second_look: SecondLookConfig | None = None) -> None:
-        self._path, self._second_look = path, second_look
+    def __init__(self, path: Path | None, false_alarms_per_1000: float = DEFAULT_RATE) -> None:
+        self._path, self._rate = path, false_alarms_per_1000
         self._version: FileVersion | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -171,12 +172,9 @@ class ModelWatch:
         self._stop.set()
 
     def _load(self) -> LoadedModel:
-        return load_model(self._path if self._version else None, self._second_look)
+        return load_model(self._path if self._version else None, self._rate)
 
     def _use(self, loaded: LoadedModel) -> LoadedModel:
-        reason = loaded.second_look_disabled_reason
-        if reason and (self.current is None or self.current.second_look_disabled_reason != reason):
-            LOG.warning("%s", reason)
         self.current, self.refused_reason = loaded, ""
         if self._on_model is not None:
             self._on_model(loaded)
