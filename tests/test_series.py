@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import Hunter
-from barograph.detection.base import as_float
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
 from barograph.results.series import (
@@ -144,14 +143,6 @@ def test_require_finite_names_the_place() -> None:
         require_finite(np.array([1.0, np.nan]))
     with pytest.raises(DataError, match=r"matrix\[0, mean\] is inf"):
         require_finite(np.array([[1.0, np.inf]]), "matrix", ["sd", "mean"])
-
-
-@pytest.mark.parametrize("value", [True, "1", b"1", None, float("nan"), 10**400])
-def test_as_float_refuses_what_is_not_a_finite_number(value: object) -> None:
-    with pytest.raises(DataError, match=r"values\[3\] is .*; it must be a finite number"):
-        as_float(value, 3)
-    with pytest.raises(DataError, match="value is "):
-        as_float(value)
 
 
 @pytest.mark.parametrize("value", [8, 8.0, "8"])

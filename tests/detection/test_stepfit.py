@@ -183,9 +183,9 @@ def test_little_or_nothing_has_no_clusters() -> None:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ([1.0, 2.0], "the traces have 1 dimensions: rows are traces, columns commits"),
+        ([1.0, 2.0], "the traces must be rows of finite numbers or NaN"),
         ([["x", "y"]], "the traces must be rows of numbers of equal length"),
-        ([[1.0, 2.0, float("inf"), 1.0]], "trace 0 is infinite at commit 2"),
+        ([[1.0, 2.0, float("inf"), 1.0]], "the traces must be rows of finite numbers or NaN"),
     ],
 )
 def test_traces_that_are_none_are_refused(bad: object, words: str) -> None:

@@ -1,6 +1,5 @@
 """The contract of all detectors, and the check of their input."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.numerics import mean_and_squares
-from barograph.results.series import TOO_LARGE, ChangePoint, Flags, Floats, Ints, Region, as_floats
+from barograph.results.series import ChangePoint, Flags, Floats, Ints, Region, as_floats
 from barograph.results.sizes import near_levels
 from barograph.runtime.compiled import choose, kernel
 from barograph.runtime.errors import ConfigError, DataError
@@ -219,7 +218,7 @@ def _described(values: Floats, edges: Ints) -> tuple[Floats, Floats]:
     return rows, sizes
 
 
-def observe(values: npt.ArrayLike, *, missing: Missing = "error") -> tuple[Floats, Ints]:
+def observe(values: npt.ArrayLike, missing: Missing = "error") -> tuple[Floats, Ints]:
     """Return the values that are kept, all finite, and their indices in the series as given.
 
     With "fill", the points before the first finite value are left out: there is nothing to repeat.
@@ -251,34 +250,6 @@ def _kept(numbers: Floats, finite: Flags, missing: Missing) -> tuple[Ints, Ints]
     positions = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
     last = np.maximum.accumulate(np.where(finite, np.arange(numbers.size), 0))
     return positions, last[positions]
-
-
-def as_float(value: object, index: int | None = None) -> float:
-    """Return a value as a finite float.
-
-    Args:
-        value: A number; neither a truth value nor a text is a measurement.
-        index: Its index in its series, if any, for the error message.
-
-    Raises:
-        DataError: The value is not a finite number.
-    """
-    if isinstance(value, float) and math.isfinite(value):  # the common case
-        return float(value)
-    try:
-        if isinstance(value, bool | np.bool_ | str | bytes):
-            raise TypeError
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        shown = f"{value!r:.40}"
-    except OverflowError:
-        shown = TOO_LARGE
-    else:
-        if math.isfinite(number):
-            return number
-        shown = str(number)
-    place = "value" if index is None else f"values[{index}]"
-    raise DataError(f"{place} is {shown}; it must be a finite number")
 
 
 def allowed(name: str, value: object, choices: Sequence[object]) -> None:

@@ -1,10 +1,8 @@
 """Detection over many series: on several threads, and in stretches of long series."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -49,18 +47,19 @@ def detect_many(
             refuses that (the message names the series and the index), or the offsets do not fit
             the values.
     """
-    numbers = as_floats(values)
-    edges = _edges(offsets, numbers.size)
+    numbers, edges = as_floats(values), np.asarray(offsets, dtype=np.int64)
+    is_list = edges.ndim == 1 and edges.size > 0
+    if not is_list or edges[0] or edges[-1] != numbers.size or (np.diff(edges) < 0).any():
+        raise DataError(f"the offsets must ascend from 0 to {numbers.size}, the number of values")
     require(workers is None or workers >= 1, "workers", workers, "at least 1")
     pieces = [*_pieces(edges)]
-    progress, done, lock = Progress(label, edges.size - 1), Counter[str](), Lock()
+    progress, done = Progress(label, edges.size - 1), list[int]()
 
     def run(piece: tuple[int, int]) -> list[list[ChangePoint]]:
         points = _detect(detector, numbers, edges, *piece)
+        done.append(len(points))
         if label and len(pieces) > 1:
-            with lock:
-                done.update(series=len(points))
-                progress.update(done["series"])
+            progress.update(sum(done))
         return points
 
     parts = map_threads(run, pieces, threads=workers)
@@ -70,28 +69,15 @@ def detect_many(
 def _detect(
     detector: Detector, values: Floats, edges: Ints, first: int, last: int
 ) -> list[list[ChangePoint]]:
-    series = [_observed(detector, values[edges[i] : edges[i + 1]], i) for i in range(first, last)]
+    series = []
+    for number in range(first, last):
+        try:
+            series.append(observe(values[edges[number] : edges[number + 1]], detector.missing))
+        except DataError as error:
+            raise DataError(f"series {number}: {error}") from None
     offsets = np.cumsum([0, *(kept.size for kept, _ in series)], dtype=np.int64)
-    joined = np.concatenate([kept for kept, _ in series])
-    points_by_series = detector.find_many(joined, offsets)
+    points_by_series = detector.find_many(np.concatenate([kept for kept, _ in series]), offsets)
     return [describe(*part, points) for part, points in zip(series, points_by_series, strict=True)]
-
-
-def _observed(detector: Detector, values: Floats, number: int) -> tuple[Floats, Ints]:
-    try:
-        return observe(values, missing=detector.missing)
-    except DataError as error:
-        raise DataError(f"series {number}: {error}") from None
-
-
-def _edges(offsets: npt.ArrayLike, size: int) -> Ints:
-    edges = np.asarray(offsets, dtype=np.int64)
-    if edges.ndim != 1 or edges.size == 0 or edges[0] != 0 or edges[-1] != size:
-        raise DataError(f"the offsets must be a list from 0 to {size}, the number of values")
-    if (np.diff(edges) < 0).any():
-        index = int(np.argmax(np.diff(edges) < 0)) + 1
-        raise DataError(f"the offset at index {index} is below the one before it")
-    return edges
 
 
 def _pieces(edges: Ints) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,6 @@ series.
 from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,12 @@ MINIMUM = 2  # the fewest points of a level
 
 @dataclass(frozen=True)
 class _LeastSquares(Detector):
-    """Levels that fit a series best."""
+    """Levels that fit a series best.
+
+    The search is `KernelCPD` with the linear kernel: the same optimum as ruptures' `Pelt` and
+    `Dynp` with the cost "l2" and no jumps, found by compiled code. The statistic is the increase of
+    the squared error, in units of the noise, without the change point.
+    """
 
     @property
     def shortest(self) -> int:
@@ -30,16 +34,11 @@ class _LeastSquares(Detector):
         return 2 * MINIMUM
 
     @abstractmethod
-    def _edges(self, search: Any, size: int) -> list[int]:
-        """Return where the levels end."""
+    def _ends(self, size: int) -> dict[str, float]:
+        """Return the argument of the search that says how many levels there are."""
 
     def find(self, values: Floats) -> list[RawChangePoint]:
-        """Locate the changes between the levels.
-
-        The search is `KernelCPD` with the linear kernel: the same optimum as ruptures' `Pelt` and
-        `Dynp` with the cost "l2" and no jumps, found by compiled code. The statistic is the
-        increase of the squared error, in units of the noise, without the change point.
-        """
+        """Locate the changes between the levels."""
         scaled = values / power_of_two(values)
         noise = noise_level(scaled)
         if noise == 0.0:
@@ -49,7 +48,7 @@ class _LeastSquares(Detector):
 
         signal = (scaled - np.median(scaled)) / noise
         search = ruptures.KernelCPD(kernel="linear", min_size=MINIMUM).fit(signal)
-        edges = [0, *map(int, self._edges(search, signal.size))]  # some are NumPy's
+        edges = [0, *map(int, search.predict(**self._ends(signal.size)))]  # some are NumPy's
         return [
             RawChangePoint(b, _gain(signal[a:b], signal[b:c]))
             for (a, b), (_, c) in pairwise(pairwise(edges))
@@ -74,9 +73,8 @@ class Pelt(_LeastSquares):
         super().__post_init__()
         require(0 < self.penalty < np.inf, "penalty", self.penalty, "positive and finite")
 
-    def _edges(self, search: Any, size: int) -> list[int]:
-        edges: list[int] = search.predict(pen=self.penalty * np.log(size))
-        return edges
+    def _ends(self, size: int) -> dict[str, float]:
+        return {"pen": self.penalty * np.log(size)}
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,8 @@ class Dynp(_LeastSquares):
         super().__post_init__()
         require(self.changes >= 1, "changes", self.changes, "at least 1")
 
-    def _edges(self, search: Any, size: int) -> list[int]:
-        edges: list[int] = search.predict(n_bkps=min(self.changes, size // MINIMUM - 1))
-        return edges
+    def _ends(self, size: int) -> dict[str, float]:
+        return {"n_bkps": min(self.changes, size // MINIMUM - 1)}
 
 
 def noise_level(values: Floats) -> float:

@@ -25,8 +25,11 @@ from barograph.runtime.errors import DataError
 from tests.detection.online.models import edge_pair, noise, quiet
 
 FIRST, SECOND, BUDGET = edge_pair()
-NOTHING = TailRates(np.array([40.0]), np.array([0.0]))  # every probability is usual
-LATE = Budget({**BUDGET.tails, 0: NOTHING}, 6.0)  # no alarm at the newest point by itself
+# The newest point may be a suspect, but is no alarm by itself: its score is at most 6.4 + ln 0.5.
+NEWEST = TailRates(
+    np.append(BUDGET.tails[0].logits, 25.0), np.append(BUDGET.tails[0].surprises, 6.4).clip(0, 6.4)
+)
+LATE = Budget({**BUDGET.tails, 0: NEWEST}, 6.0)
 SHIPPED = OnlineModels.default()
 Course = tuple[Floats, dict[int, Floats]]  # values, and the runs of some commits
 
@@ -87,7 +90,7 @@ def test_repeat_needs_a_commit_and_a_number() -> None:
         detector.repeat(1.0)
     for value in quiet(20):
         assert detector.update(value) == other.update(value)
-    with pytest.raises(DataError, match=r"values\[19\] is nan"):
+    with pytest.raises(DataError, match=r"values\[0\] is nan"):
         detector.repeat(np.nan)
     assert detector.repeat(130.0) == other.repeat(130.0)
 

@@ -77,6 +77,15 @@ def test_reruns_of_the_newest_commit_go_on_after_a_restore(kind: str, runs: int)
     assert feed(again, course()[64:100]) == feed(detector, course()[64:100])
 
 
+def test_a_state_with_what_older_versions_wrote_besides_opens() -> None:
+    detector = KINDS["pair"]()
+    feed(detector, course()[:70])
+    state = detector.state() | {"change_points": [[60, 0.9]], "reason": [0, [1.0, 2.0]]}
+    again = OnlineDetector.from_state(state, FIRST, SECOND, budget=BUDGET)
+    assert again.state() == detector.state()
+    assert again.change_points == detector.change_points != []
+
+
 def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
     state = KINDS["pair"]().state()
     versions = rf"\['{FIRST.version}', '{SECOND.version}'\]"

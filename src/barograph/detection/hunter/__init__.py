@@ -69,40 +69,23 @@ class Hunter(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of a series."""
-        edges = np.array((0, values.size))
-        return self._find(values, edges, values.size)[0]
+        return self.find_many(values, np.array((0, values.size)))[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
-        return self._find(values, offsets, int(np.diff(offsets).max(initial=0)))
-
-    def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[RawChangePoint]]:
+        first, final = (
+            (generous(self.pvalue), self.pvalue) if self.weak else (self.pvalue, math.inf)
+        )
+        limits = self.window, first, final, float(self.min_magnitude), self.parity
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
-        energies, pvalues = np.empty((2, values.size))
-        total = hunt(
-            values,
-            offsets,
-            self.limits,
-            min(self.window, longest),
-            factor_table(),
-            counts,
-            points,
-            energies,
-            pvalues,
-        )
-        rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
+        scores = np.empty((2, values.size))
+        longest = min(self.window, int(np.diff(offsets).max(initial=0)))
+        total = hunt(values, offsets, limits, longest, factor_table(), counts, points, scores)
+        rows = points[:total].tolist(), *scores[:, :total].tolist()
         unknown = repeat(None)
         points_of_all = map(RawChangePoint, *rows, unknown, unknown, rows[1])
         return [list(islice(points_of_all, count)) for count in counts.tolist()]
-
-    @property
-    def limits(self) -> HunterLimits:
-        """The parameters as the kernel needs them."""
-        first, final = generous(self.pvalue), self.pvalue
-        if not self.weak:
-            first, final = self.pvalue, math.inf
-        return self.window, first, final, float(self.min_magnitude), self.parity
 
 
 def generous(pvalue: float) -> float:
@@ -121,10 +104,12 @@ def hunt(
     table: Floats,
     counts: Ints,
     points: Ints,
-    energies: Floats,
-    pvalues: Floats,
+    scores: Floats,
 ) -> int:
-    """Find and merge the points of each series; return the number of all points."""
+    """Find and merge the points of each series; return the number of all points.
+
+    The rows of `scores` are filled with energies and p-values.
+    """
     total = 0
     space = workspace(longest, table)
     window, first, final, magnitude, parity = limits
@@ -135,20 +120,10 @@ def hunt(
         scale = _scale(series)
         if scale != 1.0:
             series = series / scale
-        end = total + weak_points(
-            series, window, first, not parity, space, points[total:], energies[total:]
-        )
-        counts[i] = merge(
-            series,
-            points[total:end],
-            energies[total:end],
-            pvalues[total:end],
-            final,
-            magnitude,
-            parity,
-        )
-        for k in range(total, total + counts[i]):
-            energies[k] *= scale
+        more, energies, pvalues = points[total:], scores[0, total:], scores[1, total:]
+        weak = weak_points(series, window, first, not parity, space, more, energies)
+        counts[i] = merge(series, more[:weak], energies, pvalues, final, magnitude, parity)
+        energies[: counts[i]] *= scale
         total += counts[i]
     return total
 

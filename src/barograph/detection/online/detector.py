@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import RawChangePoint, as_float, describe, require
+from barograph.detection.base import RawChangePoint, describe, require
 from barograph.detection.online.algorithm_1 import algorithm_1
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decide import BatchDecisions, OnlineJudge, PendingSeries
@@ -25,7 +25,7 @@ from barograph.detection.online.decision import (
 )
 from barograph.detection.online.newest import departure
 from barograph.detection.online.second_look import AlarmState
-from barograph.detection.online.state import SavedState, saved_step
+from barograph.detection.online.state import FORMAT, FORMAT_VERSION, SavedState
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels, TriageModel
 from barograph.models.logistic import logit
@@ -144,7 +144,7 @@ class OnlineDetector:
         Raises:
             DataError: The value is not a finite number. The detector is unchanged.
         """
-        return self.update_many([as_float(value, len(self))])[0]
+        return self.update_many([value])[0]
 
     def update_many(self, values: npt.ArrayLike) -> list[Decision]:
         """Add the results of several new commits, oldest first.
@@ -175,7 +175,9 @@ class OnlineDetector:
         """
         if not self._runs:
             raise DataError("there is no commit to repeat: the first result is an update")
-        self._runs.append(as_float(value, len(self) - 1))
+        [run] = numbers = as_floats([value])
+        require_finite(numbers)
+        self._runs.append(float(run))
         self._values, self._alarm = self._values[:-1], self._alarm_before
         if self._steps and self._steps[-1].newest == len(self):
             self._steps.pop()
@@ -195,17 +197,19 @@ class OnlineDetector:
             True
         """
         count = len(self) - bool(self._runs)
-        saved = SavedState(
-            models=self._judge.version.split("+"),
-            budget=self._judge.budget.version,
-            history=self._judge.history,
-            count=count,
-            values=self._values[:-1].tolist(),
-            runs=self._runs,
-            alarm=None if self._alarm_before is None else self._alarm_before._asdict(),
-            steps=[saved_step(step) for step in self._steps if step.newest < count],
-        )
-        return saved.to_json()
+        steps = [step for step in self._steps if step.newest < count]
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "models": self._judge.version.split("+"),
+            "budget": self._judge.budget.version,
+            "history": self._judge.history,
+            "count": count,
+            "values": self._values[:-1].tolist(),
+            "runs": [*self._runs],
+            "alarm": None if self._alarm_before is None else self._alarm_before._asdict(),
+            "steps": [[s.kind, s.index, s.newest, s.probability, s.moved_from] for s in steps],
+        }
 
     @classmethod
     def from_state(

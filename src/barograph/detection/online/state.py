@@ -6,24 +6,19 @@ decides on them again when it is restored, so it continues with the same decisio
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 import msgspec
 
-from barograph.detection.online.decision import AlarmStep, StepKind
+from barograph.detection.online.decision import StepKind
 from barograph.detection.online.second_look import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.results.series import as_floats, require_finite
 from barograph.runtime.errors import DataError
 
 FORMAT, FORMAT_VERSION = "barograph-online-detector", 1
-SavedStep = tuple[StepKind, int, int, float, int | None]
-
-
-def saved_step(step: AlarmStep) -> SavedStep:
-    """Return a step as a saved state has it."""
-    return step.kind, step.index, step.newest, step.probability, step.moved_from
 
 
 class SavedState(msgspec.Struct):
@@ -42,12 +37,12 @@ class SavedState(msgspec.Struct):
 
     models: list[str]
     budget: str | None
-    history: Annotated[int, msgspec.Meta(ge=2)]
+    history: Annotated[int, msgspec.Meta(ge=2, le=sys.maxsize)]
     count: Annotated[int, msgspec.Meta(ge=0)]
     values: list[float]
     runs: list[float]
     alarm: dict[str, Any] | None
-    steps: list[SavedStep]
+    steps: list[tuple[StepKind, int, int, float, int | None]]
 
     @property
     def alarm_state(self) -> AlarmState | None:
@@ -57,14 +52,9 @@ class SavedState(msgspec.Struct):
         fields = [self.alarm[name] for name in AlarmState._fields]
         return msgspec.convert(fields, AlarmState)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as an object for `json.dumps`."""
-        named = {"format": FORMAT, "format_version": FORMAT_VERSION}
-        return named | {name: getattr(self, name) for name in self.__struct_fields__}
-
     @classmethod
     def from_json(cls, state: Any) -> Self:
-        """Restore the result of `to_json`.
+        """Restore the result of `OnlineDetector.state`.
 
         Raises:
             DataError: It is no such state, of another version, or damaged.

@@ -145,11 +145,8 @@ def cluster_steps(
     if places is not None and places.shape != matrix.shape[1:]:
         raise DataError(f"{places.size} orders for {matrix.shape[1]} commits: each needs one")
     labels = list(range(len(matrix)) if names is None else names)
-    if len(labels) != len(matrix) or len(set(labels)) != len(labels):
-        raise DataError(
-            f"{len(labels)} names, {len(set(labels))} of them different, "
-            f"for {len(matrix)} traces: each needs its own"
-        )
+    if not len(labels) == len(set(labels)) == len(matrix):
+        raise DataError(f"{len(set(labels))} names for {len(matrix)} traces: each needs its own")
     first = max(matrix.shape[1] - settings.span, 0)
     recent = matrix[:, first:]
     measured = np.flatnonzero(~np.isnan(recent).all(axis=1))
@@ -205,13 +202,10 @@ def _matrix(traces: npt.ArrayLike) -> Floats:
         raise DataError(f"the traces must be rows of numbers of equal length: {error}") from None
     if matrix.shape == (0,):
         return matrix.reshape(0, 0)
-    if matrix.ndim != 2:
+    if matrix.ndim != 2 or np.isinf(matrix).any():
         raise DataError(
-            f"the traces have {matrix.ndim} dimensions: rows are traces, columns commits"
+            "the traces must be rows of finite numbers or NaN, a column for each commit"
         )
-    if np.isinf(matrix).any():
-        row, column = np.argwhere(np.isinf(matrix))[0]
-        raise DataError(f"trace {row} is infinite at commit {column}: give a number, or NaN")
     return matrix
 
 
