@@ -5,7 +5,6 @@ The procedure of Benjamini and Hochberg bounds the expected share of false ones 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,30 +12,9 @@ from barograph.detection.base import require
 from barograph.results.series import ChangePoint, Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Discoveries:
-    """The change points that the procedure kept, and what it counted.
-
-    Attributes:
-        kept: The remaining change points of each series.
-        rate: Allowed share of false discoveries.
-        tests: Number of hypotheses.
-        with_pvalue: Number of change points with a p-value before the procedure.
-        removed: Number of them that it removed.
-        limit: Largest p-value kept, 0 if none was.
-    """
-
-    kept: list[list[ChangePoint]]
-    rate: float
-    tests: int
-    with_pvalue: int
-    removed: int
-    limit: float
-
-
 def control_discoveries(
     runs: Sequence[Sequence[ChangePoint]], *, tests: int, rate: float = 0.05
-) -> Discoveries:
+) -> list[list[ChangePoint]]:
     """Remove the change points of one run that Benjamini and Hochberg's procedure rejects.
 
     With the p-values in ascending order, all up to the largest k with p(k) <= rate * k / tests
@@ -52,15 +30,13 @@ def control_discoveries(
         rate: Largest expected share of false discoveries among those kept.
 
     Returns:
-        The change points kept, and what the procedure counted.
+        The change points of each series that are kept.
     """
     require(0 < rate < 1, "rate", rate, "between 0 and 1")
     pvalues = [point.pvalue for run in runs for point in run if point.pvalue is not None]
     require(tests >= len(pvalues), "tests", tests, f"at least {len(pvalues)}, the p-values given")
     limit = largest_kept(np.array(pvalues, dtype=np.float64), rate, tests)
-    kept = [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
-    removed = len(pvalues) - sum(pvalue <= limit for pvalue in pvalues)
-    return Discoveries(kept, rate, tests, len(pvalues), removed, max(limit, 0.0))
+    return [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
 
 
 def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:

@@ -16,7 +16,7 @@ class OnlineModels:
 
     Attributes:
         newest: Judges the newest point, before any later result.
-        confirm: Judges points that 1 to 10 later ones follow. Without it there is no second look.
+        confirm: Judges points that 1 to 10 later ones follow; None in a file of a single model.
     """
 
     newest: TriageModel
