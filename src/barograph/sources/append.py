@@ -8,13 +8,12 @@ them, or those of the same run if the run has a name.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from barograph.results.fields import EPOCH
 from barograph.results.series import (
@@ -24,7 +23,6 @@ from barograph.results.series import (
     UNKNOWN_TIME,
     Direction,
     SeriesId,
-    canonical_text,
     normalize_args,
 )
 from barograph.results.texts import CONTROL
@@ -38,10 +36,10 @@ from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.git import HASH, Repository, is_commit
-from barograph.sources.history_file import HistoryFile
+from barograph.sources.history_file import HistoryFile, Row, text_of_cell
 
 ARGUMENT = "args."
-DIRECTIONS = {-1: "lower", 0: "", 1: "higher"}
+DIRECTIONS = {-1: "lower", 0: None, 1: "higher"}
 PART = "."  # between the name of a run and the repetition in its file
 
 
@@ -185,14 +183,11 @@ def _merge(history: HistoryFile, results: list[Result], run: str) -> tuple[int, 
                 raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
     of_result = [placed[result.order, result.branch] for result in results]
-    fresh = {(result.series, order) for result, order in zip(results, of_result, strict=True)}
+    pairs = list(zip(results, of_result, strict=True))
+    fresh = {(result.series, order) for result, order in pairs}
     replaced = _remove(history, orders, fresh, run)
-    directions = _directions(history, {result.series for result in results if not result.direction})
-    pairs = zip(results, of_result, strict=True)
-    history.extend([_row(result, order, directions, history) for result, order in pairs])
-    return replaced, {
-        result.commit: order for result, order in zip(results, of_result, strict=True)
-    }
+    history.extend([_row(result, order, history) for result, order in pairs])
+    return replaced, {result.commit: order for result, order in pairs}
 
 
 def _order_of(known: Mapping[str, int], branch: str) -> int | None:
@@ -227,71 +222,43 @@ def _remove(
 ) -> int:
     """Remove the results of some series and orders, or of one of their runs; return how many."""
     changed = {order for _, order in fresh}
-    identify = _identifier(history)
     kept = []
     for row, order, name in zip(history.rows, orders, history.texts("run"), strict=True):
         same_run = not run or name == run or name.startswith(run + PART)
-        if not (order in changed and same_run and (identify(row), order) in fresh):
+        if not (order in changed and same_run and (_series_of(row), order) in fresh):
             kept.append(row)
     removed = len(history.rows) - len(kept)
     history.rows = kept
     return removed
 
 
-def _directions(history: HistoryFile, unknown: set[SeriesId]) -> dict[SeriesId, str]:
-    """Return the directions that the history states for some series."""
-    if not unknown:
-        return {}
-    identify = _identifier(history)
-    pairs = zip(history.rows, history.texts("direction"), strict=True)
-    known = {identify(row): direction for row, direction in pairs if direction}
-    return {series: known[series] for series in unknown & known.keys()}
+def _series_of(row: Row) -> SeriesId:
+    """Return the identity of the series of a row."""
+    named = ((name, text_of_cell(cell)) for name, cell in row.items() if _names(name))
+    return _identity(tuple(pair for pair in named if pair[1]))
 
 
-def _identifier(history: HistoryFile) -> Callable[[list[Any]], SeriesId]:
-    """Return a function from the cells of a row to the identity of its series."""
-    labels = [(name, history.index(name)) for name in LABELS]
-    args = history.index("args")
-    named = [(place, name) for place, name in enumerate(history.columns) if _is_argument(name)]
-    cached: dict[tuple[str, ...], SeriesId] = {}
-
-    def identify(row: list[Any]) -> SeriesId:
-        key = tuple([_text(row[place]) for place in places])
-        if key not in cached:
-            parts = {name: "" if place is None else _text(row[place]) for name, place in labels}
-            more = {name[len(ARGUMENT) :]: row[place] for place, name in named if _text(row[place])}
-            pairs = () if args is None else _arguments(_text(row[args]))
-            cached[key] = SeriesId(**parts, args=pairs + normalize_args(more))
-        return cached[key]
-
-    chosen = [place for _, place in labels] + [args] + [place for place, _ in named]
-    places = [place for place in chosen if place is not None]
-    return identify
-
-
-def _is_argument(name: str) -> bool:
-    return name.startswith(ARGUMENT) and len(name) > len(ARGUMENT)
-
-
-def _text(cell: Any) -> str:
-    return cell if isinstance(cell, str) else "" if cell is None else canonical_text(cell)
+def _names(column: str) -> bool:
+    return column in LABELS or column == "args" or column.startswith(ARGUMENT)
 
 
 @lru_cache(4096)
-def _arguments(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the arguments in a cell; one that is not an object is left to the reader."""
+def _identity(texts: tuple[tuple[str, str], ...]) -> SeriesId:
+    """Return the identity that cells name; `args` that is not an object is left to the reader."""
+    named = dict(texts)
     try:
-        decoded = json.loads(text) if text else {}
-        return normalize_args(decoded) if isinstance(decoded, dict) else ()
+        stated = json.loads(named.get("args", "{}"))
     except (ValueError, RecursionError):
-        return ()
+        stated = {}
+    args = normalize_args(stated) if isinstance(stated, dict) else ()
+    more = {name[len(ARGUMENT) :]: text for name, text in texts if name.startswith(ARGUMENT)}
+    labels = {name: named.get(name, "") for name in LABELS}
+    return SeriesId(**labels, args=args + normalize_args(more))
 
 
-def _row(
-    result: Result, order: int, directions: Mapping[SeriesId, str], history: HistoryFile
-) -> dict[str, Any]:
+def _row(result: Result, order: int, history: HistoryFile) -> Row:
     """Return the cells of a result by column."""
-    row: dict[str, Any] = {
+    row: Row = {
         "order": order,
         "commit": result.commit or None,
         "time": None if result.time == UNKNOWN_TIME else _shown(result.time),
@@ -299,10 +266,11 @@ def _row(
         "run": result.run or None,
         **{name: label or None for name, label in result.series.labels.items()},
         "unit": result.unit or None,
-        "direction": DIRECTIONS[result.direction] or directions.get(result.series),
+        "direction": DIRECTIONS[result.direction],
         "value": int(result.value) if _is_whole(result.value) else result.value,
     }
-    if "args" not in history.columns and any(map(_is_argument, history.columns)):
+    has_arguments = any(column.startswith(ARGUMENT) for column in history.columns)
+    if "args" not in history.columns and has_arguments:
         return row | {ARGUMENT + name: value for name, value in result.series.args}
     return row | {"args": result.series.args_json if result.series.args else None}
 

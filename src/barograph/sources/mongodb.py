@@ -23,20 +23,11 @@ ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 SCHEMES = ("mongodb://", "mongodb+srv://")
 HIDDEN = "***"
 HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?")
-SECRET_OPTIONS = ("tlscertificatekeyfilepassword", "authmechanismproperties", "proxypassword")
 # Only what the tables need; versions, builds and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
 SERIES_FIELDS = (*LABELS, "args", "direction", *(f"data.{field}" for field in POINT))
-CANDIDATE_FIELDS = (
-    *LABELS,
-    "args",
-    "time_series_info",
-    "order",
-    "commit",
-    "calculated_on",
-    "triage",
-    "algorithm",
-)
+POSITION = ("time_series_info", "order", "commit")
+CANDIDATE_FIELDS = (*LABELS, "args", *POSITION, "calculated_on", "triage", "algorithm")
 # Documents arrive undecoded, so that a damaged document affects only itself.
 RAW = CodecOptions(
     document_class=RawBSONDocument,
@@ -131,25 +122,23 @@ class Address:
 
     def __init__(self, uri: str) -> None:
         origin = "location" if uri else ENVIRONMENT
-        uri = uri or os.environ.get(ENVIRONMENT, "")
-        if not uri:
+        self._uri = uri or os.environ.get(ENVIRONMENT, "")
+        if not self._uri:
             raise ConfigError(f"location: empty, and {ENVIRONMENT} is not set either")
-        scheme = next((known for known in SCHEMES if uri.startswith(known)), None)
+        scheme = next((known for known in SCHEMES if self._uri.startswith(known)), None)
         if scheme is None:
             raise ConfigError(f"{origin}: not a URI that starts with {' or '.join(SCHEMES)}")
-        self._uri = uri
         # Up to the last @, so that a password with an unescaped / or @ never counts as a host.
-        credentials, _, self._rest = uri.removeprefix(scheme).rpartition("@")
-        self._secrets = _secrets(credentials, self._rest)
-        hosts = re.split("[/?]", self._rest)[0]
+        credentials, _, rest = self._uri.removeprefix(scheme).rpartition("@")
+        hosts, _, path = rest.partition("?")[0].partition("/")
         sound = all(HOST.fullmatch(host) for host in hosts.split(","))
         self.name = f"{scheme}{hosts if sound else HIDDEN}"
-
-    @property
-    def database(self) -> str:
-        """The database that the URI names, or an empty string."""
-        path = self._rest.partition("?")[0].partition("/")[2]
-        return path if re.fullmatch(r"[\w-]+", path) else ""
+        self.database = path if re.fullmatch(r"[\w-]+", path) else ""
+        options = re.findall("(?i)(?:password|properties)=([^&;]*)", rest)
+        secrets = [credentials, *credentials.split(":", 1), *options]
+        secrets += [pair.partition(":")[2] for text in options for pair in text.split(",")]
+        texts = {text for secret in secrets for text in (secret, unquote_plus(secret)) if text}
+        self._secrets = sorted(texts, key=len, reverse=True)
 
     def reveal(self) -> str:
         """Return the whole URI, for the client only."""
@@ -166,15 +155,3 @@ class Address:
 
     def __reduce__(self) -> str:
         raise TypeError("an address may contain a password and cannot be pickled")
-
-
-def _secrets(credentials: str, rest: str) -> list[str]:
-    """Return all secret texts, escaped and unescaped, the longest first."""
-    user, _, password = credentials.partition(":")
-    secrets = [credentials, user, password]
-    for option in re.split("[&;]", rest.partition("?")[2]):
-        name, _, value = option.partition("=")
-        if name.lower() in SECRET_OPTIONS:
-            secrets += [value, *(pair.partition(":")[2] for pair in value.split(","))]
-    texts = {text for secret in secrets for text in (secret, unquote_plus(secret)) if text}
-    return sorted(texts, key=len, reverse=True)

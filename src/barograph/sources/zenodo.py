@@ -2,14 +2,11 @@
 
 pooch downloads the files of the record and verifies their checksums. It keeps finished files, so a
 second run downloads only what is missing; a file whose download broke off starts again. The
-standard library unpacks archives, but does not bound how much a hostile archive writes: that limit
-is here.
+standard library unpacks archives, but does not bound how much they unpack to: that limit is here.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -19,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
+import msgspec
 import requests
 
 from barograph import __version__
@@ -33,6 +31,21 @@ MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 MAX_BYTES = 64 << 30
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
 HEADERS = {"User-Agent": f"barograph/{__version__}", "Accept-Encoding": "identity"}
+DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
+
+
+class RemoteFile(msgspec.Struct):
+    """A file of a record, as Zenodo lists it; `checksum` is `ALGORITHM:HEXDIGITS`."""
+
+    key: Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?$)[^/\\\x00-\x1f]+$")]
+    size: Annotated[int, msgspec.Meta(ge=0)]
+    checksum: Annotated[str, msgspec.Meta(pattern="^[a-z0-9]+:[0-9a-f]+$")]
+    links: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        """Where the file is downloaded from."""
+        return self.links.get("content") or self.links.get("self", "")
 
 
 class Zenodo(DocumentSource):
@@ -75,12 +88,20 @@ class Zenodo(DocumentSource):
 
     def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
         """Return the name of a collection for messages, and its documents."""
-        return self._dump.documents(collection)
+        try:
+            return MongoDump(str(self._dump)).documents(collection)
+        except DataError as error:
+            hint = "the option `inside` names the folder or the archive of a dump"
+            raise DataError(f"{error}; {hint}") from error
 
     @cached_property
-    def _dump(self) -> MongoDump:
-        path = self._find_dump([self._fetch(file) for file in self._files()])
-        return MongoDump(str(path))
+    def _dump(self) -> Path:
+        """The folder of the unpacked files, or the only mongodump archive."""
+        files = [self._fetch(file) for file in self._files()]
+        archives = [path for path in files if path.is_file() and _is_dump(path)]
+        if self._inside or len(archives) != 1:
+            return self._folder / self._inside
+        return archives[0]
 
     def _files(self) -> list[RemoteFile]:
         """Return the files of the record; a published record never changes its list."""
@@ -106,7 +127,7 @@ class Zenodo(DocumentSource):
             progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=TIMEOUT, headers=HEADERS
         )
         try:
-            pooch.retrieve(file.url, file.checksum, file.name, folder, downloader=download)
+            pooch.retrieve(file.url, file.checksum, file.key, folder, downloader=download)
         except requests.RequestException as error:
             raise SourceError(f"{file.url}: cannot be downloaded: {_reason(error)}") from error
         except ValueError as error:
@@ -115,81 +136,28 @@ class Zenodo(DocumentSource):
                 "that the record lists"
             ) from error
         except OSError as error:
-            raise SourceError(f"{folder / file.name}: {error.strerror or error}") from error
-        return unpack(folder / file.name, self._folder / "unpacked" / file.name, self._max_bytes)
-
-    def _find_dump(self, places: list[Path]) -> Path:
-        if self._inside:
-            path = self._folder / self._inside
-            if not path.exists():
-                raise ConfigError(f"inside: {path} does not exist; found {self._contents()}")
-            return path
-        dumps = sorted(path for place in places for path in find_dumps(place, self._time_series))
-        if not dumps:
-            raise DataError(f"{self._folder}: no mongodump in the record; found {self._contents()}")
-        if len(dumps) > 1:
-            names = [str(path.relative_to(self._folder)) for path in dumps]
-            raise ConfigError(f"{self._folder}: several mongodumps; set `inside` to one of {names}")
-        return dumps[0]
-
-    def _contents(self) -> str:
-        paths = (path for path in sorted(self._folder.rglob("*")) if path.is_file())
-        names = [str(path.relative_to(self._folder)) for path in paths]
-        return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-class RemoteFile(NamedTuple):
-    """A file to download; `checksum` is `ALGORITHM:HEXDIGITS`."""
-
-    name: str
-    url: str
-    size: int
-    checksum: str
+            raise SourceError(f"{folder / file.key}: {error.strerror or error}") from error
+        return unpack(folder / file.key, self._folder / "unpacked" / file.key, self._max_bytes)
 
 
 def list_files(answer: bytes, url: str, max_bytes: int) -> list[RemoteFile]:
-    """Read the files of a record from the answer of Zenodo's API; trust none of its fields."""
+    """Read the files of a record from the answer of Zenodo's API."""
     try:
-        files = [
-            RemoteFile(
-                entry["key"],
-                entry["links"].get("content") or entry["links"]["self"],
-                entry["size"],
-                entry["checksum"],
-            )
-            for entry in json.loads(answer)["files"]
-        ]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise SourceError(f"{url}: does not list the files of a public record") from error
-    for file in files:
-        types = [type(field) for field in file]
-        if types != [str, str, int, str] or ":" not in file.checksum or file.size < 0:
-            raise SourceError(f"{url}: lists an unusable file: {file}")
-        if (
-            Path("x", file.name).name != file.name
-            or file.name == ".."
-            or not file.name.isprintable()
-        ):
-            raise SourceError(f"{url}: lists {file.name!r}, which is not a plain file name")
-    if not files or len({file.name.casefold() for file in files}) < len(files):
-        raise SourceError(f"{url}: lists no files, or two of the same name")
-    total = sum(file.size for file in files)
+        files = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])["files"]
+        listed = msgspec.json.decode(files, type=list[RemoteFile])
+    except (msgspec.MsgspecError, KeyError, ValueError, RecursionError) as error:
+        raise SourceError(f"{url}: does not list the files of a public record: {error}") from error
+    total = sum(file.size for file in listed)
     if total > max_bytes:
         raise SourceError(f"{url}: {total} bytes to download; at most {max_bytes} are allowed")
-    return files
+    return listed
 
 
 def _reason(error: requests.RequestException) -> str:
     """Describe a failed request in a few words; the library's messages span several lines."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"HTTP status {error.response.status_code}"
-    if isinstance(error, requests.Timeout):
-        return "the server does not respond"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection broke off"
-    if isinstance(error, requests.ConnectionError):
-        return "cannot connect; is this machine online?"
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}; is this machine online?"
 
 
 def unpack(archive: Path, target: Path, max_bytes: int) -> Path:
@@ -199,93 +167,50 @@ def unpack(archive: Path, target: Path, max_bytes: int) -> Path:
         The folder, or the file itself if it is neither a tar nor a zip.
 
     Raises:
-        DataError: A path leads out of the folder, a member is a link or a device, the content is
-            larger than `max_bytes`, or the archive is damaged.
+        DataError: A path leads out of the folder, a member is a device, the content is larger than
+            `max_bytes`, or the archive is damaged.
         SourceError: The disk is full, or cannot be written to.
     """
     if target.exists():
         return target
-    damage = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as draft:
-            folder = Path(draft, "content").resolve()
+            folder = Path(draft, "content")
             folder.mkdir()
-            if not (_untar(archive, folder, max_bytes) or _unzip(archive, folder, max_bytes)):
+            if _is_tar(archive):
+                if not hasattr(tarfile, "data_filter"):
+                    raise SourceError(f"{archive}: to unpack it, Python must be 3.11.4 or later")
+                with tarfile.open(archive) as package:
+                    _check_size(archive, sum(member.size for member in package), max_bytes)
+                    package.extractall(folder, filter="data")
+            elif zipfile.is_zipfile(archive):
+                with zipfile.ZipFile(archive) as package_of_zip:
+                    sizes = (member.file_size for member in package_of_zip.infolist())
+                    _check_size(archive, sum(sizes), max_bytes)
+                    package_of_zip.extractall(folder)  # noqa: S202 - it leaves out `..`
+            else:
                 return archive
             folder.replace(target)
-    except DataError:
-        raise
-    except damage as error:
+    except DAMAGE as error:
         raise DataError(f"{archive}: cannot be unpacked: {error}") from error
     except OSError as error:
-        if not target.is_dir():  # else another process was faster
-            raise SourceError(f"{archive}: cannot be unpacked: {error.strerror}") from error
+        raise SourceError(f"{archive}: cannot be unpacked: {error.strerror}") from error
     return target
 
 
-def _untar(archive: Path, folder: Path, max_bytes: int) -> bool:
-    """Unpack a tar, compressed or not; return False if the file is not a tar."""
-    try:
-        # As a stream, so that no header can send tarfile backwards.
-        package = tarfile.open(archive, "r|*")  # noqa: SIM115 (closed below)
-    except (tarfile.TarError, EOFError, TypeError):  # the last for a gzip header that is cut off
-        return False
-    total = 0
-    with package:
-        for member in package:
-            if not (member.isreg() or member.isdir()) or member.issparse() or member.size < 0:
-                raise DataError(f"{archive}: {member.name!r} is a link, a device or a sparse file")
-            total += member.size
-            _check_size(archive, total, max_bytes)
-            place = _place(archive, folder, member.name)
-            if member.isdir():
-                place.mkdir(parents=True, exist_ok=True)
-                continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            # Not `extract`: its filter for foreign archives is missing in the Python of Debian 12.
-            content = package.extractfile(member)
-            assert content is not None  # noqa: S101 - it is a regular file
-            with place.open("wb") as file:
-                shutil.copyfileobj(content, file)
-    return True
+def _is_dump(path: Path) -> bool:
+    with suppress(DataError):  # a damaged file may not matter here
+        return is_archive(path)
+    return False
 
 
-def _unzip(archive: Path, folder: Path, max_bytes: int) -> bool:
-    """Unpack a zip; return False if the file is not a zip."""
-    if not zipfile.is_zipfile(archive):
-        return False
-    with zipfile.ZipFile(archive) as package:
-        members = package.infolist()
-        # zipfile never writes more than the declared size of a member.
-        _check_size(archive, sum(member.file_size for member in members), max_bytes)
-        for member in members:
-            _place(archive, folder, member.filename)
-            package.extract(member, folder)
-    return True
-
-
-def _place(archive: Path, folder: Path, name: str) -> Path:
-    """Return where a member belongs."""
-    place = (folder / name).resolve()
-    if not place.is_relative_to(folder):
-        raise DataError(f"{archive}: {name!r} leads out of the archive's folder")
-    return place
+def _is_tar(archive: Path) -> bool:
+    with suppress(EOFError):  # of the header of a gzipped file
+        return tarfile.is_tarfile(archive)
+    return False
 
 
 def _check_size(archive: Path, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise DataError(f"{archive}: unpacks to more than the allowed {max_bytes} bytes")
-
-
-def find_dumps(place: Path, collection: str) -> set[Path]:
-    """Find the folders that hold a dump of this collection, and single-file mongodump archives."""
-    dumps = set()
-    for path in [place] if place.is_file() else place.rglob("*"):
-        if path.name in (f"{collection}.bson", f"{collection}.bson.gz"):
-            dumps.add(path.parent)
-        elif path.is_file():
-            with suppress(DataError):  # a damaged file may not matter here
-                if is_archive(path):
-                    dumps.add(path)
-    return dumps
