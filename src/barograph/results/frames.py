@@ -23,7 +23,7 @@ from barograph.results.fields import (
     value_of,
 )
 from barograph.results.repeats import Results
-from barograph.results.series import LABELS, UNKNOWN_TIME, Ints, SeriesId, canonical_text, is_na
+from barograph.results.series import LABELS, UNKNOWN_TIME, Ints, SeriesId, is_na
 from barograph.results.texts import Texts
 from barograph.results.units import direction_of_measurement
 from barograph.runtime.errors import DataError
@@ -44,7 +44,7 @@ def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[s
         DataError: Columns are missing or unknown, there are no rows, or a value cannot be used.
     """
     columns = _checked_columns(frame)
-    cells = {column: _cells(frame, column, READ.get(column, _argument)) for column in columns}
+    cells = {column: _cells(frame, column, READ.get(column, _text)) for column in columns}
     branches = list(dict.fromkeys(cells.get("branch", ())))
     if len(branches) > 1:
         raise DataError(
@@ -117,10 +117,6 @@ def _text(cell: Any, column: str) -> str:
     return text_of(cell, column).strip()
 
 
-def _argument(cell: Any, _column: str) -> str:
-    return "" if cell is None else canonical_text(cell).strip()
-
-
 def _args(cell: Any, column: str) -> tuple[tuple[str, str], ...]:
     try:
         return args_of(json.loads(cell or "{}") if isinstance(cell, str) else cell, column)
@@ -128,8 +124,8 @@ def _args(cell: Any, column: str) -> tuple[tuple[str, str], ...]:
         raise FieldError(column, cell, "args is not a JSON object") from error
 
 
+# How the cells of a column are read that are no text.
 READ: dict[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("commit", "run", "unit", "branch", *LABELS), _text),
     "order": _order,
     "value": value_of,
     "time": time_of,
@@ -144,18 +140,18 @@ def _series(
     """Return identities, directions and units of series, and the number of that of each row."""
     naming = [column for column in cells if column in (*LABELS, "args") or _is_arg(column)]
     chosen = [*naming, *(column for column in ("unit", "direction") if column in cells)]
-    kinds: dict[tuple[Any, ...], int] = {}  # the number of the series of each distinct row
+    series_of: dict[tuple[Any, ...], int] = {}  # the number of the series of each distinct row
     known: dict[SeriesId, dict[str, Any]] = {}
-    numbers: dict[SeriesId, int] = {}
-    rows = zip(*(cells[column] for column in chosen), strict=True) if chosen else [()] * size
     owners = np.empty(size, dtype=np.int64)
-    for row, kind in enumerate(rows):
-        if kind not in kinds:
-            fields = dict(zip(chosen, kind, strict=True))
+    rows = zip(*(cells[column] for column in chosen), strict=True) if chosen else [()] * size
+    for row, described in enumerate(rows):
+        if described not in series_of:
+            fields = dict(zip(chosen, described, strict=True))
             series = _identity(fields, row) if naming else SeriesId("", "", "", name, "")
-            kinds[kind] = numbers.setdefault(series, len(numbers))
-            _describe(series, fields, known.setdefault(series, {}), row)
-        owners[row] = kinds[kind]
+            facts = known.setdefault(series, {"number": len(known)})
+            _describe(series, fields, facts, row)
+            series_of[described] = facts["number"]
+        owners[row] = series_of[described]
     units = [facts.get("unit", "") for facts in known.values()]
     directions = [
         facts.get("direction", 0)
@@ -163,7 +159,7 @@ def _series(
         else int(direction_of_measurement(series.measurement, facts.get("unit", "")))
         for series, facts in known.items()
     ]
-    return list(numbers), directions, units, owners
+    return list(known), directions, units, owners
 
 
 def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from barograph.results.candidates import Candidates
-from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, Combined, Runs, combine
+from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, Combined, PointRuns, combine
 from barograph.results.series import Direction, Floats, Ints, Series, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError, DataError
@@ -58,7 +58,7 @@ class History:
     commits: Texts
     times: Ints
     candidates: Candidates = field(default_factory=lambda: Candidates.of([]))
-    runs: Runs | None = None
+    runs: PointRuns | None = None
     units: Sequence[str] = ()
     made_up: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 

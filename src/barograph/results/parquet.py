@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.results.candidates import Candidates
-from barograph.results.repeats import Runs
+from barograph.results.repeats import PointRuns
 from barograph.results.series import LABELS, UNKNOWN_TIME, Ints, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
@@ -29,11 +29,7 @@ from barograph.runtime.files import published
 DATE = pa.timestamp("ms", tz="UTC")
 SERIES_SCHEMA = pa.schema(
     [
-        ("project", pa.string()),
-        ("variant", pa.string()),
-        ("task", pa.string()),
-        ("test", pa.string()),
-        ("measurement", pa.string()),
+        *((label, pa.string()) for label in LABELS),
         ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
         ("direction", pa.int8()),
         ("unit", pa.string()),
@@ -119,10 +115,33 @@ def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
         columns: The fields of a `History` by name.
         folder: Where to write.
     """
-    tables = {
-        "series": _series_columns(columns),
-        "points": _point_columns(columns),
-        "candidates": _candidate_columns(columns["candidates"]),
+    ids, candidates = columns["ids"], columns["candidates"]
+    sizes = np.diff(columns["offsets"])
+    tables: dict[str, list[pa.Array]] = {
+        "series": [
+            *(pa.array([getattr(each, name) for each in ids], pa.string()) for name in LABELS),
+            pa.array([each.args_json for each in ids], pa.string()),
+            pa.array(columns["directions"], pa.int8()),
+            pa.array([unit or None for unit in columns["units"] or [""] * len(ids)], pa.string()),
+        ],
+        "points": [
+            pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
+            pa.array(columns["orders"]),
+            _strings(columns["commits"]),
+            _dates(columns["times"]),
+            pa.array(columns["values"]),
+            *_run_columns(columns["runs"], columns["values"].size),
+        ],
+        "candidates": [
+            pa.array(candidates.series, pa.int32()),
+            pa.array(candidates.index, pa.int32()),
+            pa.array(candidates.orders),
+            _strings(candidates.commits),
+            pa.array(candidates.verdict.tolist(), pa.string()),
+            _dates(candidates.calculated_on),
+            _dates(candidates.triaged_on),
+            _strings(candidates.algorithms),
+        ],
     }
     with published(folder, [f"{name}.parquet" for name in tables]) as draft:
         for name, arrays in tables.items():
@@ -170,29 +189,7 @@ def candidates_of(table: pa.Table) -> Candidates:
     )
 
 
-def _series_columns(columns: Mapping[str, Any]) -> list[pa.Array]:
-    ids, units = columns["ids"], columns["units"] or [""] * len(columns["ids"])
-    labels = [[getattr(identity, name) for identity in ids] for name in (*LABELS, "args_json")]
-    return [
-        *(pa.array(column, pa.string()) for column in labels),
-        pa.array(columns["directions"], pa.int8()),
-        pa.array([unit or None for unit in units], pa.string()),
-    ]
-
-
-def _point_columns(columns: Mapping[str, Any]) -> list[pa.Array]:
-    sizes = np.diff(columns["offsets"])
-    return [
-        pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
-        pa.array(columns["orders"]),
-        _strings(columns["commits"]),
-        _dates(columns["times"]),
-        pa.array(columns["values"]),
-        *_run_columns(columns["runs"], columns["values"].size),
-    ]
-
-
-def _run_columns(runs: Runs | None, size: int) -> list[pa.Array]:
+def _run_columns(runs: PointRuns | None, size: int) -> list[pa.Array]:
     """Return the columns `runs`, `spread` and `results` of the points table."""
     counts, spreads = np.ones(size, dtype=np.int32), np.full(size, np.nan)
     texts: list[str | None] = [None] * size
@@ -206,19 +203,6 @@ def _run_columns(runs: Runs | None, size: int) -> list[pa.Array]:
             texts[point] = json.dumps(listed)
     missing = np.isnan(spreads)
     return [pa.array(counts), pa.array(spreads, mask=missing), pa.array(texts, pa.string())]
-
-
-def _candidate_columns(candidates: Candidates) -> list[pa.Array]:
-    return [
-        pa.array(candidates.series, pa.int32()),
-        pa.array(candidates.index, pa.int32()),
-        pa.array(candidates.orders),
-        _strings(candidates.commits),
-        pa.array(candidates.verdict.tolist(), pa.string()),
-        _dates(candidates.calculated_on),
-        _dates(candidates.triaged_on),
-        _strings(candidates.algorithms),
-    ]
 
 
 def _texts(column: pa.ChunkedArray) -> Texts:
@@ -245,14 +229,14 @@ def _numbers(column: pa.ChunkedArray, missing: int) -> Ints:
     return numbers
 
 
-def _listed_runs(points: pa.Table) -> Runs:
+def _listed_runs(points: pa.Table) -> PointRuns:
     """Return the runs in the column `results`; each has the time of its point."""
     results = points.column("results")
     rows = np.flatnonzero(results.is_valid().to_numpy())
     decode = msgspec.json.Decoder(dict[str, float]).decode
     runs = [decode(text) for text in results.drop_null().to_pylist()]
     owners = np.repeat(rows, [len(of_point) for of_point in runs])
-    return Runs(
+    return PointRuns(
         owners,
         Texts.from_strings(name for of_point in runs for name in of_point),
         np.fromiter((value for of_point in runs for value in of_point.values()), np.float64),
@@ -260,7 +244,7 @@ def _listed_runs(points: pa.Table) -> Runs:
     )
 
 
-def _stored_runs(folder: str | Path) -> Runs:
+def _stored_runs(folder: str | Path) -> PointRuns:
     """Return the runs of an exported store: all of commits with several, else the one named.
 
     Raises:
@@ -285,7 +269,7 @@ def _stored_runs(folder: str | Path) -> Runs:
     alone[owners] = False
     table = pa.concat_tables([runs, points.filter(alone)])
     owners = np.append(owners, np.flatnonzero(alone))
-    return Runs(
+    return PointRuns(
         owners,
         _texts(table.column("run")),
         table.column("value").to_numpy(),

@@ -26,7 +26,7 @@ OTHER_COMMIT = "another commit has this order"
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class PointRuns:
     """The runs of the points that have several, or one with a name.
 
     Args:
@@ -41,10 +41,10 @@ class Runs:
     values: Floats
     times: Ints
 
-    def take(self, rows: Places | slice) -> Runs:
+    def take(self, rows: Places | slice) -> PointRuns:
         """Return some of the runs."""
         columns = self.points, self.names, self.values, self.times
-        return Runs(*(column[rows] for column in columns))  # type: ignore[arg-type]
+        return PointRuns(*(column[rows] for column in columns))  # type: ignore[arg-type]
 
     def spreads(self) -> tuple[Ints, Ints, Floats]:
         """Return the points, the number of runs of each, and their spread.
@@ -112,7 +112,7 @@ class Combined:
 
     points: Results
     counts: Ints
-    runs: Runs
+    runs: PointRuns
     conflicts: Ints
     corrected: Counter[str]
 
@@ -153,15 +153,10 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     return Combined(
         replace(table.take(firsts), times=times, values=values, commits=commits),
         counts,
-        Runs(points, shown, table.values, table.times).take(listed),
+        PointRuns(points, shown, table.values, table.times).take(listed),
         np.sort(rows[conflicts]),
         +corrected,
     )
-
-
-def by_owner(owners: Ints, keys: Ints) -> Ints:
-    """Return the rows sorted by owner and key."""
-    return np.lexsort((keys, owners))
 
 
 def medians(values: Floats, firsts: Ints, counts: Ints) -> Floats:

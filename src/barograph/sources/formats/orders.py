@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.results.repeats import by_owner
 from barograph.results.series import UNKNOWN_TIME, Ints
 from barograph.results.wording import plural
 from barograph.sources.formats.base import NO_ORDER
@@ -274,7 +273,7 @@ def _again(results: Collected, moments: _Moments) -> list[str]:
     """Name commits that were measured again after another commit."""
     if not _has_ties(results.owners * moments.first.size + moments.of_result):
         return []
-    rows = by_owner(results.owners, results.times)
+    rows = np.lexsort((results.times, results.owners))
     owners, group = results.owners[rows], moments.of_result[rows]
     change = np.flatnonzero((np.diff(group) != 0) | (np.diff(owners) != 0))
     starts = np.append(0, change + 1)
