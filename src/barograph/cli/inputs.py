@@ -320,9 +320,16 @@ PARAMETERS: list[Callable[[Any], Any]] = [
         "machine", default="", help="Variant (machine or platform) of results that name none."
     ),
     input_key(
+        "dates",
+        default="",
+        type=click.Choice(["", "day-first", "month-first", "iso"]),
+        help="Order of day and month in the dates of tables: `day-first`, `month-first`, or `iso` "
+        "to read no other dates.",
+    ),
+    input_key(
         "max-size",
         type=click.IntRange(min=1),
-        default=512,
+        default=256,
         help="Maximum size of a file in MiB, decompressed.",
     ),
     input_key(

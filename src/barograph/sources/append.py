@@ -30,7 +30,7 @@ from barograph.runtime.errors import DataError
 from barograph.runtime.files import followed, locked
 from barograph.sources.formats import cells
 from barograph.sources.formats.base import ReadOptions, Result
-from barograph.sources.formats.collected import Collected
+from barograph.sources.formats.collect import Collected
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect

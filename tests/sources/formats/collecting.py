@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from barograph.results.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
-from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.collected import Collected
+from barograph.sources.formats.collect import Collected, Collector
 
 Kind = Literal["history", "run", "table"]
 

@@ -10,15 +10,13 @@ from pathlib import Path
 from barograph.results.series import Direction
 from barograph.sources import formats
 from barograph.sources.formats.base import (
-    HEAD,
     NO_ORDER,
+    Columns,
     Format,
     InputFile,
     Judgement,
     Note,
     Result,
-    ResultBatch,
-    Sample,
 )
 from barograph.sources.report import Skip
 
@@ -49,13 +47,6 @@ def sample_name(path: Path) -> str:
     return path.relative_to(SAMPLES).as_posix()
 
 
-def as_sample(path: Path, content: bytes | None = None) -> Sample:
-    """Return what recognition gets of a file, perhaps with another content."""
-    if path.is_dir():
-        return Sample(path, b"")
-    return Sample(path, (path.read_bytes() if content is None else content)[:HEAD])
-
-
 def as_input(path: Path, content: bytes | None = None) -> InputFile:
     """Return what reading gets of a file, perhaps with another content."""
     if path.is_dir():
@@ -63,26 +54,25 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
     return InputFile(path.name, path, path.read_bytes() if content is None else content)
 
 
-def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]) -> list[Result]:
+def results_of(entries: Iterable[Result | Columns | Judgement | Note | Skip]) -> list[Result]:
     """Return the results among what a format yields."""
     actual = []
     for entry in entries:
         if isinstance(entry, Result):
             actual.append(entry)
-        elif isinstance(entry, ResultBatch):
-            stated = entry.orders
-            orders = [NO_ORDER] * entry.values.size if stated is None else stated.tolist()
+        elif isinstance(entry, Columns):
+            orders = entry.orders.tolist()
             actual += [
                 Result(
                     entry.series[owner],
                     float(entry.values[i]),
-                    "" if entry.units is None else entry.units[i],
+                    entry.units[i],
                     Direction(entry.directions[owner]),
                     None if orders[i] == NO_ORDER else orders[i],
-                    "" if entry.commits is None else entry.commits[i],
+                    entry.commits[i],
                     int(entry.times[i]),
-                    "" if entry.runs is None else entry.runs[i],
-                    "" if entry.branches is None else entry.branches[i],
+                    entry.runs[i],
+                    entry.branches[i],
                 )
                 for i, owner in enumerate(entry.owners.tolist())
             ]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import ReadOptions, Sample
+from barograph.sources.formats.base import InputFile, ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.folder import matches
 from barograph.sources.formats.read import FilesRead, read_files
@@ -107,11 +107,11 @@ def test_folder_needs_no_candidates(tmp_path: Path) -> None:
 
 
 def test_folder_is_recognised_by_its_tables(tmp_path: Path) -> None:
-    assert not matches(Sample(tmp_path, b""))
+    assert not matches(InputFile("t", tmp_path, None))
     (tmp_path / "series.csv").write_bytes(b"")
-    assert not matches(Sample(tmp_path, b""))
+    assert not matches(InputFile("t", tmp_path, None))
     (tmp_path / "points.parquet").write_bytes(b"")
-    assert matches(Sample(tmp_path, b""))
+    assert matches(InputFile("t", tmp_path, None))
 
 
 def test_two_files_of_one_table_are_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.runtime.errors import BarographError
-from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
+from barograph.sources.formats.base import Format, InputFile, ReadOptions
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.registry import formats
 from barograph.sources.formats.runs import in_one_unit
@@ -43,12 +43,12 @@ def read_mutation(form: Format, known: Sequence[Format], path: Path, content: by
     """
     is_folder = path.is_dir()
     started = time.perf_counter()
-    sample = Sample(path, b"" if is_folder else content[:HEAD])
+    file = InputFile(path.name, path, None if is_folder else content)
     try:
         for other in known:
-            other.matches(sample)
+            other.matches(file)
         collector = Collector(ReadOptions(), path.name)
-        collector.add(InputFile(path.name, path, None if is_folder else content), form)
+        collector.add(file, form)
         results = in_one_unit(collector.finish(), collector.report)
         for name in (*results.ids, *results.commits.names, *results.units.names):
             str(name).encode()

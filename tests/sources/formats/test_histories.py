@@ -13,7 +13,6 @@ from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import (
     asv,
-    batches,
     github_action,
     perfherder,
     perfherder_log,
@@ -21,23 +20,21 @@ from barograph.sources.formats import (
     tcpd,
 )
 from barograph.sources.formats.base import (
-    HEAD,
+    Columns,
     InputFile,
     Judgement,
     Note,
     ReadOptions,
     Result,
-    ResultBatch,
-    Sample,
 )
 from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
-from tests.sources.formats.samples import SAMPLES, all_formats, as_input, read_all, results_of
+from tests.sources.formats.samples import SAMPLES, all_formats, results_of
 
 FORMATS = all_formats()
-Entry = Result | ResultBatch | Judgement | Note | Skip
+Entry = Result | Columns | Judgement | Note | Skip
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 
@@ -123,7 +120,7 @@ ALERT = {"id": 5, "status": 4, "series_signature": SIGNED}
         ("skia", SKIA | {"version": 2}, "version"),
         ("skia", SKIA | {"results": [{"measurement": [1]}]}, "results[0].measurement"),
         ("skia", SKIA | {"results": [{"key": {"test": {}}, "measurement": 1}]},
-         "results[0].measurement.key"),
+         "results[0].measurement.key.test"),
         ("tcpd", {"name": 1}, "name"),
         ("tcpd", {"name": "a", "series": [{"raw": ["1"]}]}, "series[0].raw[0]"),
         ("tcpd", {"name": "a", "series": [], "annotations": {"u": [1.5]}}, "annotations.u[0]"),
@@ -133,22 +130,6 @@ def test_a_wrong_value_is_named_by_its_place(name: str, data: Any, field: str) -
     with pytest.raises(FieldError) as raised:
         read(name, data)
     assert raised.value.field == field
-
-
-@pytest.mark.parametrize(
-    "name", ["asv/results", "nyrkio/results.json", "otava/project", "skia/list.json"]
-)
-def test_results_do_not_depend_on_the_size_of_batches(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = SAMPLES / name
-    form = FORMATS[path.parent.name]
-    results, _, skips = read_all(form, path)
-    monkeypatch.setattr(batches, "SIZE", 1)
-    entries = list(form.read(as_input(path)))
-    assert sum(isinstance(entry, ResultBatch) for entry in entries) > 1
-    assert results_of(entries) == results
-    assert [entry for entry in entries if isinstance(entry, Skip)] == skips
 
 
 def test_every_result_of_another_direction_is_counted() -> None:
@@ -210,7 +191,7 @@ def test_project_is_the_path_of_the_repository(url: str) -> None:
 
 def test_asv_reads_the_results_of_a_project_folder(tmp_path: Path) -> None:
     (tmp_path / ".asv").symlink_to(SAMPLES / "asv", target_is_directory=True)
-    assert asv.matches(Sample(tmp_path, b""))
+    assert asv.matches(InputFile("t", tmp_path, None))
     assert read_folder("asv", tmp_path)
 
 
@@ -281,9 +262,9 @@ def test_higher_is_better_only_where_perfherder_says_it() -> None:
 def test_the_end_of_a_long_log_is_searched(tmp_path: Path) -> None:
     log = tmp_path / "live.log"
     log.write_text("INFO - nothing\n" * 10_000 + 'PERFHERDER_DATA: {"suites": []}\n')
-    assert perfherder_log.matches(Sample(log, log.read_bytes()[:HEAD]))
+    assert perfherder_log.matches(InputFile("log", log, log.read_bytes()))
     log.write_text("INFO - nothing\n" * 10_000)
-    assert not perfherder_log.matches(Sample(log, log.read_bytes()[:HEAD]))
+    assert not perfherder_log.matches(InputFile("log", log, log.read_bytes()))
 
 
 def test_a_log_with_a_cut_line_is_an_error_with_its_line() -> None:
@@ -306,7 +287,7 @@ def test_folders_that_are_no_date_say_nothing_about_the_time_of_skia_results(
 
 def test_a_folder_of_other_json_is_of_no_format(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
-    sample = Sample(tmp_path, b"")
+    sample = InputFile("t", tmp_path, None)
     assert not any(module.matches(sample) for module in (asv, perfherder, skia, tcpd))
 
 

@@ -95,11 +95,7 @@ def test_index_of_pandas_is_no_measurement(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [2, 20])
 @pytest.mark.parametrize("quote", ["", '"'])
-def test_columns_that_begin_late_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, quote: str
-) -> None:
-    monkeypatch.setattr("barograph.sources.formats.delimited.PART", 200)
-    monkeypatch.setattr("barograph.sources.formats.delimited.CHUNK", 20)
+def test_columns_that_begin_late_are_read(tmp_path: Path, width: int, quote: str) -> None:
     more = [f"m{k}" for k in range(width)]
     lines = [",".join([f"{quote}commit{quote}", *more, "late", "later", "never", "note"])]
     for k in range(200):
@@ -116,9 +112,8 @@ def test_columns_that_begin_late_are_read(
 
 
 def test_columns_that_are_not_named_as_values_do_not_begin_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("barograph.sources.formats.delimited.PART", 50)
     rows = [f"c{k},{k},{k if k > 20 else ''}" for k in range(40)]
     (tmp_path / "wide.csv").write_text("\n".join(["commit,a,b", *rows]))
     options = ReadOptions(value_columns=("a",))

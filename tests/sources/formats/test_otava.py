@@ -13,8 +13,8 @@ import pytest
 from barograph.results.series import Direction
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import download, otava
-from barograph.sources.formats.base import InputFile, Note, ReadOptions, Result, ResultBatch
+from barograph.sources.formats import otava, urls
+from barograph.sources.formats.base import Columns, InputFile, Note, ReadOptions, Result
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -32,7 +32,7 @@ def server() -> Iterator[GraphiteServer]:
         yield running
 
 
-def read(folder: Path, config: str, kind: str = "otava") -> list[ResultBatch | Skip]:
+def read(folder: Path, config: str, kind: str = "otava") -> list[Result | Columns | Skip]:
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode(), ReadOptions(kind))
@@ -66,9 +66,9 @@ tests:
 
 def test_delimiter_and_quotes_are_those_of_the_test(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text(
-        "time|run|a\n'2026|01|01'|7|'1,5'\n".replace("|01|01", "-01-01")
+        "time;run;a\n'2026;01;01';7;'1,5'\n".replace(";01;01", "-01-01")
     )
-    config = CSV + "    csv_options: {delimiter: '|', quotechar: \"'\"}\n"
+    config = CSV + "    csv_options: {delimiter: ';', quotechar: \"'\"}\n"
     (result,) = results(tmp_path, config)
     assert (result.value, result.run) == (1.5, "7")
 
@@ -129,8 +129,8 @@ def test_metrics_of_one_column_and_cells_with_units_are_read(tmp_path: Path) -> 
     metrics = "{a: {column: b}, b: {scale: 10, unit: us}, c: {column: a, unit: s}}"
     actual = results(tmp_path, CSV.replace("[a]", metrics))
     assert [(r.series.measurement, r.commit, r.value, r.unit) for r in actual] == [
-        ("a", "c1", 2, "ms"), ("a", "c2", 3, "ms"),
-        ("b", "c1", 20, "ms"), ("b", "c2", 30, "ms"), ("c", "c1", 1, "s"),
+        ("a", "c1", 2, "ms"), ("b", "c1", 20, "ms"), ("c", "c1", 1, "s"),
+        ("a", "c2", 3, "ms"), ("b", "c2", 30, "ms"),
     ]  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def test_a_server_without_events_gives_results_and_a_note(
     note, result = read(tmp_path, GRAPHITE.format(url=server.url))
     assert isinstance(note, Skip)
     assert "404" in str(note.value)
-    assert isinstance(result, ResultBatch)
+    assert isinstance(result, Result)
 
 
 def test_targets_and_suffixes_stand_for_metrics(
@@ -282,7 +282,7 @@ def test_a_render_url_is_read_like_a_file(server: GraphiteServer) -> None:
 def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer) -> None:
     url = server.url.replace("http://", "http://me:se%63ret@")
     with pytest.raises(SourceError) as raised:
-        download.download(f"{url}missing?token=secret")
+        urls.download(f"{url}missing?token=secret")
     assert server.credentials[-1] == "Basic bWU6c2VjcmV0"
     assert str(raised.value) == f"{server.url}missing: the server answers 404 Not Found"
 
@@ -300,9 +300,9 @@ def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer
 def test_a_failing_url_is_one_error_without_secrets(
     server: GraphiteServer, monkeypatch: pytest.MonkeyPatch, url: str, message: str
 ) -> None:
-    monkeypatch.setattr(download, "TIMEOUT", PATIENCE)
+    monkeypatch.setattr(urls, "TIMEOUT", PATIENCE)
     with pytest.raises(SourceError, match=message) as raised:
-        download.download(url.format(url=server.url))
+        urls.download(url.format(url=server.url))
     assert "key=" not in str(raised.value)
     assert "me:" not in str(raised.value)
 

@@ -9,7 +9,7 @@ import pytest
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import ReadOptions, Result
-from barograph.sources.formats.collected import Collected
+from barograph.sources.formats.collect import Collected
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.runs import CONVERTED, OTHER_UNIT, complete_runs, in_one_unit
 from barograph.sources.git import Repository

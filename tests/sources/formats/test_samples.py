@@ -13,7 +13,6 @@ from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,
     as_input,
-    as_sample,
     read_all,
     sample_name,
     sample_paths,
@@ -25,8 +24,8 @@ FORMATS = all_formats()
 
 @pytest.mark.parametrize("path", sample_paths(), ids=sample_name)
 def test_sample_is_recognised_as_its_own_format_only(path: Path) -> None:
-    sample = as_sample(path)
-    assert recognise(sample, path.name).name == path.parent.name
+    sample = as_input(path)
+    assert recognise(sample).name == path.parent.name
     # Tables come last and take what looks like rows, so they may match, too.
     recognised = {name for name, form in FORMATS.items() if form.matches(sample)}
     assert recognised - {"tables"} == {path.parent.name} - {"tables"}
@@ -42,7 +41,7 @@ def test_sample_holds_results(path: Path) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_a_format_matches_no_input_of_another_kind(module: str) -> None:
     form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT
-    samples = [as_sample(path) for path in sample_paths()]
+    samples = [as_input(path) for path in sample_paths()]
     assert {kind_of(sample) for sample in samples} == {"folder", "json", "text"}
     assert not any(
         form.matches(sample) for sample in samples if kind_of(sample) not in MODULES[module]

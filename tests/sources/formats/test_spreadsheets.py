@@ -15,8 +15,8 @@ MONDAY = 1_767_571_200_000  # 2026-01-05
 
 
 def test_german_spreadsheet_with_a_few_texts_among_its_numbers(tmp_path: Path) -> None:
-    cells = ["1.234,50;56,20", "1.236,00;k. A.", "998,25;N/A", "1.230,75;#DIV/0!"]
-    cells += [f"1.2{k},50;5{k % 10},10" for k in range(10, 30)] + ["1.233,00;Messfehler"]
+    cells = ["1234,50;56,20", "1236,00;k. A.", "998,25;N/A", "1230,75;#DIV/0!"]
+    cells += [f"12{k},50;5{k % 10},10" for k in range(10, 30)] + ["1233,00;Messfehler"]
     rows = [f"{k % 28 + 1:02}.{k // 28 + 1:02}.2026 08:00;1.0.{k};{c}" for k, c in enumerate(cells)]
     content = "\r\n".join(["Datum;Version;Durchsatz (ops/s);Latenz (ms)", *rows, ""])
     loaded = read(tmp_path / "t.csv", content.encode("utf-8-sig"))
@@ -35,46 +35,6 @@ def test_wide_column_with_a_text_stays_a_metric(tmp_path: Path, first: str) -> N
     loaded = read(tmp_path / "t.csv", "\n".join([header, *rows]))
     assert len(loaded.history) == 20
     assert values(loaded)["t/m19"] == [7.0] * 19 if first == "broken" else [56.2] + [7.0] * 19
-
-
-def test_text_of_windows_1252_is_read(tmp_path: Path) -> None:
-    content = "Date;Durée (ms)\r\n05/01/2026;10\xa0234,5\r\n13/01/2026;9\xa0876,5\r\n"
-    loaded = read(tmp_path / "t.csv", content.encode("cp1252"))
-    assert values(loaded) == {"t/Durée": [10234.5, 9876.5]}
-
-
-def test_damaged_text_of_utf_8_is_not_read_as_windows_1252(tmp_path: Path) -> None:
-    content = "test,commit,value\ná,c1,1\ná,c2,2\n".encode() + b"\xe1,c3,3\n"
-    loaded = read(tmp_path / "t.csv", content)
-    assert values(loaded) == {"á": [1.0, 2.0]}
-    assert skips(loaded) == {"not valid text": ("points", 1, 4)}
-
-
-@pytest.mark.parametrize("quote", ["", '"'])
-@pytest.mark.parametrize("width", [1, 20])
-def test_headers_of_joined_files_are_no_rows(tmp_path: Path, quote: str, width: int) -> None:
-    header = ",".join(["commit", "date", *(f"{quote}m{k}{quote}" for k in range(width))])
-    rows = [header]
-    for k in range(6):
-        rows += [f"c{k},2026-01-0{k + 1}" + f",{k}" * width] + [header] * (k == 2)
-    loaded = read(tmp_path / "t.csv", "\r\n".join(rows))
-    assert values(loaded)["t/m0"] == [0, 1, 2, 3, 4, 5]
-    assert (skips(loaded), len(loaded.history)) == ({}, width)
-
-
-def test_dashboard_export_with_repeated_columns_and_english_dates(tmp_path: Path) -> None:
-    content = '"Build #","Build Date","Req/s","CPU","CPU",\n'
-    content += '"7","Jan 05, 2026 12:00 AM","1,264,652","43.4%","21.7%",\n'
-    content += '"8","Jan 06, 2026 11:30 PM","1,237,767","43.8%","21.9%",\n'
-    loaded = read(tmp_path / "t.csv", content)
-    assert values(loaded) == {
-        't/"Req/s"': [1264652, 1237767], "t/CPU": [43.4, 43.8], "t/CPU (2)": [21.7, 21.9]
-    }  # fmt: skip
-    first = loaded.history[0]
-    assert (first.direction, first.orders.tolist()) == (1, [7, 8])
-    assert first.times is not None
-    assert first.times.tolist() == [MONDAY, MONDAY + 2 * DAY - 1_800_000]
-    assert not any("ignored" in note for note in loaded.notes)
 
 
 def test_labels_below_a_key_are_parts_of_the_identity(tmp_path: Path) -> None:
@@ -124,10 +84,3 @@ def test_shuffled_results_of_three_machines_between_comments(tmp_path: Path) -> 
 def test_two_columns_of_one_field_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two columns are called 'Commit'; rename one"):
         read(tmp_path / "t.csv", "Commit,Commit,value\na,b,1\n")
-
-
-def test_dates_with_a_month_in_letters_and_without_a_time(tmp_path: Path) -> None:
-    loaded = read(tmp_path / "t.csv", 'date,p50\n"Jan 5, 2026",3\n"January 6, 2026",4\n')
-    times = loaded.history[0].times
-    assert times is not None
-    assert times.tolist() == [MONDAY, MONDAY + DAY]

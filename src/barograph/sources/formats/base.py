@@ -1,4 +1,4 @@
-"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`, `Chunk`).
+"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`, `Note`).
 
 A format module recognises a file by its content and yields what the file says, nothing else: the
 collector fills what is missing from options, CI variables and git, and assigns the orders.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,21 +19,16 @@ from barograph.results.repeats import AGGREGATES
 from barograph.results.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources.formats.json_text import (
-    MEBIBYTE,
-    decode_json,
-    require_small,
-    split_json,
-)
-from barograph.sources.report import Place, Skip, check_share
+from barograph.sources.formats.json_text import MEBIBYTE, decode_document, decode_json, places_of
+from barograph.sources.report import Skip, check_share
 
-HEAD = 65_536  # bytes of a file that recognition may look at
+HEAD = 65_536  # bytes of a text that recognition looks at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-MAX_BYTES = 512 * MEBIBYTE  # many small values take up to eight times as much memory
+MAX_BYTES = 256 * MEBIBYTE  # decoded, a file takes up to twelve times as much memory
 MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
-CHUNK = 20_000  # rows
 NO_ORDER = int(np.iinfo(np.int64).min)
+DATES = ("", "day-first", "month-first", "iso")
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,7 @@ class ReadOptions:
         order_by: The column of a table that orders its rows; empty to find it.
         delimiter: The delimiter of a table; empty to find it.
         quote: The quote character of a table.
+        dates: The dates of a table: `day-first`, `month-first` or `iso`; empty to infer it.
         aggregate: How the runs of a commit become one value: `median` or `mean`.
         project: The project of results that name none.
         machine: The variant of results that name none.
@@ -61,8 +58,8 @@ class ReadOptions:
         max_skipped_share: The maximum share of results that may be unusable.
 
     Raises:
-        ConfigError: The delimiter is no ASCII character, there is no such aggregate, or the share
-            is not between 0 and 1.
+        ConfigError: The delimiter is no ASCII character, there is no such aggregate or kind of
+            dates, or the share is not between 0 and 1.
     """
 
     kind: str = ""
@@ -71,6 +68,7 @@ class ReadOptions:
     order_by: str = ""
     delimiter: str = ""
     quote: str = '"'
+    dates: str = ""
     aggregate: str = "median"
     project: str = ""
     machine: str = ""
@@ -88,9 +86,10 @@ class ReadOptions:
         """Check the options that people type."""
         if len(self.delimiter) > 1 or not self.delimiter.isascii():
             raise ConfigError(f"delimiter: {self.delimiter!r}; allowed: one ASCII character")
-        if self.aggregate not in AGGREGATES:
-            names = ", ".join(AGGREGATES)
-            raise ConfigError(f"aggregate: {self.aggregate!r}; allowed: {names}")
+        for name, allowed in (("aggregate", AGGREGATES), ("dates", DATES)):
+            if getattr(self, name) not in allowed:
+                names = ", ".join(filter(None, allowed))
+                raise ConfigError(f"{name}: {getattr(self, name)!r}; allowed: {names}")
         check_share(self.max_skipped_share)
 
 
@@ -121,43 +120,34 @@ class Result(NamedTuple):
     branch: str = ""
 
 
-class ResultBatch(NamedTuple):
-    """Many results as columns, for formats whose files can be large.
+class Columns(NamedTuple):
+    """Many results as columns, as tables have them; texts are empty where unknown.
 
     Attributes:
         series: The identities.
         directions: The direction of each series, as in `Result`.
         owners: The position in `series` of the series of each result.
         values: Finite numbers.
-        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
         rows: The number of the row in the file; results of one row were measured together.
-        orders: The orders, or `NO_ORDER`. None, as the next columns, if the format has none.
-        commits: The commits, empty where unknown.
-        runs: The names of the runs, empty without one.
-        branches: The branches, empty where unknown.
-        units: The units, empty where unknown.
+        orders: The orders, or `NO_ORDER`.
+        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
+        commits: The commits.
+        runs: The names of the runs.
+        branches: The branches.
+        units: The units.
     """
 
     series: Sequence[SeriesId]
     directions: Sequence[int]
     owners: Ints
     values: Floats
-    times: Ints
     rows: Ints
-    orders: Ints | None = None
-    commits: Texts | None = None
-    runs: Texts | None = None
-    branches: Texts | None = None
-    units: Texts | None = None
-
-    def take(self, places: Ints) -> ResultBatch:
-        """Return the results at some positions."""
-        columns: dict[str, Any] = {
-            name: column.take(places)
-            for name, column in self._asdict().items()
-            if name not in ("series", "directions") and column is not None
-        }
-        return self._replace(**columns)
+    orders: Ints
+    times: Ints
+    commits: Texts
+    runs: Texts
+    branches: Texts
+    units: Texts
 
 
 class Note(NamedTuple):
@@ -199,26 +189,9 @@ class Judgement(NamedTuple):
     triaged_on: int = UNKNOWN_TIME
 
 
-class Sample(NamedTuple):
-    """What recognition looks at.
-
-    Attributes:
-        path: The path; None for the standard input.
-        head: The first `HEAD` bytes, decompressed; empty for a folder.
-    """
-
-    path: Path | None
-    head: bytes
-
-    @property
-    def folder(self) -> Path | None:
-        """The path if it is a folder, else None."""
-        return self.path if self.path is not None and self.path.is_dir() else None
-
-
 @dataclass(frozen=True)
 class InputFile:
-    """A file, a folder or the standard input, to be read by a format.
+    """A file, a folder or the standard input, to be recognised and read by a format.
 
     Args:
         name: What messages call it.
@@ -232,6 +205,47 @@ class InputFile:
     content: bytes | None
     options: ReadOptions = field(default_factory=ReadOptions)
 
+    @property
+    def folder(self) -> Path | None:
+        """The path of a folder; None for a file."""
+        return self.path if self.content is None else None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the content is JSON or JSON lines, to be recognised by its values."""
+        return isinstance(self._decoded[0], (dict, list))
+
+    @property
+    def fault(self) -> DataError | None:
+        """What is wrong with content that begins like JSON."""
+        return self._decoded[1]
+
+    @cached_property
+    def head(self) -> str:
+        """The first `HEAD` bytes as text; bytes that are not valid become replacement characters.
+
+        It is empty for JSON, which is recognised by its places.
+        """
+        head = b"" if self.is_json else (self.content or b"")[:HEAD]
+        return head.decode("utf-16" if head[:2] in UTF_16 else "utf-8-sig", "replace")
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """The places of the values near the top of JSON, as `places_of` names them."""
+        return places_of(self._decoded[0])
+
+    @cached_property
+    def _decoded(self) -> tuple[Any, DataError | None]:
+        start = (self.content or b"")[:256].removeprefix(codecs.BOM_UTF8)
+        if start[:2] in UTF_16:
+            start = start[2:].replace(b"\0", b"")
+        if start.lstrip()[:1] not in (b"{", b"["):
+            return None, None
+        try:
+            return decode_document(self.utf8(), self.name), None
+        except DataError as error:
+            return None, error
+
     def text(self) -> str:
         """Return the whole text; a byte order mark is removed.
 
@@ -242,7 +256,8 @@ class InputFile:
         try:
             return content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig")
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.name}: not valid UTF-8 at byte {error.start}") from None
+            name = "UTF-16" if error.encoding.startswith("utf-16") else "UTF-8"
+            raise DataError(f"{self.name}: not valid {name} at byte {error.start}") from None
 
     def utf8(self) -> bytes:
         """Return the bytes of the text without a byte order mark, which need not be valid UTF-8.
@@ -255,55 +270,15 @@ class InputFile:
         return self.text().encode() if is_wide else content.removeprefix(codecs.BOM_UTF8)
 
     def json(self) -> Any:
-        """Return the decoded JSON of the whole file.
+        """Return the decoded JSON of the file; that of JSON lines is a `Lines`.
 
         Raises:
-            DataError: The file is not valid JSON, nested too deeply, or larger than a quarter of
-                what may be read: decoded, it takes many times its size.
+            DataError: The file is not valid JSON, or nested too deeply.
         """
-        content = self.utf8()
-        require_small([content], self.name, self.largest)
-        return decode_json(content, self.name)
-
-    @property
-    def largest(self) -> int:
-        """Number of bytes of JSON that may be decoded as a whole."""
-        return self.options.max_bytes // 4
-
-    def json_parts(self) -> Any:
-        """Return the JSON of the file with only its outermost array or object decoded.
-
-        A `Node` decodes the entries of an array one after the other, so that a large file never is
-        in memory as objects.
-
-        Raises:
-            DataError: The file is not valid JSON, nested too deeply, or an entry of an array is
-                too large to be decoded as a whole.
-        """
-        return split_json(self.utf8(), self.name, self.largest)
-
-
-class Chunk(NamedTuple):
-    """Some rows of a table.
-
-    Attributes:
-        cells: The cells of each column.
-        rows: The number of each row, counted from 0.
-        lines: How a message finds a row: its number plus this, or 0 if rows are not lines.
-        skips: Rows that cannot be read.
-        delimiter: The character between the cells of a text.
-    """
-
-    cells: Mapping[str, Sequence[Any]]
-    rows: range | Sequence[int]
-    lines: int
-    skips: Sequence[Skip] = ()
-    delimiter: str = ""
-
-    def place(self, file: InputFile, row: int) -> Place:
-        """Return where messages find a row of this chunk."""
-        unit = "line" if self.lines else "row"
-        return Place(file.name, self.rows[row] + (self.lines or 1), unit)
+        document, fault = self._decoded
+        if fault is not None:
+            raise fault
+        return decode_json(self.utf8(), self.name) if document is None else document
 
 
 def check_keys(file: InputFile, count: int) -> None:
@@ -328,7 +303,7 @@ class Format:
         name: What people type after `--kind`, such as "pytest-benchmark".
         title: One line for `barograph formats`: the tool, and how to make it write the file.
         kind: `history` if a file holds results of many commits, `run` if of one run.
-        matches: Whether the head of a file is of this format. Must be quick and never raise.
+        matches: Whether a file is of this format. Must be quick and never raise.
         read: Yields the results, verdicts and skipped values of a file. Raises `FieldError` or
             `DataError` for a value that makes the file unusable; the caller adds the name of the
             file to a `FieldError`. `Skip` is for a single result that is missing or failed.
@@ -337,5 +312,5 @@ class Format:
     name: str
     title: str
     kind: Literal["history", "run"]
-    matches: Callable[[Sample], bool]
-    read: Callable[[InputFile], Iterator[Result | ResultBatch | Judgement | Note | Skip]]
+    matches: Callable[[InputFile], bool]
+    read: Callable[[InputFile], Iterator[Result | Columns | Judgement | Note | Skip]]

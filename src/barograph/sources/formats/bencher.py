@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barograph.results.series import Direction, SeriesId
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
 from barograph.sources.report import Skip
 
 VALUES = {"value", "lower_value", "upper_value"}
@@ -32,9 +31,9 @@ DEPTH = 3  # of the values: benchmark, measure, value
 OTHERS = {"metrics", "records"}  # keys of records with a map of metrics, which have this shape, too
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether all places are values of measures of benchmarks."""
-    places = outline(sample)
+    places = file.places
     parts = [place.split("/")[1:] for place in places if len(place) > 1]
     leaves = [part for part in parts if len(part) == DEPTH]
     return (

@@ -7,18 +7,16 @@ much from the mean, so it gives the mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import LOWER, conversion
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.dates import time_of_form
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
-from barograph.sources.formats.outline import head_text, outline
+from barograph.sources.formats.numbers import is_missing, measured
 from barograph.sources.formats.records import csv_rows, each
 from barograph.sources.report import Skip
 
@@ -26,15 +24,16 @@ TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"
 
 CSV = re.compile(r'\s*(?:"?(?:Namespace|Type)"?[,;\t])*"?Method"?([,;\t])"?Job"?\1')
+DECIMAL_COMMA = re.compile(r"[\d.]*,\d")
 # The columns of a CSV: of the job, up to the last of these, then parameters, then statistics.
 JOB_END, STATISTICS = "WarmupCount", "Mean"
 SETTINGS = ("Runtime", "Platform", "RunStrategy", "LaunchCount", "IterationCount", "WarmupCount")
 SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}  # as the tool counts
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head is JSON of an exporter, which writes the environment first, or its CSV."""
-    return "/HostEnvironmentInfo" in outline(sample) or bool(CSV.match(head_text(sample)))
+    return "/HostEnvironmentInfo" in file.places or bool(CSV.match(file.head))
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
@@ -42,25 +41,30 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     header = CSV.match(file.text())
     if header:
         rows = list(csv_rows(file, header[1]))
-        decimal_comma = has_decimal_comma(
-            _statistics(row.mapping()) for row in rows if isinstance(row, Node)
-        )
-        yield from each(file, rows, partial(_row, decimal_comma))
+        statistics = [cell for row in rows if isinstance(row, Node) for cell in _statistics(row)]
+        # A culture with decimal commas separates the columns by semicolons.
+        has_comma = header[1] == ";" and any(map(DECIMAL_COMMA.match, statistics))
+        yield from each(file, rows, partial(_row, ",." if has_comma else ".,"))
         return
     document = Node(file.json())
     time = _time(document.get("Title", "").text())
     yield from each(file, document["Benchmarks"].entries(), partial(_results, time))
 
 
-def _statistics(cells: Mapping[str, Any]) -> list[Any]:
+def _statistics(row: Node) -> list[str]:
     """Return the cells of a row from the mean on, which are numbers of one culture."""
-    names = list(cells)
+    names = list(row.mapping())
     first = names.index(STATISTICS) if STATISTICS in names else len(names)
-    return list(cells.values())[first:]
+    return [row[name].text() for name in names[first:]]
 
 
-def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
-    """Read a row of the CSV."""
+def _measured(cell: Node, signs: str) -> tuple[float, str]:
+    """Return the number and the unit in a cell, given the decimal sign and that of thousands."""
+    return measured(cell.text().replace(signs[1], ""), cell.where, signs[0])
+
+
+def _row(signs: str, row: Node) -> Iterator[Result]:
+    """Read a row of the CSV, given the decimal sign and that of thousands."""
     names = list(row.mapping())
     if STATISTICS not in names:
         raise FieldError(row.where, None, f"has no column {STATISTICS}")
@@ -79,7 +83,7 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
         known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
         job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
     test = row["Method"].text().strip("'")
-    value, unit = measured(cell.text(), cell.where, decimal_comma=decimal_comma)
+    value, unit = _measured(cell, signs)
     nanoseconds = conversion(unit or "ns", "ns")
     if nanoseconds is None:
         raise FieldError(cell.where, cell.value, "is not a time")
@@ -87,7 +91,7 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
     yield Result(series, value * nanoseconds, "ns", LOWER)
     allocated = row["Allocated"]
     if not is_missing(allocated.value):
-        value, unit = measured(allocated.text(), allocated.where, decimal_comma=decimal_comma)
+        value, unit = _measured(allocated, signs)
         if (unit or "B") not in SIZES:
             raise FieldError(allocated.where, allocated.value, "is not a size")
         series = SeriesId("", job, task, test, "allocated", args)

@@ -10,7 +10,7 @@ import numpy as np
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.collect import Collected, Mask
 from barograph.sources.formats.context import RunContext
 
 USUAL_BASES = ("main", "master", "trunk")

@@ -13,7 +13,7 @@ from barograph.results.history import History
 from barograph.results.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.results.texts import Texts
 from barograph.sources.formats.base import Judgement
-from barograph.sources.formats.collected import Collected
+from barograph.sources.formats.collect import Collected
 from barograph.sources.report import Place, Skip
 
 NO_POINT = "no such point"

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from barograph.results.series import SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
 from barograph.sources.report import Skip
 
@@ -21,9 +20,9 @@ HEAD = re.compile(r"^test .{1,500} \.\.\. bench: +[\d,.]+ \S+/iter", re.MULTILIN
 TARGET = re.compile(r"\s*Running (?:unittests |benches/)?(\S+?)(?:\.rs)? \(.*\)\s*")
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head holds a line with a result."""
-    head = head_text(sample)
+    head = file.head
     return BETWEEN in head and bool(HEAD.search(head))
 
 

@@ -13,10 +13,9 @@ from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text
 from barograph.sources.formats.records import each, lines_of
 from barograph.sources.report import Skip
 
@@ -28,9 +27,9 @@ TIMES = re.compile(r"\s+([\d.e+-]+) (ns|us|ms|s)(?:\s+[\d.e+-]+ (?:ns|us|ms|s)){
 DEEPEST = 200  # nested elements
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head has the root of the XML reporter, or the head of a table."""
-    head = head_text(sample)
+    head = file.head
     start = head.lstrip()[:1]
     return bool(ROOT.search(head) if start == "<" else COLUMNS.search(head))
 

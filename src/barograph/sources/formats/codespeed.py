@@ -9,8 +9,7 @@ from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import records
+from barograph.sources.formats.records import has_places, records
 from barograph.sources.report import Skip
 
 LABELS = ("project", "environment", "executable", "benchmark")

@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -53,6 +54,37 @@ def inner_file(file: InputFile, path: Path, name: str) -> InputFile:
         DataError: It is missing, damaged or too large.
     """
     return InputFile(name, path, content_of(path, name, file.options), file.options)
+
+
+def inner_files(file: InputFile, limit: int | None = None) -> Iterator[InputFile]:
+    """Yield the JSON files in a folder: its own by name, then those in folders inside it.
+
+    Args:
+        file: The folder. Files are named by their path from it.
+        limit: How many files to yield, without those that cannot be read; None for all.
+
+    Raises:
+        DataError: A file cannot be read, or is too large, and there is no limit.
+    """
+    folder = file.path or Path()
+    for path in islice(_json_files(folder), limit):
+        try:
+            yield inner_file(file, path, f"{file.name}/{path.relative_to(folder).as_posix()}")
+        except DataError:
+            if limit is None:
+                raise
+
+
+def _json_files(folder: Path, depth: int = 6) -> Iterator[Path]:
+    """Yield the JSON files in a folder and in `depth` levels inside it, but not behind links."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    yield from (entry for entry in entries if entry.suffix == ".json" and entry.is_file())
+    for entry in entries if depth else ():
+        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+            yield from _json_files(entry, depth - 1)
 
 
 def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
 
@@ -27,12 +26,12 @@ HEAD = re.compile(r"time:" + TIME.pattern)
 PROGRESS = ("Benchmarking ", "Found ", "Warning", "Gnuplot", "WARNING", "Compiling", "running ")
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether a folder holds estimates, or the head messages or lines of criterion."""
-    if sample.folder:
-        return next(_estimates(sample.folder), None) is not None
-    keys = outline(sample)
-    return {"/reason", "/id"} <= keys or bool(HEAD.search(head_text(sample)))
+    if file.folder:
+        return next(_estimates(file.folder), None) is not None
+    keys = file.places
+    return {"/reason", "/id"} <= keys or bool(HEAD.search(file.head))
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each
 from barograph.sources.report import Skip
 
@@ -20,15 +19,15 @@ ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter"
 TOP = {"[", "/*"}
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the entries have a name, a unit and a value, and nothing that a table would have."""
-    keys = outline(sample)
+    keys = file.places
     return keys >= REQUIRED and all(key in ALLOWED | TOP or key.count("/") > 2 for key in keys)
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the value of each entry."""
-    yield from each(file, Node(file.json_parts()).entries(), _results)
+    yield from each(file, Node(file.json()).entries(), _results)
 
 
 def _results(entry: Node) -> Iterator[Result]:

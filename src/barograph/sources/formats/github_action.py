@@ -7,20 +7,18 @@ unit.
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from functools import lru_cache
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
-from barograph.sources.formats.json_text import split_json
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
-ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")
+ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
 # What the action itself compares by, for each value of `tool`.
 TOOLS = {
     "cargo": LOWER,
@@ -39,46 +37,31 @@ TOOLS = {
 RATE = re.compile(r".*/\s*s(ec(onds?)?)?|hz|fps|[otqr]ps|ops|[kmgt]?flops", re.IGNORECASE)
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether a file is `data.js`, or the same data as JSON."""
-    if ASSIGNMENT.match(sample.head.removeprefix(BOM_UTF8)):
+    if ASSIGNMENT.match(file.head):
         return True
-    places = outline(sample)
+    places = file.places
     return "/entries" in places and ("/lastUpdate" in places or "/repoUrl" in places)
 
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the benchmarks of all entries of all suites."""
-    source = file.utf8()
-    match = ASSIGNMENT.match(source)
-    if match:
-        source = source[match.end() :].rstrip().removesuffix(b";")
-    data = Node(split_json(source, file.name, file.largest))
+    match = ASSIGNMENT.match(file.head)
+    source = file.text()[match.end() :].rstrip().removesuffix(";") if match else ""
+    data = Node(decode_json(source, file.name) if match else file.json())
     project = project_of_url(data["repoUrl"].optional_text())
     for suite, entries in data["entries"].items():
-        ids: dict[str, SeriesId] = {}
         for entry in entries.entries():
-            yield from _entry(file, entry, ids, (project, suite))
+            yield from _entry(file, entry, project, suite)
 
 
-def _entry(
-    file: InputFile, entry: Node, ids: dict[str, SeriesId], labels: tuple[str, str]
-) -> Iterator[Result | Skip]:
-    """Yield the benchmarks of one entry.
-
-    Args:
-        file: The file.
-        entry: The entry.
-        ids: The identities of this suite by name, filled here.
-        labels: The project and the suite.
-    """
+def _entry(file: InputFile, entry: Node, project: str, suite: str) -> Iterator[Result | Skip]:
+    """Yield the benchmarks of one entry."""
     commit, time = _commit(entry)
     tool = entry["tool"].optional_text()
     for bench in entry["benches"].entries():
-        name = bench["name"].text()
-        series = ids.get(name)
-        if series is None:
-            series = ids[name] = SeriesId(labels[0], "", labels[1], name, "")
+        series = SeriesId(project, "", suite, bench["name"].text(), "")
         value = bench["value"]
         if value.value is None:
             yield value.skip(file, "value is missing")

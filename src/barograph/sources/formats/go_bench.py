@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
 
@@ -27,9 +26,9 @@ UNITS = {**dict.fromkeys(("ns/op", "B/op", "allocs/op", "sec/op"), LOWER), "MB/s
 BETTER = {"higher": HIGHER, "lower": LOWER}
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head holds a line with a result, or events of `-json`."""
-    return bool(HEAD.search(head_text(sample))) or outline(sample) >= EVENT
+    return bool(HEAD.search(file.head)) or file.places >= EVENT
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:

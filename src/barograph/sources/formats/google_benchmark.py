@@ -17,8 +17,7 @@ from barograph.results.units import HIGHER, LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import each
+from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")

@@ -10,8 +10,7 @@ from barograph.results.units import LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import each
+from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
 matches = has_places({"/results/*/command", "/results/*/mean"})
@@ -19,7 +18,7 @@ matches = has_places({"/results/*/command", "/results/*/mean"})
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each command, and its memory if it was measured."""
-    yield from each(file, Node(file.json_parts())["results"].entries(), _results)
+    yield from each(file, Node(file.json())["results"].entries(), _results)
 
 
 def _results(entry: Node) -> Iterator[Result]:

@@ -14,8 +14,7 @@ from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import each
+from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}
@@ -27,7 +26,7 @@ matches = has_places({"/*/benchmark", "/*/mode"})
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the score of each fork, percentiles of sampled times, and secondary metrics."""
-    yield from each(file, Node(file.json_parts()).entries(), _results)
+    yield from each(file, Node(file.json()).entries(), _results)
 
 
 def _results(benchmark: Node) -> Iterator[Result]:

@@ -1,11 +1,9 @@
-"""Decode JSON of strangers: as a whole, or an array entry by entry, which bounds the memory."""
+"""Decode JSON and JSON lines, and name the places of their values."""
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Iterable
-from json import detect_encoding
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,15 +12,58 @@ from barograph.runtime.errors import DataError
 
 CUT_OFF = "Input data was truncated"  # what msgspec says
 MEBIBYTE = 1 << 20
-SMALL = 1024  # bytes of a value of an object that is decoded with it
-PARTS = msgspec.json.Decoder(list[msgspec.Raw] | dict[str, msgspec.Raw])
+DEPTH = 5  # levels of nesting whose keys are places
+FEW = 100  # entries of an array that are looked at
+KEYS = 10_000  # of an object, and containers of a level
 
 
-class EndsEarlyError(DataError):
-    """JSON that is cut off."""
+class Lines(list[Any]):
+    """The values of JSON lines; a line that is not JSON is its text.
+
+    Attributes:
+        numbers: The number of the line of each value; blank lines and empty lists are left out.
+    """
+
+    numbers: list[int]
 
 
-def decode_json(text: str | bytes | msgspec.Raw, name: str) -> Any:
+def decode_document(content: bytes, name: str) -> Any:
+    r"""Decode JSON, or JSON lines into `Lines`.
+
+    Args:
+        content: The text, as UTF-8.
+        name: What the error calls it.
+
+    Raises:
+        DataError: The content is neither.
+
+    Example:
+        >>> decode_document(b'{"a": 1}', "-"), decode_document(b'{"a": 1}\n{"a": 2}', "-")
+        ({'a': 1}, [{'a': 1}, {'a': 2}])
+    """
+    try:
+        return decode_json(content, name)
+    except DataError:
+        first, end, rest = content.lstrip().partition(b"\n")
+        if not rest.strip() or isinstance(_line(first), str):
+            raise
+    lines = Lines()
+    values = ((k, _line(line)) for k, line in enumerate(content.split(end), 1) if line.strip())
+    kept = [(number, value) for number, value in values if value != []]
+    lines.extend(value for _, value in kept)
+    lines.numbers = [number for number, _ in kept]
+    return lines
+
+
+def _line(line: bytes) -> Any:
+    """Return the value of a line, or the beginning of its text if it is not JSON."""
+    try:
+        return decode_json(line, "")
+    except DataError:
+        return line[:60].decode("utf-8", "replace").strip()
+
+
+def decode_json(text: str | bytes, name: str) -> Any:
     """Decode JSON; NaN and Infinity, which many tools write, become None.
 
     Args:
@@ -31,27 +72,17 @@ def decode_json(text: str | bytes | msgspec.Raw, name: str) -> Any:
 
     Raises:
         DataError: The text is not valid JSON, or nested too deeply.
-        EndsEarlyError: The text is only the beginning of valid JSON.
     """
-    is_collecting = gc.isenabled()
-    gc.disable()  # a search for cycles among millions of fresh lists takes as long as the decoding
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = str(error)
-    except UnicodeDecodeError:  # which says where in its string the byte is
-        message = ""
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
-    finally:
-        if is_collecting:
-            gc.enable()
-    content = text if isinstance(text, str) else bytes(text)
     try:
-        # `json.loads` decodes bytes that stand for lone surrogates, which are no valid text.
-        content = content if isinstance(content, str) else content.decode(detect_encoding(content))
-        decoded = json.loads(content, parse_constant=lambda _name: None)
-        return _valid_texts(decoded) if "\\ud" in content.lower() else decoded
+        # Given bytes, `json.loads` would read those of lone surrogates, which are no valid text.
+        content = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+        return json.loads(content, parse_constant=lambda _name: None)
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     except UnicodeDecodeError as error:
@@ -61,87 +92,33 @@ def decode_json(text: str | bytes | msgspec.Raw, name: str) -> Any:
     except ValueError:
         if message != CUT_OFF:
             raise DataError(f"{name}: not valid JSON: {message}") from None
-        raise _ends_early(name, content) from None
+    size, lines = len(text), text.count("\n" if isinstance(text, str) else b"\n") + 1  # type: ignore[arg-type]
+    place = f"byte {size:,}" + (f" in line {lines:,}" if lines > 1 else "")
+    raise DataError(f"{name}: not valid JSON: it ends early, at {place}")
 
 
-def _ends_early(name: str, text: str | bytes | msgspec.Raw) -> EndsEarlyError:
-    content = text.encode() if isinstance(text, str) else bytes(text)
-    lines = content.count(b"\n") + 1
-    place = f"byte {len(content):,}" + (f" in line {lines:,}" if lines > 1 else "")
-    return EndsEarlyError(f"{name}: not valid JSON: it ends early, at {place}")
+def places_of(document: Any) -> frozenset[str]:
+    """Return the places of the values near the top of decoded JSON, of `Lines` those of each line.
 
-
-def split_json(text: bytes | msgspec.Raw, name: str, largest: int | None = None) -> Any:
-    """Decode the outermost array or object only, and large objects in it likewise.
-
-    Args:
-        text: The JSON.
-        name: What the error calls it.
-        largest: Number of bytes of a value that may be decoded as a whole; None for any.
-
-    Returns:
-        A list or a dictionary whose values are `msgspec.Raw`, for `decode_json` or this function.
-        Small values of an object are decoded, and so is all that only the lenient decoder reads.
-
-    Raises:
-        DataError: The text is not valid JSON, nested too deeply, or an entry of an array is too
-            large.
-        EndsEarlyError: The text is only the beginning of valid JSON.
+    A place is the keys from the top, joined by "/", with "*" for an element of an array:
+    "/*/metrics" is the key `metrics` of an element of the outermost array. A "/" in a key is
+    written "~1". The top itself is "{" or "[" by its type.
 
     Example:
-        >>> parts = split_json(b'[{"p50": 1}, 2]', "runs.json")
-        >>> [decode_json(part, "runs.json") for part in parts]
-        [{'p50': 1}, 2]
+        >>> sorted(places_of([{"name": "sort", "stats": {"mean": 1}}]))
+        ['/*', '/*/name', '/*/stats', '/*/stats/mean', '[']
     """
-    try:
-        parts = PARTS.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if str(error) == CUT_OFF and largest is not None and memoryview(text).nbytes > largest:
-            raise _ends_early(name, text) from None
-        require_small([text], name, largest)
-        return decode_json(text, name)
-    if isinstance(parts, list):
-        require_small(parts, name, largest)
-        return parts
-    return {key: _part(part, name, largest) for key, part in parts.items()}
-
-
-def _part(part: msgspec.Raw, name: str, largest: int | None) -> Any:
-    """Return a value of an object: decoded if it is small, split if it is too large for that."""
-    size = memoryview(part).nbytes
-    if size <= SMALL:
-        return decode_json(part, name)
-    return part if largest is None or size <= largest else split_json(part, name, largest)
-
-
-def require_small(values: Iterable[Any], name: str, largest: int | None) -> None:
-    """Refuse values that would take too much memory: decoded, one takes many times its size.
-
-    Args:
-        values: The values as text or `msgspec.Raw`; others are decoded already.
-        name: What the error calls them.
-        largest: Number of bytes of a value; None for any.
-
-    Raises:
-        DataError: A value is larger.
-    """
-    if largest is None:
-        return
-    texts = (value for value in values if isinstance(value, (bytes, msgspec.Raw)))
-    size = max((memoryview(text).nbytes for text in texts), default=0)
-    if size > largest:
-        raise DataError(
-            f"{name}: a JSON value of {size / MEBIBYTE:,.0f} MiB must be decoded as a whole; at "
-            f"most {largest / MEBIBYTE:,g} MiB are allowed, a quarter of --max-size MIB"
-        )
-
-
-def _valid_texts(value: Any) -> Any:
-    """Return a decoded value with replacement characters for lone surrogates, which JSON allows."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_valid_texts(entry) for entry in value]
-    if isinstance(value, dict):
-        return {_valid_texts(name): _valid_texts(entry) for name, entry in value.items()}
-    return value
+    tops = document[:FEW] if isinstance(document, Lines) else [document]
+    level = [("", value) for value in tops if isinstance(value, (dict, list))]
+    found = {"{" if isinstance(value, dict) else "[" for _, value in level}
+    for _ in range(DEPTH):
+        below: list[tuple[str, Any]] = []
+        for place, value in level[:KEYS]:
+            if isinstance(value, dict):
+                pairs = ((key.replace("/", "~1"), item) for key, item in value.items())
+                below += [(f"{place}/{key}", item) for key, item in islice(pairs, KEYS)]
+            else:
+                below += [(f"{place}/*", item) for item in value[:FEW]]
+        found.update(place for place, _ in below)
+        level = [(place, value) for place, value in below if isinstance(value, (dict, list))]
+    return frozenset(found)

@@ -15,12 +15,10 @@ import numpy as np
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.json_text import EndsEarlyError
+from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import each, records
 from barograph.sources.report import Skip
 
@@ -35,9 +33,9 @@ DEFAULT_TAG = ("expected_response", "true")  # every summary holds these request
 RATES = {"http_req_failed": LOWER, "checks": HIGHER, "dropped_iterations": LOWER}
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head has the keys of a summary or of a line of points."""
-    keys = outline(sample)
+    keys = file.places
     if "/metadata/k6Version" in keys or {"/type", "/data", "/metric"} <= keys:
         return True
     roots = {"/root_group", "/state/testRunDurationMs", "/metrics/iterations", "/metrics/vus"}
@@ -46,13 +44,8 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median and 95th percentile of times, and the rates."""
-    try:
-        summary = Node(file.json())
-    except EndsEarlyError:
-        raise
-    except DataError:  # lines of points
-        summary = Node({})
-    if not summary.mapping() or "metric" in summary:
+    summary = Node(file.json())
+    if isinstance(summary.value, Lines) or not summary.mapping() or "metric" in summary:
         yield from _points(file)
         return
     time = UNKNOWN_TIME

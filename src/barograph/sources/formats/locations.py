@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
+from barograph.sources.formats.base import Format, InputFile, ReadOptions
 from barograph.sources.formats.content import content_of
-from barograph.sources.formats.json_text import EndsEarlyError
 from barograph.sources.formats.registry import named, recognise, recognised
-from barograph.sources.formats.urls import is_url, shown_url, with_json_format
+from barograph.sources.formats.urls import download, is_url, shown_url, with_json_format
 
 STDIN = "-"
 # Files of a folder that hold no results: hidden ones, and those for people.
@@ -39,11 +38,8 @@ def opened(
     """
     for location in _by_number([str(location) for location in locations]):
         if is_url(location):
-            from barograph.sources.formats.download import download
-
-            yield _recognised(
-                shown_url(location), None, download(with_json_format(location)), options
-            )
+            content = download(with_json_format(location))
+            yield _recognised(InputFile(shown_url(location), None, content, options))
             continue
         for path in _paths(location):
             if path is None:
@@ -88,11 +84,11 @@ def _paths(location: str) -> list[Path | None]:
 
 
 def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Format]]:
-    """Return a folder of a known format as such, or else the files in it."""
-    sample = Sample(path, b"")
-    form = named(options.kind) if options.kind else recognised(sample)
-    if form is not None and form.matches(sample):
-        yield InputFile(str(path), path, None, options), form
+    """Yield a folder of a known format as such, or else the files in it."""
+    folder = InputFile(str(path), path, None, options)
+    form = named(options.kind) if options.kind else recognised(folder)
+    if form is not None and form.matches(folder):
+        yield folder, form
         return
     files = [file for file in path.iterdir() if file.is_file() and not ASIDE.fullmatch(file.name)]
     files.sort(key=lambda file: _numbers(file.name))
@@ -104,32 +100,9 @@ def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Forma
 
 def _file(path: Path | None, options: ReadOptions) -> tuple[InputFile, Format]:
     name = STDIN if path is None else str(path)
-    return _recognised(name, path, content_of(path, name, options), options)
+    return _recognised(InputFile(name, path, content_of(path, name, options), options))
 
 
-def _recognised(
-    name: str, path: Path | None, content: bytes, options: ReadOptions
-) -> tuple[InputFile, Format]:
-    file = InputFile(name, path, content, options)
-    if options.kind:
-        return file, named(options.kind)
-    try:
-        return file, recognise(Sample(path, content[:HEAD]), name)
-    except DataError:
-        _refuse_cut_off(file)
-        raise
-
-
-def _refuse_cut_off(file: InputFile) -> None:
-    """Refuse JSON that ends before what would make its format known.
-
-    Raises:
-        EndsEarlyError: The file is such JSON.
-    """
-    try:
-        if file.text().lstrip()[:1] in ("{", "["):
-            file.json()
-    except EndsEarlyError:
-        raise
-    except DataError:
-        pass  # then the error about the unknown format says more
+def _recognised(file: InputFile) -> tuple[InputFile, Format]:
+    kind = file.options.kind
+    return file, named(kind) if kind else recognise(file)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import head_text, outline
 from barograph.sources.formats.records import csv_rows, each
 from barograph.sources.report import Skip
 
@@ -25,17 +24,17 @@ COLUMNS = (
 FIRST_TIME = 10_000_000  # seconds; earlier start times are not times of day
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether the head is the header of the CSV, or has the keys of the JSON."""
-    if head_text(sample).lstrip().replace('"', "")[: len(HEADER)] == HEADER:
+    if file.head.lstrip().replace('"', "")[: len(HEADER)] == HEADER:
         return True
-    return {"/*/num_requests", "/*/num_failures"} <= outline(sample)
+    return {"/*/num_requests", "/*/num_failures"} <= file.places
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield response times, requests and failures per second of each request and of all."""
     if file.text().lstrip().startswith("["):
-        yield from each(file, Node(file.json_parts()).entries(), _entry)
+        yield from each(file, Node(file.json()).entries(), _entry)
     else:
         yield from each(file, csv_rows(file), _row)
 

@@ -6,24 +6,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
-from math import isfinite
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
-from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
-from barograph.sources.formats.records import KEYS, records
+from barograph.sources.formats.records import records
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
 MAPS = ("metrics", "records")
+KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
 # What records call their fields.
 NAMES = {
     "project": ("project", "repository", "repo", "git_repo"),
@@ -37,9 +35,7 @@ NAMES = {
     "order": ("order", "build_number"),
     "args": ("args", "params", "parameters"),
 }
-FIELDS = {name: field for field, names in NAMES.items() for name in names}
 TIED = {name for field in ("commit", "time") for name in NAMES[field]}
-LINES = re.compile(rb"\}\s*\n\s*\{")
 HASHES = ("id", "hash", "sha", "oid")  # keys of a commit that is an object
 TIMES = ("timestamp", "date", "time")
 VALUES = ("value", "median", "mean")  # keys of a metric that is an object, in this order
@@ -47,39 +43,33 @@ DIRECTIONS = (
     *("direction", "lower_is_better", "smaller_is_better", "higher_is_better"),
     "bigger_is_better",
 )
-Labels = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether records have a map of metrics, and are several or name a commit or a time."""
-    places = outline(sample)
-    tops = {
-        place.rpartition("/")[0] for name in MAPS for place in places if place.endswith(f"/{name}")
-    }
+    pairs = [place.rpartition("/")[::2] for place in file.places]
+    tops = {top for top, key in pairs if key in MAPS}
     for top in tops & {"", "/*", *(f"/{key}/*" for key in KEYS)}:
-        keys = {place.rpartition("/")[2] for place in places if place.rpartition("/")[0] == top}
-        many = top or (LINES.search(sample.head) and b"[" not in sample.head.lstrip()[:1])
-        if (many or keys & TIED) and not nyrkio.matches(sample):
-            return "/git_hash" not in places and "/root_group" not in places
+        keys = {key for other, key in pairs if other == top}
+        many = top or isinstance(file.json(), Lines)
+        if (many or keys & TIED) and not nyrkio.matches(file):
+            return "/git_hash" not in file.places and "/root_group" not in file.places
     return False
 
 
-def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
+def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the metrics of all records."""
-    metrics = _Metrics()
-    for node in records(file, KEYS):
-        record = _Record(node)
-        kinds = metrics.kinds.setdefault(record.labels, {})
-        for name, metric in _values(node):
-            if not metrics.take(kinds, name, metric.value):
-                yield from _metric(file, metrics, record, name, metric)
-        metrics.end(record)
-        if metrics.batches.is_full:
-            yield metrics.batches.take()
-    yield metrics.batches.take()
+    for record in records(file, KEYS):
+        common = _common(record)
+        for name, metric in _metrics(record):
+            if isinstance(metric.value, dict) and not any(key in metric for key in VALUES):
+                for inner, each in metric.items():  # a benchmark with metrics
+                    yield from _values(file, _inner(common, name), inner, each)
+            else:
+                yield from _values(file, common, name, metric)
 
 
-def _values(record: Node) -> Iterator[tuple[str, Node]]:
+def _metrics(record: Node) -> Iterator[tuple[str, Node]]:
     """Yield the name and the value of each metric of a record."""
     maps = [record[key] for key in MAPS]
     if not any(isinstance(metrics.value, (dict, list)) for metrics in maps):
@@ -92,85 +82,16 @@ def _values(record: Node) -> Iterator[tuple[str, Node]]:
                 yield metric["name"].text(), metric
 
 
-class _Metrics:
-    """Collects values. Metrics that say the same as one of an earlier record are recognised."""
-
-    def __init__(self) -> None:
-        self.batches = RecordBatches()
-        self.kinds: dict[Labels, dict[object, int]] = {}
-
-    def take(self, kinds: Mapping[object, int], name: str, value: object) -> bool:
-        """Take a metric that is a plain value with a known description, if it is one."""
-        signature: object = name
-        if type(value) is dict:
-            signature = _signature(name, value)
-            value = value.get("value")
-        if type(value) is not float or not isfinite(value):
-            return False
-        try:
-            kind = kinds.get(signature)
-        except TypeError:  # the description holds a list or an object
-            return False
-        if kind is None:
-            return False
-        self.batches.kinds.append(kind)
-        self.batches.values.append(value)
-        return True
-
-    def add(
-        self,
-        record: _Record,
-        name: tuple[str, str],
-        value: float,
-        unit: str,
-        direction: Direction,
-    ) -> int:
-        """Take a value; return its kind. `name` is the inner benchmark, if any, and the metric."""
-        kind = self.batches.kind(record.series(name), direction, unit)
-        self.batches.kinds.append(kind)
-        self.batches.values.append(value)
-        return kind
-
-    def end(self, record: _Record, run: str | None = None) -> None:
-        """End a record, or a part of it that has a run of its own."""
-        name = record.run if run is None else run
-        self.batches.end_record(record.commit, record.time, name, record.branch, record.order)
-
-
-def _metric(
-    file: InputFile, metrics: _Metrics, record: _Record, name: str, metric: Node
-) -> Iterator[Skip]:
-    """Take the results of a metric that says something new.
-
-    An object with a value is one metric, another object is a benchmark with metrics, and a list
-    holds repetitions.
-    """
-    value = metric.value
-    if isinstance(value, dict) and not any(key in value for key in VALUES):
-        for inner, each in metric.items():
-            yield from _single(file, metrics, record, (name, inner), each)
-        return
-    signature = _signature(name, value) if isinstance(value, dict) else name
-    kind = yield from _single(file, metrics, record, ("", name), metric)
-    is_plain = not isinstance(value, dict) or "value" in value
-    if kind is not None and is_plain:
-        with suppress(TypeError):  # the description holds a list or an object
-            metrics.kinds[record.labels][signature] = kind
-
-
-def _single(
-    file: InputFile, metrics: _Metrics, record: _Record, name: tuple[str, str], metric: Node
-) -> Generator[Skip, None, int | None]:
-    """Take the value of a metric, or its repetitions as runs; return the kind of a plain value."""
+def _values(file: InputFile, common: Result, name: str, metric: Node) -> Iterator[Result | Skip]:
+    """Yield the value of a metric, or its repetitions as runs."""
     unit, direction = "", Direction.UNKNOWN
     if isinstance(metric.value, dict):
         unit = metric["unit" if "unit" in metric else "units"].optional_text()
         direction = metric.direction(DIRECTIONS)
         metric = metric[next((key for key in VALUES if key in metric), "value")]
-    if type(metric.value) is float or type(metric.value) is int:
-        return metrics.add(record, name, metric.number(), unit, direction)
+    series = _measured(common.series, name)
     is_list = isinstance(metric.value, list)
-    for index, each in enumerate(metric.entries() if is_list else [metric]):
+    for index, each in enumerate(metric.entries() if is_list else [metric], 1):
         if each.value is None:
             yield each.skip(file, "value is missing")
             continue
@@ -179,67 +100,48 @@ def _single(
         except FieldError as error:  # people keep texts and truth values beside the metrics
             yield each.skip(file, error.reason)
             continue
-        if is_list and record.run:  # repetitions of a run are runs of their own
-            metrics.end(record)
-            metrics.add(record, name, number, unit, direction)
-            metrics.end(record, f"{record.run}.{index + 1}")
-        else:
-            metrics.add(record, name, number, unit, direction)
-    return None
+        # Repetitions of a run are runs of their own.
+        run = f"{common.run}.{index}" if is_list and common.run else common.run
+        yield common._replace(series=series, value=number, unit=unit, direction=direction, run=run)
 
 
-def _signature(name: str, metric: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return all that a metric says besides its value."""
-    if len(metric) == 2 and "unit" in metric:  # the common case
-        return name, metric["unit"]
-    return name, *[pair for pair in metric.items() if pair[0] != "value"]
+def _common(record: Node) -> Result:
+    """Return who measured a record, when and at which commit, as a result without a value."""
+    known = {field: record.first(names) for field, names in NAMES.items()}
+    project, variant, task, test, branch, run = (
+        known[field].optional_label()
+        for field in ("project", "variant", "task", "test", "branch", "run")
+    )
+    commit, time = known["commit"], known["time"].time()
+    if isinstance(commit.value, dict):  # with a hash and a time
+        times = [time, *(commit[key].time() for key in TIMES)]
+        time = next((stated for stated in times if stated != UNKNOWN_TIME), UNKNOWN_TIME)
+        commit = commit.first(HASHES)
+    args = () if known["args"].value is None else known["args"].arguments()
+    order = known["order"]
+    project = project_of_url(project) if "/" in project else project
+    return Result(
+        SeriesId(project, variant, task, test, "", args),
+        0.0,
+        order=order_of(order.value, order.where),
+        commit=commit.optional_label(),
+        time=time,
+        run=run,
+        branch=branch,
+    )
 
 
-class _Record:
-    """One record: who measured what, when and at which commit."""
+@lru_cache(1 << 14)  # most records name the same metrics
+def _measured(series: SeriesId, name: str) -> SeriesId:
+    """Return the identity of a metric."""
+    return replace(series, measurement=name)
 
-    def __init__(self, record: Node) -> None:
-        self.commit = self.branch = self.run = ""
-        self.time, self.order = UNKNOWN_TIME, None
-        labels = dict.fromkeys(("project", "variant", "task", "test"), "")
-        args: tuple[tuple[str, str], ...] = ()
-        for key, value in record.mapping().items():
-            field = FIELDS.get(key)
-            if field is None or value is None:
-                continue
-            node = Node(value, record, key)
-            if field in labels:
-                labels[field] = node.label()
-            elif field == "commit":
-                self._commit(node)
-            elif field == "time":
-                self.time = node.time()
-            elif field == "args":
-                args = node.arguments()
-            elif field == "order":
-                self.order = order_of(value, node.where)
-            else:
-                setattr(self, field, node.label())
-        project = (
-            project_of_url(labels["project"]) if "/" in labels["project"] else labels["project"]
-        )
-        self.labels = (project, labels["variant"], labels["task"], labels["test"], args)
 
-    def _commit(self, commit: Node) -> None:
-        """Take the commit, which may be an object with a hash and a time."""
-        if isinstance(commit.value, dict):
-            for key in TIMES:
-                if self.time == UNKNOWN_TIME:
-                    self.time = commit[key].time()
-            commit = commit.first(HASHES)
-        self.commit = commit.optional_label()
-
-    def series(self, name: tuple[str, str]) -> SeriesId:
-        """Return an identity; `name` is the inner benchmark, if any, and the metric."""
-        project, variant, task, test, args = self.labels
-        if name[0] and test:
-            task = f"{task}/{test}" if task else test
-        return SeriesId(project, variant, task, name[0] or test, name[1], args)
+def _inner(common: Result, name: str) -> Result:
+    """Return the identity of a benchmark of a record."""
+    series = common.series
+    task = "/".join(filter(None, (series.task, series.test)))
+    return common._replace(series=replace(series, task=task, test=name))
 
 
 TITLE = "JSON or JSON lines: records with a map of metrics, a commit and a time"

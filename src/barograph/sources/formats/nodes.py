@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
 
-from msgspec import Raw
-
 from barograph.results.series import Direction, canonical_text
 from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.json_text import decode_json, split_json
 from barograph.sources.formats.numbers import number, numeric
 from barograph.sources.report import Place, Skip
 
@@ -26,8 +23,7 @@ class Node:
     that names the place.
 
     Args:
-        value: The value; None if it is missing. A part of `split_json` that is not yet decoded is
-            decoded when a method reads it.
+        value: The value; None if it is missing.
         where: Its place, such as "benchmarks[2].stats"; empty for the whole document. A place that
             ends with a blank, such as "steps.json: ", is a file or a line. Or the node that holds
             the value: then the place is made when an error or a result needs it.
@@ -89,38 +85,32 @@ class Node:
             yield key if type(key) is str and key.isascii() else Node(key, node.where).label(), node
 
     def entries(self) -> Iterator[Node]:
-        """Return the entries of an array; those that are not yet decoded, each in its turn."""
+        """Yield the entries of an array."""
         for index, value in enumerate(self.array()):
-            node = Node(value, self, index)
-            if type(value) is Raw:
-                node.value = decode_json(value, node.where)
-            yield node
+            yield Node(value, self, index)
 
     def array(self) -> list[Any]:
         """Return an array."""
-        value = self._split()
-        if isinstance(value, list):
-            return value
+        if isinstance(self.value, list):
+            return self.value
         raise self._error("is not an array")
 
     def mapping(self) -> dict[str, Any]:
         """Return an object."""
-        value = self._split()
-        if isinstance(value, dict):
-            return value
+        if isinstance(self.value, dict):
+            return self.value
         raise self._error("is not an object")
 
     def text(self) -> str:
         """Return a text."""
-        value = self._split()
-        if not isinstance(value, str):
+        if not isinstance(self.value, str):
             raise self._error("is not text")
-        if not value.isascii():
+        if not self.value.isascii():
             try:
-                value.encode()
+                self.value.encode()
             except UnicodeEncodeError:  # JSON can hold lone surrogates, which no table can
                 raise self._error("is not valid text") from None
-        return value
+        return self.value
 
     def optional_text(self) -> str:
         """Return a text, empty if it is missing (null)."""
@@ -175,11 +165,6 @@ class Node:
             reason: Why: one of a few short texts, as skips are counted by reason.
         """
         return Skip(Place(file.name, 0), self.where, self.value, reason, "points")
-
-    def _split(self) -> Any:
-        if type(self.value) is Raw:
-            self.value = split_json(self.value, self.where)
-        return self.value
 
     def _error(self, reason: str) -> FieldError:
         where = self.where.removesuffix(": ") or "(file)"

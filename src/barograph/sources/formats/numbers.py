@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from barograph.results.units import unit_of
@@ -17,28 +16,21 @@ MISSING = frozenset((
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 LONGEST = 400  # characters of a number
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?", re.ASCII)
-# "1,234,567.5", "1.234,5", "1 234", "1'234" and, as in India, "12,34,567"
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+UNIT = r"(?P<space>\s?)(?P<unit>[^\W\d_][\w/%.]{0,20}|%)?"
+MEASURED = re.compile(rf"(?P<number>[+-]?[\d.,]++(?:[eE][+-]?\d{{1,3}})?){UNIT}")  # "12.5 ms"
+# What spreadsheets and dashboards write, and nobody can read without knowing which of them wrote
+# it: "1,204", "1'204.5", "1.2 K", "12 \u00b1 3 ms".
+SPREAD = re.compile(r"\s?(?:\u00b1|\+/?-)")
 GROUPED = re.compile(
-    r"(?P<groups>[+-]?\d{1,3}(?P<separator>[.,'\u2019]|\s)(?:\d\d\d?(?P=separator))*\d{3})"
-    r"(?P<rest>(?:[.,]\d*)?(?:[eE][+-]?\d+)?)",
+    r"[+-]?(?:\d*[.,]?\d+|\d{1,3}(?:[.,'\u2019\s]\d{2,3})*[.,'\u2019\s]\d{3}(?:[.,]\d+)?)"
+    rf"(?:[eE][+-]?\d{{1,3}})?{UNIT}"
 )
-GROUP = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # "1,024": thousands, or three decimals
-COMMA = re.compile(r"[+-]?\d*(?:[\s'\u2019]\d{3})*,\d+")
-WORD = r"[^\W\d_][\w/%.]{0,20}"
-# "12.5 ms", "1.2 K", "1.2K req/s", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
-MEASURED = re.compile(
-    r"(?P<number>[+-]?[.,]?\d(?:[\d.,\s'\u2019]{0,40}\d)?\.?(?:[eE][+-]?\d{1,3})?)(?P<space>\s?)"
-    rf"(?P<unit>{WORD}(?:\s{WORD})?|%)?"
-    r"(?:\s?(?:\u00b1|\+/?-)\s?[\d.,]{1,40}(?:[eE][+-]?\d{1,3})?\s?"
-    rf"(?P<after>{WORD}|%)?)?"
-)
-# The multiples that Grafana, Kubernetes and others write in place of a unit, or before it.
-MULTIPLES = {
-    **dict.fromkeys(("K", "k"), 1e3), **dict.fromkeys(("M", "Mil"), 1e6),
-    **dict.fromkeys(("G", "B", "Bil"), 1e9), **dict.fromkeys(("T", "Tri"), 1e12),
-    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
-    "\N{MICRO SIGN}": 1e-6, "\N{GREEK SMALL LETTER MU}": 1e-6, "n": 1e-9,
-}  # fmt: skip
+MULTIPLES = frozenset((
+    "K", "k", "M", "Mil", "G", "B", "Bil", "T", "Tri", "Ki", "Mi", "Gi", "Ti", "n",
+    "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}",
+))  # fmt: skip
+NOT_PLAIN = "value is not a plain number: write it without separators, multiple and spread"
 
 
 def is_missing(cell: Any) -> bool:
@@ -71,130 +63,92 @@ def number(value: object, where: str) -> float:
     raise FieldError(where, value, "is not finite")
 
 
-def numeric(value: object, where: str, *, decimal_comma: bool = False) -> float:
-    """Return a value that must be a finite number or the text of one.
+def numeric(value: object, where: str) -> float:
+    """Return a value that must be a finite number or the text of one, as tools print it.
 
     Args:
-        value: A number, or text, which may have separators between thousands.
+        value: A number, or text, which may have a comma between thousands.
         where: The place, for the error.
-        decimal_comma: Whether a comma is the decimal sign in text, and a dot separates thousands.
 
     Raises:
         FieldError: It is neither.
 
     Example:
-        >>> numeric("1,024.5", "value"), numeric("1.024,5", "value", decimal_comma=True)
-        (1024.5, 1024.5)
+        >>> numeric("1,024.5", "value"), numeric("1e3", "value")
+        (1024.5, 1000.0)
     """
-    if not isinstance(value, str):
-        return number(value, where)
-    text = value.strip()
-    if text.lower() in MISSING:
-        raise FieldError(where, value, "is missing")
-    plain = _plain(text, "," if decimal_comma else ".") if len(text) <= LONGEST else ""
-    if not NUMBER.fullmatch(plain):
-        reason = "is not finite" if INFINITE.fullmatch(text) else "is not a number"
-        raise FieldError(where, value, reason)
-    converted = float(plain)
-    if math.isinf(converted):
-        raise FieldError(where, value, "is not finite")
-    return converted
+    if isinstance(value, str) and THOUSANDS.fullmatch(value.strip()):
+        return plain(value.replace(",", ""), where)
+    return plain(value, where) if isinstance(value, str) else number(value, where)
 
 
-def _plain(text: str, decimal: str) -> str:
-    """Return the text of a number without separators of thousands, and with a decimal point."""
-    grouped = GROUPED.fullmatch(text)
-    if grouped is not None and grouped["separator"] != decimal:
-        text = grouped["groups"].replace(grouped["separator"], "") + grouped["rest"]
-    return text.replace(".", "x").replace(",", ".") if decimal == "," else text
+def plain(text: str, where: str) -> float:
+    """Return the number that a text is, without separators between thousands.
+
+    Raises:
+        FieldError: It is no finite number.
+    """
+    stripped = text.strip()
+    if stripped.lower() in MISSING:
+        raise FieldError(where, text, "is missing")
+    if len(stripped) > LONGEST or not NUMBER.fullmatch(stripped):
+        reason = "is not finite" if INFINITE.fullmatch(stripped) else "is not a number"
+        raise FieldError(where, text, reason)
+    return number(float(stripped), where)
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is a number, whatever its decimal sign."""
-    for decimal_comma in (False, True):
-        try:
-            numeric(text, "", decimal_comma=decimal_comma)
-        except FieldError:
-            continue
-        return True
-    return False
-
-
-def measured(cell: Any, where: str, *, decimal_comma: bool = False) -> tuple[float, str]:
-    """Return a finite number and its unit; a spread after the number is left out.
+def measured(cell: Any, where: str, decimal: str = ".") -> tuple[float, str]:
+    """Return a finite number and its unit.
 
     Args:
         cell: Text, a number, or the decimal of a database.
         where: The place, for the error.
-        decimal_comma: Whether a comma is the decimal sign.
+        decimal: The decimal sign. Nothing may separate thousands.
 
     Raises:
         FieldError: It is no number, or its unit is not known.
 
     Example:
-        >>> measured("12.5 ms", "p99"), measured("1,204 \u00b1 3 us", "p99"), measured("8", "p99")
-        ((12.5, 'ms'), (1204.0, 'us'), (8.0, ''))
-        >>> measured("1.2 K", "requests"), measured("1.2K req/s", "rate")
-        ((1200.0, ''), (1200.0, 'req/s'))
+        >>> measured("12.5 ms", "p99"), measured("8", "p99"), measured("1,5", "p99", ",")
+        ((12.5, 'ms'), (8.0, ''), (1.5, ''))
     """
     if not isinstance(cell, str):
         return value_of(cell, where), ""
-    text, multiple, unit = _parts(cell)
-    try:
-        value = numeric(text, where, decimal_comma=decimal_comma)
-    except FieldError as fault:
-        raise FieldError(where, cell, f"value {fault.reason}") from None
-    # Rounded, since 1.15 K is 1150 and 1.15 * 1e3 is not.
-    return (value if multiple == 1 else float(f"{value * multiple:.15g}")), unit
-
-
-def _parts(cell: str) -> tuple[str, float, str]:
-    """Return the number in a text, what multiplies it, and its unit.
-
-    A text that is anything else is returned whole.
-    """
     match = MEASURED.fullmatch(cell.strip())
-    if match is None:
-        return cell, 1.0, ""
-    unit = match["unit"] or match["after"] or ""
-    # "7b" is the size of a model more often than seven bytes.
-    is_apart = bool(match["space"]) or len(unit) > 1
-    name, _, counted = unit.partition(" ")
-    if counted and name in MULTIPLES and unit_of(counted) is not None:
-        return match["number"], MULTIPLES[name], counted
-    if unit in ("", "%", "s") or (is_apart and unit_of(unit) is not None):
-        return match["number"], 1.0, unit
-    if is_apart and unit in MULTIPLES:
-        return match["number"], MULTIPLES[unit], ""
-    return cell, 1.0, ""
+    unit = (match["unit"] or "") if match else ""
+    text = match["number"] if match and _is_unit(unit, bool(match["space"])) else cell
+    if decimal == ",":
+        text = text.replace(".", "x").replace(",", ".")
+    try:
+        return plain(text, where), unit
+    except FieldError as fault:
+        is_almost = fault.reason == "is not a number" and is_almost_number(cell)
+        reason = NOT_PLAIN if is_almost else f"value {fault.reason}"
+        raise FieldError(where, cell, reason) from None
 
 
-def has_decimal_comma(columns: Iterable[Sequence[Any]], delimiter: str = "") -> bool:
-    """Return whether a comma is the decimal sign in the first cells of some columns of values.
+def _is_unit(unit: str, is_apart: bool) -> bool:
+    """Return whether a text after a number is its unit: "7b" is the size of a model more often."""
+    return unit in ("", "%", "s") or ((is_apart or len(unit) > 1) and unit_of(unit) is not None)
 
-    Where all cells are as ambiguous as "1,024", it is in tables with semicolons: spreadsheets
-    write them because the comma is the decimal sign.
 
-    Args:
-        columns: The cells.
-        delimiter: The character between the cells.
+def is_almost_number(text: str) -> bool:
+    """Return whether a text stands for a number in a way that is not read.
 
     Example:
-        >>> has_decimal_comma([["1,5", "2,25"]]), has_decimal_comma([["1,024", "2.5"]])
-        (True, False)
-        >>> has_decimal_comma([["1,024"]], ";"), has_decimal_comma([["0,125", "1,024"]])
-        (True, True)
+        >>> is_almost_number("1,204"), is_almost_number("1.2 K"), is_almost_number("31.01.2024")
+        (True, True, False)
     """
-    commas = dots = ambiguous = 0
-    for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
-        # Without a spread, which may be all that has a comma.
-        text = _parts(cell)[0].strip() if "," in cell else cell
-        if "," in text:
-            is_group = GROUP.fullmatch(text) is not None
-            ambiguous += is_group
-            commas += bool(COMMA.fullmatch(text)) and not is_group
-            dots += text.rfind(".") > text.rindex(",") or text.count(",") > 1
-            commas += "." in text and text.rindex(".") < text.rindex(",")
-        elif "." in text:
-            dots += 1
-    return commas > dots or (delimiter == ";" and ambiguous > commas == dots == 0)
+    head = SPREAD.split(text.strip(), maxsplit=1)[0]
+    match = GROUPED.fullmatch(head) if len(text) <= LONGEST else None
+    if match is None:
+        return False
+    unit, is_apart = match["unit"] or "", bool(match["space"])
+    if unit in MULTIPLES:
+        return is_apart or len(unit) > 1
+    return _is_unit(unit, is_apart)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, whatever its decimal sign, or stands for one."""
+    return NUMBER.fullmatch(text.strip().replace(",", ".")) is not None or is_almost_number(text)

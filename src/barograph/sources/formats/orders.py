@@ -16,7 +16,7 @@ import numpy.typing as npt
 from barograph.results.series import UNKNOWN_TIME, Ints
 from barograph.results.wording import plural
 from barograph.sources.formats.base import NO_ORDER
-from barograph.sources.formats.collected import Collected, Mask, first_rows
+from barograph.sources.formats.collect import Collected, Mask, first_rows
 from barograph.sources.formats.locations import differ_in_numbers
 from barograph.sources.git import Commit, Repository
 

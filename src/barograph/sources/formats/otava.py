@@ -17,98 +17,91 @@ user names the format.
 
 from __future__ import annotations
 
+import ast
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from glob import escape, glob, has_magic
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from barograph.runtime.errors import DataError
+import numpy as np
+
+from barograph.results.series import Direction, SeriesId
+from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
+from barograph.sources.formats import graphite, nyrkio
+from barograph.sources.formats.base import Columns, Format, InputFile, Note, Result
 from barograph.sources.formats.content import inner_file
+from barograph.sources.formats.delimited import read_delimited
+from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.roles import Roles, ValueColumn
+from barograph.sources.formats.tables import read_roles
+from barograph.sources.formats.urls import download, is_url, shown_url
+from barograph.sources.formats.yaml_text import decode_yaml
 from barograph.sources.report import Skip
 
-TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
-TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
+TESTS = re.compile(r"^tests\s*:", re.MULTILINE)
+TEST_KEYS = re.compile(r"\b(?:type|inherit)\s*:")
 HIDDEN = "(not shown)"
 OUTSIDE = "is not below the folder of the configuration or the current folder"
 LEVELS = 8  # of nested mappings that templates are merged in
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
+COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
+PERIOD = "from=-365d&until=now"
+DATA = 10_000  # characters of an event's data
+UNKNOWN = "null"  # what Otava's scripts write
+Item = Result | Columns | Note | Skip
 
 
-def matches(sample: Sample) -> bool:
+class Metric(NamedTuple):
+    """A metric of a test.
+
+    Attributes:
+        name: Its name.
+        source: Where the values are: the column of a CSV, or the suffix of a Graphite path.
+        direction: Which way is better. Otava assumes "higher" where none is given; the unit or
+            the reader's options decide here.
+        scale: A factor for the values.
+        unit: The unit, if given.
+    """
+
+    name: str
+    source: str
+    direction: Direction = Direction.UNKNOWN
+    scale: float = 1.0
+    unit: str = ""
+
+
+def matches(file: InputFile) -> bool:
     """Whether a file is YAML with tests of Otava, or a folder has one under its usual name."""
-    if sample.folder:
-        return _in_folder(sample.folder) is not None
-    return bool(TESTS.search(sample.head) and TEST_KEYS.search(sample.head))
+    if file.folder:
+        return any((file.folder / name).is_file() for name in NAMES)
+    return bool(TESTS.search(file.head) and TEST_KEYS.search(file.head))
 
 
-def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
+def read(file: InputFile) -> Iterator[Item]:
     """Yield the results of all tests that can be read."""
-    from barograph.sources.formats.yaml_text import decode_yaml
-
-    if file.content is None and file.path is not None:
-        file = _opened(file, file.path)
+    if file.folder:
+        paths = [file.folder / name for name in NAMES if (file.folder / name).is_file()]
+        file = inner_file(file, (paths or [file.folder / NAMES[0]])[0], file.name)
     config = Node(decode_yaml(file.text(), file.name))
     readable = False
     for name, test in _tests(config):
         kind = test["type"].text()
         if kind == "graphite":
-            from barograph.sources.formats import otava_graphite
-
-            yield from otava_graphite.read(file, config, name, test)
+            yield from _of_server(file, config, name, test)
         elif kind in ("csv", "json"):
-            for path in _paths(file, test["file"]):
-                yield from _file(file, config, path, name, test)
+            yield from _of_file(file, config, name, test)
         else:
             yield test["type"].skip(file, "test type is not supported")
             continue
         readable = True
     if not readable:
         raise DataError(f"{file.name}: no test of the type csv, graphite or json")
-
-
-def _in_folder(folder: Path) -> Path | None:
-    """Return the configuration in a folder."""
-    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
-
-
-def _opened(file: InputFile, folder: Path) -> InputFile:
-    """Return the configuration in a folder as a file."""
-    path = _in_folder(folder)
-    return InputFile(file.name, None, b"") if path is None else inner_file(file, path, file.name)
-
-
-def _file(
-    file: InputFile, config: Node, path: Path, name: str, test: Node
-) -> Iterator[ResultBatch | Note | Skip]:
-    """Yield the results of one data file of a test; skips and errors show no value of it."""
-    data = inner_file(file, path, f"{file.name}: {path.name}")
-    try:
-        for item in _contents(data, config, name, test):
-            yield replace(item, value=HIDDEN) if isinstance(item, Skip) else item
-    except FieldError as fault:
-        raise FieldError(fault.field, HIDDEN, fault.reason) from None
-
-
-def _contents(
-    data: InputFile, config: Node, name: str, test: Node
-) -> Iterator[ResultBatch | Note | Skip]:
-    if test["type"].value == "csv":
-        from barograph.sources.formats import otava_csv
-
-        yield from otava_csv.read(data, config, name, test)
-        return
-    from barograph.sources.formats import nyrkio
-
-    for item in nyrkio.read(data):
-        if isinstance(item, ResultBatch):
-            yield item._replace(series=[replace(s, test=s.test or name) for s in item.series])
-        else:
-            yield item
 
 
 def _tests(config: Node) -> Iterator[tuple[str, Node]]:
@@ -139,6 +132,43 @@ def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict
     return result
 
 
+def _metrics(test: Node, key: str) -> list[Metric]:
+    """Return the metrics of a test: a list of names, or a mapping of names to settings.
+
+    Args:
+        test: The test, with its templates.
+        key: The setting that holds the source: "column" or "suffix".
+    """
+    stated = test["metrics"]
+    if isinstance(stated.value, list):
+        return [Metric(name.label(), name.label()) for name in stated.entries()]
+    metrics = []
+    for name, about in stated.items():
+        settings = Node({}, about.where) if about.value is None else about
+        source = settings[key].optional_text() or name
+        scale = settings["scale"].numeric() if "scale" in settings else 1.0
+        unit, direction = settings["unit"].optional_text(), settings.direction(("direction",))
+        metrics.append(Metric(name, source, direction, scale, unit))
+    return metrics
+
+
+def _of_file(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+    """Yield the results of the data files of a test; skips and errors show no value of them."""
+    is_csv = test["type"].value == "csv"
+    for path in _paths(file, test["file"]):
+        data = inner_file(file, path, f"{file.name}: {path.name}")
+        try:
+            for item in _csv(data, config, name, test) if is_csv else nyrkio.read(data):
+                if isinstance(item, Skip):
+                    yield replace(item, value=HIDDEN)
+                elif isinstance(item, Result) and not item.series.test:
+                    yield item._replace(series=replace(item.series, test=name))
+                else:
+                    yield item
+        except FieldError as fault:
+            raise FieldError(fault.field, HIDDEN, fault.reason) from None
+
+
 def _paths(file: InputFile, stated: Node) -> list[Path]:
     """Return the data files of a test, relative to the configuration, else to this folder."""
     pattern = stated.text()
@@ -156,12 +186,155 @@ def _paths(file: InputFile, stated: Node) -> list[Path]:
 
 def _files(folder: Path, pattern: str) -> list[Path]:
     """Return the file that a path in a folder names, or those that match a pattern."""
-    path = folder / Path(pattern).expanduser()
-    if path.is_file():
-        return [path]
-    prefix = "" if Path(pattern).is_absolute() else f"{escape(str(folder))}/"
-    names = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
-    return [Path(name) for name in names if Path(name).is_file()]
+    if (folder / pattern).is_file() or Path(pattern).is_absolute():
+        return [path for path in [folder / pattern] if path.is_file()]
+    try:
+        return sorted(path for path in folder.glob(pattern) if path.is_file())
+    except ValueError:  # no pattern
+        return []
+
+
+def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+    """Yield the results of one CSV file: a table whose configuration says what its columns are."""
+    places = (config.get("csv", {}), test.get("csv_options", {}))
+    delimiter = _character(places, ("delimiter",), ",")
+    quotes = _character(places, ("quote_char", "quotechar"), '"')
+    options = replace(data.options, delimiter=delimiter, quote=quotes)
+    table = read_delimited(replace(data, options=options))
+    header, metrics = list(table.cells), _metrics(test, "column")
+    attributes = [item.label() for item in test.get("attributes", []).entries()]
+    fields: dict[str, str] = {role: role for role in ("time", "branch", "run") if role in header}
+    if test["time_column"].value is not None:
+        fields["time"] = test["time_column"].text()
+    needed = [*(metric.source for metric in metrics), *attributes, fields.get("time", header[0])]
+    missing = next((title for title in needed if title not in header), None)
+    if missing is not None:
+        raise DataError(f"{data.name}: no column {missing!r} in the first line")
+    commits = [title for title in (*attributes, *header) if title.lower() in COMMITS]
+    fields |= {"commit": commits[0]} if commits else {}
+    if not metrics or not table.rows:
+        yield from table.skips
+        return
+    values = [ValueColumn(metric.source, metric.name, metric.unit) for metric in metrics]
+    for item in read_roles(data, table, Roles(fields, {}, values), name):
+        if isinstance(item, Columns):
+            scales = np.array([metric.scale for metric in metrics])
+            with np.errstate(over="ignore"):  # an error that names the file follows
+                scaled = item.values * scales[item.owners]
+            yield item._replace(
+                values=scaled, directions=[int(metric.direction) for metric in metrics]
+            )
+        else:
+            yield item
+
+
+def _character(places: Sequence[Node], keys: Sequence[str], default: str) -> str:
+    """Return a setting of CSV files; those of all files have priority."""
+    stated = next((options[key] for options in places for key in keys if key in options), None)
+    if stated is None:
+        return default
+    value = stated.value
+    if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
+        raise FieldError(stated.where, value, "is not a single character")
+    return value
+
+
+def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+    """Yield the results of one test, which are asked for at the server that `url` names.
+
+    Raises:
+        SourceError: The server cannot be reached.
+        DataError: The user did not name the format, or the answer is not valid.
+    """
+    if file.options.kind != "otava":
+        raise DataError(
+            f'tests.{name} asks a server: add --kind otava, or kind = "otava" to [input] of '
+            "barograph.toml, to contact it"
+        )
+    url = _server(config["graphite"]["url"])
+    events: dict[int, tuple[str, str]] = {}
+    answers = []
+    for path, metric in _targets(config, test).items():
+        target = quote(path, safe="*{},()")
+        query = f"render?target={target}&format=json&{PERIOD}"
+        answers += [(metric, answer) for answer in _ask(file, url, query)]
+    # Graphite rounds times to the steps between points.
+    step = min((step for _, answer in answers for step in _steps(answer)), default=1000)
+    if test["tags"].value:
+        try:
+            events = _events(file, url, test["tags"], step)
+        except SourceError as error:
+            yield Node(str(error), test["tags"].where).skip(file, "no events")
+    for metric, answer in answers:
+        series = SeriesId("", "", "", name, metric.name)
+        for value, time in graphite.points_of(answer):
+            commit, branch = events.get(time // step, ("", ""))
+            described = metric.unit, metric.direction, None, commit, time, "", branch
+            yield Result(series, value * metric.scale, *described)
+
+
+def _server(address: Node) -> str:
+    """Return the address of the server, with variables of the environment filled in."""
+    stated = address.text()
+    url = os.path.expandvars(stated)
+    if not is_url(url):
+        shown = stated if "$" in stated else shown_url(url)
+        raise FieldError(address.where, shown, "is not a URL of http or https")
+    return url if url.endswith("/") else f"{url}/"
+
+
+def _targets(config: Node, test: Node) -> dict[str, Metric]:
+    """Return the metrics by their targets: `targets`, or `prefix` with suffixes."""
+    if test["targets"].value is not None:
+        names = [target.text() for target in test["targets"].entries()]
+        return {name: Metric(name, name) for name in names}
+    prefix = test["prefix"].text().replace("%{BRANCH}", "main")
+    if test["metrics"].value is not None:
+        metrics = _metrics(test, "suffix")
+    else:
+        suffixes = test["suffixes"] if "suffixes" in test else config["graphite"]["suffixes"]
+        metrics = [Metric(suffix.text(), suffix.text()) for suffix in suffixes.entries()]
+    return {f"{prefix}.{metric.source}": metric for metric in metrics}
+
+
+def _ask(file: InputFile, url: str, query: str) -> Iterator[Node]:
+    """Yield the entries of the array that the server answers a query with."""
+    shown = shown_url(f"{url}{query}")
+    body = download(f"{url}{query}")
+    yield from Node(decode_json(body, f"{file.name}: {shown}"), f"{shown}: ").entries()
+
+
+def _steps(answer: Node) -> list[int]:
+    """Return the milliseconds between points, also gaps."""
+    points = answer["datapoints"].array()
+    times = [Node(point[1], answer.where).time() for point in points]
+    return [later - earlier for earlier, later in pairwise(times) if later > earlier]
+
+
+def _events(file: InputFile, url: str, tags: Node, step: int) -> dict[int, tuple[str, str]]:
+    """Return the commits and branches by their times, in steps between points."""
+    quoted = "+".join(quote(tag.text()) for tag in tags.entries())
+    known = {}
+    for event in _ask(file, url, f"events/get_data?tags={quoted}&{PERIOD}&set=intersection"):
+        data = Node(_data(event["data"].value), f"{event.where}.data")
+        names = (data[key].optional_text() for key in ("commit", "branch"))
+        commit, branch = ("" if name == UNKNOWN else name for name in names)
+        known[event["when"].time() // step] = commit, branch
+    return known
+
+
+def _data(value: object) -> dict[str, Any]:
+    """Return the data of an event: an object, its JSON, or a Python literal as Otava expects."""
+    data = value
+    if isinstance(value, str) and len(value) <= DATA:
+        try:
+            data = decode_json(value, "event")
+        except DataError:
+            try:
+                data = ast.literal_eval(value)
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                data = None
+    return data if isinstance(data, dict) else {}
 
 
 TITLE = "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read"

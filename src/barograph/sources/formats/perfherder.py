@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
 from barograph.results.series import Direction, SeriesId, Verdict
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
+from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import also_in_folder, json_contents, outline
+from barograph.sources.formats.records import also_in_folder
 from barograph.sources.report import Skip
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}
@@ -38,19 +38,17 @@ NAMES = {"untriaged": 0, "downstream": 1, "reassigned": 2, "invalid": 3, "acknow
 
 
 @also_in_folder
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether a file is an export."""
-    return any(place.rpartition("/")[2] in KEYS for place in outline(sample))
+    return any(place.rpartition("/")[2] in KEYS for place in file.places)
 
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield all data points, then the verdicts on alerts."""
     export = _Export(file)
-    if file.content is not None:
-        export.collect(Node(file.json()))
-    else:
-        for name, inner in json_contents(file):
-            export.collect(Node(inner.json(), name))
+    for inner in inner_files(file) if file.folder else [file]:
+        name = inner.name.removeprefix(f"{file.name}/") if file.folder else ""
+        export.collect(Node(inner.json(), name))
     if not export.points and not export.summaries:
         raise DataError(f"{file.name}: holds neither performance data nor alerts")
     yield from export.results()
@@ -116,26 +114,15 @@ class _Export:
 
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
-        pushes: dict[tuple[object, ...], tuple[str, int]] = {}  # most points repeat a push
         for signature, point in self._each_point():
-            fields = point.mapping()
-            value, time = fields.get("value"), fields.get("push_timestamp")
-            if value is None:
-                yield point["value"].skip(self.file, "value is missing")
+            value = point["value"]
+            if value.value is None:
+                yield value.skip(self.file, "value is missing")
                 continue
-            if type(value) is not float or not isfinite(value):
-                value = point["value"].number()
-            series, direction, unit = self._identity(signature, fields)
-            revision = "revision" if "revision" in fields else "push__revision"
-            is_plain = type(time) is str or type(time) is int
-            push = (fields[revision], time) if is_plain and revision in fields else None
-            known = pushes.get(push) if push is not None and type(push[0]) is str else None
-            if known is None:
-                known = point[revision].optional_text(), point["push_timestamp"].time()
-                if push is not None:
-                    pushes[push] = known
-            run = "" if fields.get("job_id") is None else point["job_id"].label()
-            yield Result(series, value, unit, direction, None, *known, run)
+            series, direction, unit = self._identity(signature, point.mapping())
+            commit = point["revision" if "revision" in point else "push__revision"].optional_text()
+            time, run = point["push_timestamp"].time(), point["job_id"].optional_label()
+            yield Result(series, value.number(), unit, direction, None, commit, time, run)
 
     def _each_point(self) -> Iterator[tuple[str, Node]]:
         for signature, node in self.points:

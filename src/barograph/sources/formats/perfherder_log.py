@@ -6,38 +6,26 @@ PERFHERDER_DATA: {"framework": {"name": "talos"}, "suites": [{"name": "tp5", "va
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Iterator
 from statistics import median
 
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import HEAD, Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import outline
 from barograph.sources.report import Skip
 
 MARKER = b"PERFHERDER_DATA:"
 LINE = re.compile(r"PERFHERDER_DATA:\s*(\{.*\})")
-LOGS = (".log", ".txt", ".out", "")  # suffixes of files that are searched as a whole
 
 
-def matches(sample: Sample) -> bool:
+def matches(file: InputFile) -> bool:
     """Whether a file is a log with such a line, or the JSON of one."""
-    if {"/framework/name", "/suites"} <= outline(sample):
+    if {"/framework/name", "/suites"} <= file.places:
         return True
-    if MARKER in sample.head:
-        return True
-    path = sample.path
-    if path is None or sample.folder or path.suffix not in LOGS or len(sample.head) < HEAD:
-        return False
-    try:  # the lines are usually at the end of a long log
-        with path.open("rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return content.find(MARKER) >= 0
-    except (OSError, ValueError):
-        return False
+    return not file.is_json and MARKER in (file.content or b"")
 
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:

@@ -14,8 +14,7 @@ from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import each
+from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
 matches = has_places({"/machine_info", "/benchmarks"})  # which the plugin writes first
@@ -33,7 +32,7 @@ class _Run(NamedTuple):
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark."""
-    document = Node(file.json_parts())
+    document = Node(file.json())
     commit = document.get("commit_info", {})
     variant = _environment(document.get("machine_info", {}))
     project, revision, branch = (_known(commit[key]) for key in ("project", "id", "branch"))

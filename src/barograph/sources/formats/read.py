@@ -18,8 +18,7 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
 from barograph.sources.formats.cells import NO_ORDER_GIVEN
-from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.collected import Collected, ReadFile
+from barograph.sources.formats.collect import Collected, Collector, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -10,14 +9,24 @@ from dataclasses import replace
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Result
-from barograph.sources.formats.json_text import decode_json
+from barograph.sources.formats.content import inner_files
+from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node
 from barograph.sources.report import Skip
 
-KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
 LONGEST = 4_000  # characters of a line of text that may hold a result
-LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in the strings of JSON lines
+LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in strings
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def has_places(*alternatives: Iterable[str]) -> Callable[[InputFile], bool]:
+    """Return a function that recognises JSON by its places, which must have all of some."""
+    return lambda file: any(map(file.places.issuperset, alternatives))
+
+
+def also_in_folder(matches: Callable[[InputFile], bool]) -> Callable[[InputFile], bool]:
+    """Return a function that looks at a file, or at the first JSON files of a folder."""
+    return lambda file: any(map(matches, inner_files(file, 3) if file.folder else [file]))
 
 
 def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
@@ -35,18 +44,20 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
         >>> [(record.where, record.value) for record in nodes]
         [('line 1', {'a': 1}), ('line 2', {'a': 2})]
     """
-    content = file.utf8()
-    if _is_lines(content, file.name):
-        yield from _lines(content, file.name)
+    data = file.json()
+    if isinstance(data, Lines):
+        for number, value in zip(data.numbers, data, strict=True):
+            if isinstance(value, str):
+                raise DataError(f"{file.name} line {number}: not valid JSON: {value!r}")
+            yield Node(value, f"line {number}")
         return
-    data = Node(file.json_parts())
-    if isinstance(data.value, dict):
-        place = next((key for key in keys if _is_array(data[key])), None)
-        if place is None:
-            yield Node(file.json())
-            return
-        data = data[place]
-    yield from (data if _is_array(data) else Node([data.value])).entries()
+    listed = [key for key in keys if isinstance(data, dict) and isinstance(data.get(key), list)]
+    if listed:
+        yield from Node(data)[listed[0]].entries()
+    elif isinstance(data, list):
+        yield from Node(data).entries()
+    else:
+        yield Node(data)
 
 
 def each(
@@ -84,37 +95,7 @@ def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node | Skip]:
     """
     from barograph.sources.formats.delimited import read_delimited
 
-    for chunk in read_delimited(replace(file, options=replace(file.options, delimiter=delimiter))):
-        yield from chunk.skips
-        rows = zip(*chunk.cells.values(), strict=True)
-        for number, cells in zip(chunk.rows, rows, strict=True):
-            row = dict(zip(chunk.cells, cells, strict=True))
-            yield Node(row, f"line {number + chunk.lines}")
-
-
-def _is_array(node: Node) -> bool:
-    try:
-        node.array()
-    except FieldError:
-        return False
-    return True
-
-
-def _is_lines(content: bytes, name: str) -> bool:
-    """Whether the first line is a whole JSON value and others follow."""
-    start = len(content) - len(content.lstrip())
-    end = content.find(b"\n", start)
-    if end < 0 or content[start : start + 1] not in (b"{", b"[") or not content[end:].strip():
-        return False
-    try:
-        decode_json(content[start:end], name)
-    except DataError:
-        return False
-    return True
-
-
-def _lines(content: bytes, name: str) -> Iterator[Node]:
-    """Yield the value of each line that is neither blank nor an empty list."""
-    for number, line in enumerate(io.BytesIO(content), 1):
-        if not line.isspace() and (value := decode_json(line, f"{name} line {number}")) != []:
-            yield Node(value, f"line {number}")
+    table = read_delimited(replace(file, options=replace(file.options, delimiter=delimiter)))
+    yield from table.skips
+    for number, cells in zip(table.rows, zip(*table.cells.values(), strict=True), strict=True):
+        yield Node(dict(zip(table.cells, cells, strict=True)), f"line {number}")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources.formats.base import Format, Sample
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.base import Format, InputFile
 from barograph.sources.formats.unknown import described
 
 ANY = "folder json text"
@@ -75,36 +74,37 @@ def named(name: str) -> Format:
     raise ConfigError(f"--kind {name}: no such format; `barograph formats` lists all")
 
 
-def recognised(sample: Sample) -> Format | None:
+def recognised(file: InputFile) -> Format | None:
     """Return the first format that a file matches, or None."""
-    kind = kind_of(sample)
+    kind = kind_of(file)
     modules = [name for name, kinds in MODULES.items() if kind in kinds]
-    return next((format_ for format_ in map(_format, modules) if format_.matches(sample)), None)
+    return next((format_ for format_ in map(_format, modules) if format_.matches(file)), None)
 
 
-def kind_of(sample: Sample) -> str:
+def kind_of(file: InputFile) -> str:
     """Return what an input is: `folder`, `json` or `text`."""
-    if sample.folder:
+    if file.folder:
         return "folder"
-    return "json" if outline(sample) else "text"
+    return "json" if file.is_json else "text"
 
 
-def recognise(sample: Sample, name: str) -> Format:
+def recognise(file: InputFile) -> Format:
     r"""Return the first format that a file matches.
 
     Args:
-        sample: The file.
-        name: What the error calls it.
+        file: The file.
 
     Raises:
         DataError: No format matches; the message says what the file looks like.
 
     Example:
-        >>> recognise(Sample(None, b"commit,value\na1,5\n"), "-").name
+        >>> recognise(InputFile("-", None, b"commit,value\na1,5\n")).name
         'tables'
     """
-    form = recognised(sample)
+    form = recognised(file)
     if form is not None:
         return form
-    looks, hint = described(sample)
-    raise DataError(f"{name}: {looks}; {hint}")
+    if file.fault is not None:
+        raise file.fault
+    looks, hint = described(file)
+    raise DataError(f"{file.name}: {looks}; {hint}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -17,9 +16,8 @@ from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import orders, plain_numbers
-from barograph.sources.formats.dates import SLASHED, DateParser
-from barograph.sources.formats.numbers import is_missing, is_number, measured
-from barograph.sources.formats.wide import WideCells
+from barograph.sources.formats.dates import cell_time
+from barograph.sources.formats.numbers import NOT_PLAIN, is_missing, is_number, measured
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -76,14 +74,11 @@ PARAMETERS = frozenset((
     "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
-DATED = re.compile(
-    r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d\d(?:\d\d)?(?!\d)"
-    r"|[A-Z][a-z]{2,8}\.? \d\d?, \d{4}(?!\d)"
-)
+DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d{4}(?!\d)")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
-SHOWN = 6
+SHOWN = 8
 SAMPLED = 100  # cells of a column
 ROWS = 1000  # of which some may be of different series
 FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
@@ -115,27 +110,31 @@ class ValueColumn(NamedTuple):
         return cls(column, match[1] or label, match[2].strip())
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """What the columns of a table are.
 
     Attributes:
         fields: The column of each field.
         args: The column of each argument.
         values: The columns that hold values; in a long table one, without a measurement.
-        ignored: The columns that are not read.
+        notes: What people should know about the columns.
     """
 
     fields: Mapping[str, str]
     args: Mapping[str, str]
     values: Sequence[ValueColumn]
-    ignored: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
 
     @property
     def identity(self) -> dict[str, str]:
         """The column of each part of the identity."""
         labels = {name: self.fields[name] for name in IDENTITY if name in self.fields}
         return labels | {f"args.{name}": column for name, column in self.args.items()}
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the table has a column for each metric."""
+        return all(value.measurement for value in self.values)
 
 
 @lru_cache(1 << 14)
@@ -157,7 +156,7 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
     """Return what the columns of a table are.
 
     Args:
-        cells: Some cells of each column.
+        cells: The cells of each column.
         options: What the user says about columns.
         where: The name of the file.
 
@@ -173,116 +172,93 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         fields["order"] = _column(options.order_by, names, where)
     args = {role.removeprefix("args."): n for n, role in mapped.items() if role[:5] == "args."}
     taken = {*mapped, *chosen, *fields.values()}
-    for name in names:
-        match = ARGUMENTS.fullmatch(name.strip())
-        if match is None and canonical(name) not in KNOWN:
-            match = LABELLED.fullmatch(name.strip())
-        known = match[1] if match else name.strip() if canonical(name) in PARAMETERS else ""
-        if known and name not in taken:
-            args[known] = name
-            taken.add(name)
-    _by_name(names, fields, taken, skip_value=bool(chosen))
+    args |= _arguments([name for name in names if name not in taken])
+    taken |= {*args.values()}
+    _add_named([name for name in names if name not in taken], fields, skip_value=bool(chosen))
+    taken |= {*fields.values()}
     values = [ValueColumn.named(name) for name in chosen]
     if not values and "value" in fields:
         values = [ValueColumn(fields["value"])]
-    if not values:
-        values = _metrics(cells, fields, taken)
+    values = values or _metrics(cells, fields, [name for name in names if name not in taken])
     if len(values) == 1 and "measurement" in fields:
         values = [ValueColumn(values[0].column, unit=values[0].unit)]
     if not values:
-        raise DataError(_no_values(names, where))
-    used = {*fields.values(), *args.values(), *(value.column for value in values)}
-    ignored = [name for name in names if name not in used and mapped.get(name) != "ignore"]
-    return Roles(fields, args, values, ignored)
+        raise DataError(
+            f"{where}: no column of values among {_list(names)}; name it with --value-columns "
+            "COLUMN or --map COLUMN=value"
+        )
+    notes = _corrected(cells, fields)
+    used = {*fields.values(), *args.values(), *(value.column for value in values), *mapped}
+    ignored = [name for name in names if name not in used]
+    dated = [name for name in ignored if _are_dates(cells[name][:SAMPLED])]
+    if "time" not in fields and len(dated) == 1:
+        ignored.remove(dated[0])
+        fields["time"] = dated[0]
+        notes.append(f"column {dated[0]} read as time")
+    roles = Roles(fields, args, values, notes)
+    notes += _ignored_notes(cells, roles, [name for name in ignored if _has_cells(cells[name])])
+    return roles
 
 
 def _column(name: str, names: Sequence[str], where: str) -> str:
     """Return a column that the user named, whatever its case."""
-    for column in names:
-        if column == name:
-            return column
-    for column in names:
-        if canonical(column) == canonical(name):
-            return column
-    raise ConfigError(f"{where}: no column {name!r}; there are {_list(names)}")
+    same = [column for column in names if column == name]
+    same += [column for column in names if canonical(column) == canonical(name)]
+    if not same:
+        raise ConfigError(f"{where}: no column {name!r}; there are {_list(names)}")
+    return same[0]
 
 
-def _by_name(
-    names: Sequence[str], fields: dict[str, str], taken: set[str], *, skip_value: bool
-) -> None:
+def _arguments(names: Sequence[str]) -> dict[str, str]:
+    """Return the columns that say how a benchmark was called, by the name of the argument."""
+    args = {}
+    for name in names:
+        match = ARGUMENTS.fullmatch(name.strip())
+        if match is None and canonical(name) not in KNOWN:
+            match = LABELLED.fullmatch(name.strip())
+        if match or canonical(name) in PARAMETERS:
+            args[match[1] if match else name.strip()] = name
+    return args
+
+
+def _add_named(names: Sequence[str], fields: dict[str, str], *, skip_value: bool) -> None:
     """Add the fields that columns have by their names."""
-    known = {canonical(name): name for name in reversed(names) if name not in taken}
+    known = {canonical(name): name for name in reversed(names)}
     for role, synonyms in SYNONYMS.items():
-        if role in fields or (role == "value" and skip_value):
-            continue
         column = next((known[synonym] for synonym in synonyms if synonym in known), None)
-        if column is not None:
+        if column is not None and role not in fields and not (role == "value" and skip_value):
             fields[role] = column
-            taken.add(column)
 
 
 def _metrics(
-    cells: Mapping[str, Sequence[Any]], fields: dict[str, str], taken: set[str]
+    cells: Mapping[str, Sequence[Any]], fields: dict[str, str], names: Sequence[str]
 ) -> list[ValueColumn]:
-    """Return the columns of a wide table that hold values."""
-    metrics = metrics_in(cells, [name for name in cells if name not in taken])
-    if metrics or "time" not in fields:
-        return metrics
-    # Without other numbers a column `time` of small numbers holds what was measured.
-    name = fields["time"]
-    if not _is_numeric(cells[name], below=1e8):
-        return []
-    del fields["time"]
-    return [ValueColumn.named(name)]
-
-
-def metrics_in(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[ValueColumn]:
-    """Return those of some columns that hold numbers that people track."""
-    tracked = [
-        name
+    """Return the columns of a wide table that hold numbers that people track."""
+    metrics = [
+        ValueColumn.named(name)
         for name in names
-        if canonical(name) not in NOT_TRACKED and not NO_METRIC.fullmatch(name.strip())
+        if canonical(name) not in NOT_TRACKED
+        and not NO_METRIC.fullmatch(name.strip())
+        and _is_numeric(cells[name])
     ]
-    return [ValueColumn.named(name) for name in _numeric(cells, tracked)]
-
-
-def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
-    """Return the names of the columns of numbers."""
-    if isinstance(cells, WideCells):
-        first = cells.first_row()
-        likely = [
-            name for name in names if is_missing(first[name]) or _number(first[name]) is not None
-        ]
-        block = cells.numbers(likely) if likely else None
-        if block is not None:
-            counts = np.isfinite(block).sum(axis=1).tolist()
-            numeric = {name for name, count in zip(likely, counts, strict=True) if count}
-            others = set(names).difference(likely)
-            return [n for n in names if n in numeric or (n in others and _is_numeric(cells[n]))]
-    return [name for name in names if _is_numeric(cells[name])]
-
-
-def _number(cell: Any) -> float | None:
-    """Return the number in a cell, whatever its decimal sign; None if it holds no number."""
-    for decimal_comma in (False, True):
-        try:
-            return measured(cell, "", decimal_comma=decimal_comma)[0]
-        except FieldError:
-            continue
-    return None
+    # Without other numbers a column `time` of small numbers holds what was measured.
+    if not metrics and "time" in fields and _is_numeric(cells[fields["time"]], below=1e8):
+        metrics = [ValueColumn.named(fields.pop("time"))]
+    return metrics
 
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
     """Return whether the cells that are not empty are numbers, but for a few faults."""
     values = plain_numbers(cells)
     if values is not None:
-        return values.size > 0 and bool((np.abs(values) < below).all())
+        known = values[~np.isnan(values)]
+        return known.size > 0 and bool((np.abs(known) < below).all())
     count = faults = 0
     for cell in cells:
         if is_missing(cell):
             continue
         number = _number(cell)
-        if number is not None and abs(number) >= below:
+        if abs(number or 0.0) >= below:
             return False
         count += number is not None
         faults += number is None
@@ -291,107 +267,89 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
     return count > 0 and faults <= FAULTS * count
 
 
-def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:
-    """Return roles that fit what the columns hold, and what people should know about them.
-
-    A column of orders may hold times or commits, and one of an unknown name the only dates.
-
-    Args:
-        roles: The roles by name.
-        cells_of: Some cells of each column.
-    """
-    column = roles.fields.get("order")
-    if column is None:
-        return _with_time(roles, cells_of)
-    cells = [cell for cell in cells_of[column][:SAMPLED] if not is_missing(cell)]
-    _, faults = orders(cells, "order")
-    if not cells or len(faults) < len(cells):
-        return _with_time(roles, cells_of)
-    for role, is_role in (("time", _are_times), ("commit", _are_commits)):
-        if is_role(cells):
-            fields = {name: column for name, column in roles.fields.items() if name != "order"}
-            fields[role] = column
-            return replace(roles, fields=fields), [f"column {column} read as {role}"]
-    return roles, []
+def _number(cell: Any) -> float | None:
+    """Return the number in a cell, whatever its decimal sign; None if it stands for no number."""
+    for decimal in ".,":
+        try:
+            return measured(cell, "", decimal)[0]
+        except FieldError as fault:
+            if fault.reason == NOT_PLAIN and decimal == ",":
+                return 0.0  # an error follows, which names the cell
+    return None
 
 
-def mixed_note(
-    roles: Roles, ignored: Sequence[str], cells_of: Mapping[str, Sequence[Any]]
-) -> list[str]:
-    """Return a note on an ignored column that tells results of one series and moment apart.
-
-    Such results count as runs, although they may be of different series.
-
-    Args:
-        roles: What the columns are.
-        ignored: The columns that are not read.
-        cells_of: Some cells of each column.
-    """
-    moments = [roles.fields[name] for name in ("order", "commit", "time") if name in roles.fields]
-    known = [*moments[:1], *roles.identity.values()]
-    known += [roles.fields[name] for name in ("run", "branch") if name in roles.fields]
-    if not moments:
+def _corrected(cells: Mapping[str, Sequence[Any]], fields: dict[str, str]) -> list[str]:
+    """Read a column of orders that holds times or commits as such; return a note on it."""
+    column = fields.get("order")
+    known = [cell for cell in cells[column] if not is_missing(cell)][:SAMPLED] if column else []
+    if column is None or not known or len(orders(known, "order")[1]) < len(known):
         return []
-    keys = list(zip(*(map(str, cells_of[name][:ROWS]) for name in known), strict=True))
-    if len(set(keys)) == len(keys):
-        return []
-    for name in ignored:
-        cells = cells_of[name][:ROWS]
-        texts = {cell for cell in cells if isinstance(cell, str) and not is_missing(cell)}
-        apart = len(set(zip(keys, map(str, cells), strict=True))) == len(keys)
-        if apart and 1 < len(texts) <= len(cells) // 2 and not any(map(is_number, texts)):
-            return [
-                f"results that differ in {name} count as runs of one series; --map {name}=test "
-                f"or --map {name}=args.{name} makes them series"
-            ]
+    kinds: list[tuple[str, Callable[[Sequence[Any]], bool]]]
+    kinds = [("time", _are_times), ("commit", _are_commits)]
+    for role, is_role in kinds:
+        if is_role(known):
+            fields[role] = fields.pop("order")
+            return [f"column {column} read as {role}"]
     return []
 
 
-def _with_time(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:
-    """Read the only column of dates as the time, whatever its name, if no other column is."""
-    if "time" in roles.fields:
-        return roles, []
-    dated = [name for name in roles.ignored if _are_dates(cells_of[name][:SAMPLED])]
-    if len(dated) != 1:
-        return roles, []
-    ignored = [name for name in roles.ignored if name != dated[0]]
-    fields = {**roles.fields, "time": dated[0]}
-    return replace(roles, fields=fields, ignored=ignored), [f"column {dated[0]} read as time"]
+def _ignored_notes(
+    cells: Mapping[str, Sequence[Any]], roles: Roles, ignored: Sequence[str]
+) -> list[str]:
+    """Return notes on ignored columns, and on one that tells results of one moment apart.
+
+    Such results count as runs, although they may be of different series.
+    """
+    if not ignored:
+        return []
+    shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
+    more = ", ..." if len(ignored) > SHOWN else ""
+    notes = [f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one"]
+    fields = roles.fields
+    moments = [fields[name] for name in ("order", "commit", "time") if name in fields][:1]
+    known = [*moments, *roles.identity.values()]
+    known += [fields[name] for name in ("run", "branch") if name in fields]
+    keys = list(zip(*(map(str, cells[name][:ROWS]) for name in known), strict=True))
+    if not moments or len(set(keys)) == len(keys):
+        return notes
+    for name in ignored:
+        texts = [str(cell) for cell in cells[name][:ROWS]]
+        apart = len(set(zip(keys, texts, strict=True))) == len(keys)
+        kinds = {text for text in texts if not is_missing(text)}
+        if apart and 1 < len(kinds) <= len(texts) // 2 and not any(map(is_number, kinds)):
+            return [
+                *notes,
+                f"results that differ in {name} count as runs of one series; --map {name}=test "
+                f"or --map {name}=args.{name} makes them series",
+            ]
+    return notes
+
+
+def _has_cells(cells: Sequence[Any]) -> bool:
+    return not all(map(is_missing, cells))
 
 
 def _are_dates(cells: Sequence[Any]) -> bool:
     """Return whether the cells are texts of dates with a year, a month and a day, or empty."""
     known = [cell for cell in cells if not is_missing(cell)]
-    return (
-        bool(known)
-        and all(isinstance(cell, str) and DATED.match(cell.strip()) for cell in known)
-        and _are_times(list(dict.fromkeys(known)))
-    )
+    is_dated = all(isinstance(cell, str) and DATED.match(cell.strip()) for cell in known)
+    return bool(known) and is_dated and _are_times(known)
 
 
 def _are_times(cells: Sequence[Any]) -> bool:
     """Return whether all cells are times, of which none that differ become one in milliseconds."""
-    read = DateParser()
-    times: set[object] = set()
-    for cell in cells:
-        try:
-            times.add(read(cell, ""))
-        except FieldError:
-            if not isinstance(cell, str) or SLASHED.match(cell) is None:
-                return False
-            times.add(cell)
-    return len(times) == len({str(cell) for cell in cells})
+    times = {}
+    for cell in dict.fromkeys(cells):
+        for order in ("month-first", "day-first"):
+            try:
+                times[cell] = cell_time(cell, "", order)
+            except FieldError:
+                continue
+    return len({*times.values()}) == len({*map(str, cells)})
 
 
 def _are_commits(cells: Sequence[Any]) -> bool:
     return all(isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) for cell in cells)
-
-
-def _no_values(names: Sequence[str], where: str) -> str:
-    return (
-        f"{where}: no column of values among {_list(names)}; name it with --value-columns COLUMN "
-        "or --map COLUMN=value"
-    )
 
 
 def _list(names: Sequence[str]) -> str:

@@ -1,27 +1,20 @@
-"""The rows of a table in chunks, from CSV, JSON, JSON lines or Parquet."""
+"""The cells of a table, from CSV, JSON, JSON lines or Parquet."""
 
 from __future__ import annotations
 
 import io
 import itertools
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from barograph.runtime.errors import DataError
 from barograph.runtime.extras import needed
-from barograph.sources.formats.base import CHUNK, HEAD, UTF_16, Chunk, InputFile, Sample, check_keys
-from barograph.sources.formats.json_text import (
-    CUT_OFF,
-    MEBIBYTE,
-    PARTS,
-    decode_json,
-    require_small,
-    split_json,
-)
+from barograph.sources.formats.base import InputFile, check_keys
+from barograph.sources.formats.dates import Milliseconds
+from barograph.sources.formats.delimited import TableRows, read_delimited
+from barograph.sources.formats.json_text import MEBIBYTE, Lines
 from barograph.sources.formats.numbers import is_number
 from barograph.sources.formats.roles import SYNONYMS, canonical
 from barograph.sources.formats.unknown import described
@@ -32,45 +25,48 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 CELL = 8  # bytes of a number
+BATCH = 20_000  # rows
 PARQUET = b"PAR1"
-LINES = re.compile(rb"(\[\s*\]\s*\n\s*)*\{")  # lines of objects may begin with empty lists
+ARGUMENTS = ("args", "params", "parameters")
 
 
-def read_rows(file: InputFile) -> Iterator[Chunk]:
-    """Yield the rows of a file of any of these kinds.
+def read_table(file: InputFile) -> TableRows:
+    """Return the cells of a file of any of these kinds.
 
     Raises:
         DataError: The file is damaged.
     """
-    content = file.content or b""
-    if content[:4] == PARQUET:
+    if (file.content or b"")[:4] == PARQUET:
         return _parquet(file)
-    start = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if content[:2] not in UTF_16 and start[:1] in (b"{", b"["):
-        return _json(file)
-    from barograph.sources.formats.delimited import read_delimited
-
-    return read_delimited(file)
+    if file.fault is not None:
+        raise file.fault
+    return _json(file) if file.is_json else read_delimited(file)
 
 
-def _json(file: InputFile) -> Iterator[Chunk]:
-    """Yield the objects of an array, of `points` in an object, or of lines."""
-    content = file.utf8()
-    try:
-        parts = PARTS.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        first = content.lstrip()
-        if str(error) != CUT_OFF and LINES.match(first) and b"\n" in first.strip():
-            return _lines(file, content)
-        parts = file.json_parts()  # with NaN and Infinity, or an error
-    if isinstance(parts, dict):
-        parts = parts["points"] if "points" in parts else [msgspec.Raw(content)]
-        if isinstance(parts, msgspec.Raw):
-            parts = split_json(parts, file.name, file.largest)
-        if not isinstance(parts, list):
-            raise DataError(f"{file.name}: points is not an array")
-    require_small(parts, file.name, file.largest)
-    return _objects(file, parts)
+def _json(file: InputFile) -> TableRows:
+    """Return the objects of an array, of `points` in an object, or of lines."""
+    document = file.json()
+    if isinstance(document, dict):
+        document = document.get("points", [document])
+    if not isinstance(document, list):
+        raise DataError(f"{file.name}: points is not an array")
+    is_lines = isinstance(document, Lines)
+    numbers = document.numbers if isinstance(document, Lines) else range(1, len(document) + 1)
+    unit = "line" if is_lines else "row"
+    if len(document) == 1:
+        _require_row(file, document[0])
+    skips = [
+        Skip(Place(file.name, number, unit), "(whole row)", row, "not a JSON object")
+        for number, row in zip(numbers, document, strict=True)
+        if not isinstance(row, dict) and row != []
+    ]
+    pairs = zip(numbers, document, strict=True)
+    kept = [(number, row) for number, row in pairs if isinstance(row, dict)]
+    check_keys(file, len(set(itertools.chain.from_iterable(row for _, row in kept))))
+    rows = [_flat(row) for _, row in kept]
+    names = dict.fromkeys(itertools.chain.from_iterable(rows))
+    cells = {name: [row.get(name) for row in rows] for name in names}
+    return TableRows(cells, [number for number, _ in kept], unit, skips)
 
 
 def _require_row(file: InputFile, value: Any) -> None:
@@ -82,10 +78,14 @@ def _require_row(file: InputFile, value: Any) -> None:
     """
     row, options = value if isinstance(value, dict) else {}, file.options
     is_named = options.value_columns or "value" in options.mapping.values()
-    has_value = any(canonical(k) in SYNONYMS["value"] for k, v in row.items() if is_number(v))
+    has_value = any(canonical(k) in SYNONYMS["value"] for k, v in row.items() if _is_number(v))
     if _is_nested(row) and not (is_named or has_value):
-        looks, hint = described(Sample(file.path, (file.content or b"")[:HEAD]))
+        looks, hint = described(file)
         raise DataError(f"{file.name}: {looks}; {hint}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (isinstance(value, str) and is_number(value))
 
 
 def _is_nested(value: Any, level: int = 0) -> bool:
@@ -95,97 +95,27 @@ def _is_nested(value: Any, level: int = 0) -> bool:
     return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
 
 
-def _objects(file: InputFile, values: Sequence[Any]) -> Iterator[Chunk]:
-    decode = msgspec.json.Decoder().decode
-    for start in range(0, len(values), CHUNK):
-        part = values[start : start + CHUNK]
-        rows = [
-            _row(raw, decode, f"[{start + k}]") if type(raw) is msgspec.Raw else raw
-            for k, raw in enumerate(part)
-        ]
-        if len(values) == 1:
-            _require_row(file, rows[0])
-        yield _chunk(file, rows, start, 0)
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an object whose nested objects are columns `outer.inner`; `args` stays as it is."""
+    if not any(type(value) is dict for value in row.values()):
+        return row
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and name.lower() not in ARGUMENTS:
+            columns |= {f"{name}.{inner}": part for inner, part in value.items()}
+        else:
+            columns[name] = value
+    return columns
 
 
-def _lines(file: InputFile, content: bytes) -> Iterator[Chunk]:
-    """Yield the objects of lines."""
-    decoder = msgspec.json.Decoder()
-    stream, start = io.BytesIO(content), 0
-    while lines := list(itertools.islice(stream, CHUNK)):
-        try:
-            rows = decoder.decode_lines(b"".join(lines))
-            if len(rows) != len(lines):
-                raise msgspec.DecodeError
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            rows = [
-                _row(line, decoder.decode, f"line {start + k + 1}") for k, line in enumerate(lines)
-            ]
-        yield _chunk(file, rows, start, 1)
-        start += len(lines)
-
-
-class _Blank:
-    """Stands for an empty line."""
-
-
-def _row(raw: Any, decode: Callable[[Any], Any], where: str) -> Any:
-    """Return a decoded row, or text that is not JSON."""
-    if isinstance(raw, bytes) and not raw.strip():
-        return _Blank
-    try:
-        return decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return decode_json(bytes(raw).decode("utf-8", "replace"), where)
-    except DataError:
-        return bytes(raw)[:60].decode("utf-8", "replace").strip()
-
-
-def _chunk(file: InputFile, rows: list[Any], start: int, lines: int) -> Chunk:
-    """Turn objects into columns; name rows that are no objects."""
-    skips: list[Skip] = []
-    numbers: range | list[int] = range(start, start + len(rows))
-    if set(map(type, rows)) != {dict}:
-        pairs = [(n, r) for n, r in zip(numbers, rows, strict=True) if r is not _Blank and r != []]
-        for number, row in pairs:
-            if not isinstance(row, dict):
-                place = Place(file.name, number + 1, "line" if lines else "row")
-                skips.append(Skip(place, "(whole row)", row, "not a JSON object"))
-        pairs = [(number, row) for number, row in pairs if isinstance(row, dict)]
-        numbers, rows = [number for number, _ in pairs], [row for _, row in pairs]
-    keys = dict.fromkeys(itertools.chain.from_iterable(rows))
-    check_keys(file, len(keys))
-    flat = _flattened(rows)
-    names = keys if flat is rows else dict.fromkeys(itertools.chain.from_iterable(flat))
-    return Chunk({name: [row.get(name) for row in flat] for name in names}, numbers, lines, skips)
-
-
-def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return objects whose nested objects are columns `outer.inner`; `args` stays as it is."""
-    if not any(type(value) is dict for row in rows[:100] for value in row.values()):
-        return rows
-    flat = []
-    for row in rows:
-        columns: dict[str, Any] = {}
-        for name, value in row.items():
-            if isinstance(value, dict) and name.lower() not in ("args", "params", "parameters"):
-                columns |= {f"{name}.{inner}": part for inner, part in value.items()}
-            else:
-                columns[name] = value
-        flat.append(columns)
-    return flat
-
-
-def _parquet(file: InputFile) -> Iterator[Chunk]:
-    """Yield the rows of a Parquet file in chunks."""
-    start = 0
-    for batch in parquet_batches(file):
-        names = batch.schema.names
-        cells = {name: _parquet_cells(batch.column(name)) for name in names}
-        yield Chunk(cells, range(start, start + batch.num_rows), 0)
-        start += batch.num_rows
+def _parquet(file: InputFile) -> TableRows:
+    batches = list(parquet_batches(file))
+    names = batches[0].schema.names if batches else []
+    cells = {
+        name: [cell for batch in batches for cell in _parquet_cells(batch.column(name))]
+        for name in names
+    }
+    return TableRows(cells, range(1, sum(batch.num_rows for batch in batches) + 1), "row")
 
 
 def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
@@ -210,7 +140,7 @@ def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
             check_keys(file, len(names))
             if len(set(names)) < len(names):
                 raise DataError(f"{file.name}: two columns have the same name")
-            for batch in table.iter_batches(batch_size=CHUNK):
+            for batch in table.iter_batches(batch_size=BATCH):
                 size += sum(map(_text_size, batch.columns))
                 _require_within(file, size)
                 batch.validate(full=True)  # texts may not be UTF-8
@@ -229,11 +159,11 @@ def _within_limit(file: InputFile, metadata: pq.FileMetaData) -> list[pq.ColumnS
     leaves = [metadata.schema.column(k) for k in range(metadata.num_columns)]
     widths = [max(CELL, leaf.length or 0) for leaf in leaves]  # the length is that of fixed texts
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    sizes = (
+        group.column(k).num_values * width for group in groups for k, width in enumerate(widths)
+    )
     _require_within(file, sum(group.total_byte_size for group in groups))
-    cells = [
-        (group.column(k).num_values, widths[k]) for group in groups for k in range(len(leaves))
-    ]
-    _require_within(file, sum(count * width for count, width in cells))
+    _require_within(file, sum(sizes))
     return leaves
 
 
@@ -275,7 +205,3 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
     cells: list[Any] = column.to_pylist()
     is_bytes = types.is_binary(kind)
     return [cell and cell.decode("utf-8", "replace") for cell in cells] if is_bytes else cells
-
-
-class Milliseconds(int):
-    """A time in milliseconds since 1970, whatever its size."""

@@ -14,7 +14,7 @@ from barograph.results.series import UNKNOWN_TIME, Direction, Ints
 from barograph.results.texts import Texts
 from barograph.results.units import conversion, direction_of_measurement
 from barograph.sources.formats.base import NO_ORDER, ReadOptions
-from barograph.sources.formats.collected import Collected, Mask, first_rows
+from barograph.sources.formats.collect import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
 from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport, Skip

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, ResultBatch
-from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import also_in_folder, has_places, json_contents
-from barograph.sources.formats.records import records
+from barograph.sources.formats.records import also_in_folder, has_places, records
 from barograph.sources.report import Skip
 
 VERSION = 1
@@ -35,23 +32,16 @@ HOUR = re.compile(r"(?:^|/)(\d{4})/(\d\d)/(\d\d)/(\d\d)/")  # folders of Skia's 
 matches = also_in_folder(has_places(*({f"{top}/git_hash", f"{top}/results"} for top in ("/*", ""))))
 
 
-def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
+def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the measurements of all files, in the order of their paths."""
-    reader = _Reader(file)
-    if file.content is not None:
+    if not file.folder:
         for run in records(file):
-            yield from reader.run(run, UNKNOWN_TIME)
-            if reader.batches.is_full:
-                yield reader.batches.take()
-        yield reader.batches.take()
+            yield from _run(file, run, UNKNOWN_TIME)
         return
-    for name, inner in json_contents(file):
-        hour = _hour(str(inner.path))
+    for inner in inner_files(file):
+        hour, name = _hour(str(inner.path)), inner.name.removeprefix(f"{file.name}/")
         for run in records(inner):
-            yield from reader.run(Node(run.value, f"{name}: {run.where}"), hour)
-        if reader.batches.is_full:
-            yield reader.batches.take()
-    yield reader.batches.take()
+            yield from _run(file, Node(run.value, f"{name}: {run.where}"), hour)
 
 
 def _hour(path: str) -> int:
@@ -63,74 +53,27 @@ def _hour(path: str) -> int:
         return UNKNOWN_TIME
 
 
-@dataclass
-class _Reader:
-    """Reads runs, and keeps the identities."""
+def _run(file: InputFile, run: Node, time: int) -> Iterator[Result | Skip]:
+    """Yield the measurements of one run, and the missing ones.
 
-    file: InputFile
-    batches: RecordBatches = field(default_factory=RecordBatches)
-    traces: dict[tuple[Any, ...], tuple[int, str]] = field(default_factory=dict)
-
-    def run(self, run: Node, time: int) -> Iterator[Skip]:
-        """Take the measurements of one run, and yield the missing ones.
-
-        Args:
-            run: The run.
-            time: When the file was written, if its folders say it.
-        """
-        version = run["version"]
-        if version.value != VERSION:
-            raise FieldError(version.where, version.value, "is not 1")
-        commit, common = run["git_hash"].text(), run.get("key", {}).mapping()
-        last = ""  # the branch of the results since the last record
-        for result in run["results"].entries():
-            quick = self._known(common, result.value)
-            for each in self._checked(common, result) if quick is None else [quick]:
-                if isinstance(each, Skip):
-                    yield each
-                    continue
-                kind, branch, value = each
-                if branch != last:
-                    self.batches.end_record(commit, time, branch=last)
-                    last = branch
-                self.batches.kinds.append(kind)
-                self.batches.values.append(value)
-        self.batches.end_record(commit, time, branch=last)
-
-    def _known(self, common: dict[str, Any], item: Any) -> tuple[int, str, float] | None:
-        """Return the trace and the value of a result of a trace that was read before."""
-        try:
-            kind, branch = self.traces[tuple((common | item["key"]).items())]
-            value = item["measurement"]
-        except (KeyError, TypeError):
-            return None
-        if type(value) is not float or not isfinite(value) or "measurements" in item:
-            return None
-        return kind, branch, value
-
-    def _checked(
-        self, common: dict[str, Any], result: Node
-    ) -> Iterator[tuple[int, str, float] | Skip]:
-        """Yield the trace and the value of each measurement of a result."""
+    Args:
+        file: The file.
+        run: The run.
+        time: When the file was written, if its folders say it.
+    """
+    version = run["version"]
+    if version.value != VERSION:
+        raise FieldError(version.where, version.value, "is not 1")
+    commit, common = run["git_hash"].text(), run.get("key", {}).mapping()
+    for result in run["results"].entries():
         key = common | result.get("key", {}).mapping()
         for extra, value in _measurements(result):
             if value.value is None:
-                yield value.skip(self.file, "value is missing")
-            else:
-                kind, branch = self._trace(Node(key | extra, f"{value.where}.key"))
-                yield kind, branch, value.number()
-
-    def _trace(self, key: Node) -> tuple[int, str]:
-        """Return the kind and the branch of a trace."""
-        cached = tuple(key.mapping().items())
-        try:
-            trace = self.traces.get(cached)
-        except TypeError:
-            raise FieldError(key.where, key.value, "holds a value that is not text") from None
-        if trace is None:
-            series, unit, direction, branch = _described(key)
-            trace = self.traces[cached] = self.batches.kind(series, direction, unit), branch
-        return trace
+                yield value.skip(file, "value is missing")
+                continue
+            series, unit, direction, branch = _described(Node(key | extra, f"{value.where}.key"))
+            number = value.number()
+            yield Result(series, number, unit, direction, None, commit, time, "", branch)
 
 
 def _measurements(result: Node) -> Iterator[tuple[dict[str, Any], Node]]:
@@ -148,8 +91,9 @@ def _described(key: Node) -> tuple[SeriesId, str, Direction, str]:
     values = {name: value.label() for name, value in key.items()}
     stat = next((name for name in ("stat", "statistic") if name in values), "")
     rest = {name: values[name] for name in values if name not in SPECIAL and name != stat}
-    args = Node(rest, key.where).arguments()
-    series = SeriesId("", "", "", values.get("test", ""), values.get(stat, ""), args)
+    series = SeriesId(
+        "", "", "", values.get("test", ""), values.get(stat, ""), tuple(sorted(rest.items()))
+    )
     unit = next((values[name] for name in UNITS if name in values), "")
     direction = DIRECTIONS.get(values.get("improvement_direction", ""), Direction.UNKNOWN)
     return series, unit, direction, values.get("branch", "")

@@ -6,20 +6,18 @@ A data set is a JSON file; `annotations.json` lies beside it or in a folder abov
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
 
 from barograph.results.marks import majority_changes
 from barograph.results.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch
-from barograph.sources.formats.batches import finite_numbers
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
+from barograph.sources.formats.content import inner_file, inner_files
 from barograph.sources.formats.dates import time_ms, time_of_form
-from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.outline import also_in_folder, has_places, json_contents
+from barograph.sources.formats.records import also_in_folder, has_places
 from barograph.sources.report import Skip
 
 ANNOTATIONS = "annotations.json"
@@ -30,21 +28,21 @@ Annotations = dict[Path, object]
 matches = also_in_folder(has_places({"/n_obs", "/n_dim"}))
 
 
-def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the observations of all data sets, and the changes that most annotators mark."""
     annotated: Annotations = {}
-    if file.content is not None:
+    if not file.folder:
         yield from _dataset(file, file.path, Node(file.json()), annotated)
         return
-    for name, inner in json_contents(file):
-        data = inner.json()
+    for inner in inner_files(file):
+        data, name = inner.json(), inner.name.removeprefix(f"{file.name}/")
         if isinstance(data, dict) and "n_obs" in data:
             yield from _dataset(file, inner.path, Node(data, f"{name}: "), annotated)
 
 
 def _dataset(
     file: InputFile, path: Path | None, data: Node, annotated: Annotations
-) -> Iterator[ResultBatch | Judgement | Skip]:
+) -> Iterator[Result | Judgement | Skip]:
     """Yield the observations of one data set, and its changes.
 
     Args:
@@ -62,24 +60,17 @@ def _dataset(
         marks = []
     for dimension in dimensions:
         series = SeriesId("", "", "", name, dimension["label"].optional_text())
-        raw = dimension["raw"]
-        values = finite_numbers(raw.array())
-        places = np.arange(len(raw.array()))  # of the results among all observations
-        if values is None:
-            observed = list(raw.entries())
-            missing = [index for index, value in enumerate(observed) if value.value is None]
-            places = np.delete(places, missing)
-            checked = [observed[index].number() for index in places.tolist()]
-            values = np.array(checked, dtype=np.float64)
-            for index in missing:
-                yield observed[index].skip(file, "value is missing")
-        known = np.full(max(len(raw.array()), len(times)), UNKNOWN_TIME)
-        known[: len(times)] = times
-        owners, rows = np.zeros(values.size, dtype=np.int64), np.arange(values.size)
-        yield ResultBatch([series], [0], owners, values, known[places], rows, orders=places)
+        places = []  # of the results among all observations
+        for place, value in enumerate(dimension["raw"].entries()):
+            if value.value is None:
+                yield value.skip(file, "value is missing")
+                continue
+            places.append(place)
+            time = times[place] if place < len(times) else UNKNOWN_TIME
+            yield Result(series, value.number(), order=place, time=time)
         for mark in marks:
-            position = int(np.searchsorted(places, mark))
-            if 0 < position < places.size:
+            position = bisect_left(places, mark)
+            if 0 < position < len(places):
                 here = f"{Node(None, data, 'annotations').where}: {mark}"
                 yield Judgement(series, Verdict.TRUE_POSITIVE, here, position)
 
@@ -107,8 +98,7 @@ def _marks(
     people = data["annotations"]
     is_inside = people.value is not None or path is None
     if not is_inside and path is not None:
-        above = _above(path.absolute().parent, annotated, file.name)
-        people = Node(above, ANNOTATIONS)
+        people = Node(_above(file, path.absolute().parent, annotated), ANNOTATIONS)
     if people.value is None:
         return []
     if isinstance(people.mapping().get(name), dict):  # of all data sets, by name
@@ -118,20 +108,16 @@ def _marks(
     return majority_changes([_indices(marks) for _person, marks in people.items()])
 
 
-def _above(folder: Path, annotated: Annotations, name: str) -> object:
-    """Return the annotations in a folder or in one of the next above it; `name` is for errors."""
-    annotations = None
+def _above(file: InputFile, folder: Path, annotated: Annotations) -> object:
+    """Return the annotations in a folder or in one of the next above it."""
     for place in [folder, *folder.parents][:ABOVE]:
+        path = place / ANNOTATIONS
         if place not in annotated:
-            try:
-                content = (place / ANNOTATIONS).read_bytes()
-                annotated[place] = decode_json(content, f"{name}: {ANNOTATIONS}")
-            except OSError:
-                annotated[place] = None
-        annotations = annotated[place]
-        if annotations is not None:
-            break
-    return annotations
+            shown = f"{file.name}: {ANNOTATIONS}"
+            annotated[place] = inner_file(file, path, shown).json() if path.is_file() else None
+        if annotated[place] is not None:
+            return annotated[place]
+    return None
 
 
 def _indices(marks: Node) -> list[int]:

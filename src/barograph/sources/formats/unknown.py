@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from barograph.sources.formats.base import UTF_16, Sample
+from barograph.sources.formats.base import UTF_16, InputFile
 
 SHOWN_KEYS = 6
 # Tools whose output is not read: a mark in it, and the option that writes what is read.
@@ -27,26 +27,28 @@ NEEDED = (
 )
 
 
-def described(sample: Sample) -> tuple[str, str]:
-    """Return what an unknown file looks like, and what would help."""
+def described(file: InputFile) -> tuple[str, str]:
+    """Return what a file of no known format looks like, and what would help."""
     formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
-    if sample.folder:
+    if file.folder:
         return "a folder of no known format", formats_hint
-    head = sample.head
-    if not head.strip():
+    start = (file.content or b"")[:4_000]
+    if not start.strip():
         return "the file is empty", "it must hold results"
-    if b"\0" in head and head[:2] not in UTF_16:
+    if b"\0" in start and start[:2] not in UTF_16:
         return "binary data of no known format", formats_hint
-    text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    text = file.head or file.text()[:4_000]
+    text = text.lstrip("\ufeff \t\r\n")
     for tool, mark, option in OUTPUTS:
         if re.search(mark, text, re.MULTILINE):
             hint = f"let it write {option}" if option else CONVERTED
             return f"the text that {tool} prints" if option else f"the output of {tool}", hint
-    if text[:1] == "{":
-        keys = list(dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)))
-        shown = ", ".join(keys[:SHOWN_KEYS]) + (", ..." if len(keys) > SHOWN_KEYS else "")
-        return f"JSON of no known format, with the keys {shown or '(none)'}", formats_hint
-    if text[:1] == "[":
-        return "a JSON array of no known format", formats_hint
+    if file.is_json:
+        document = file.json()
+        if isinstance(document, list):
+            return "a JSON array of no known format", formats_hint
+        keys = ", ".join(name[:40] for name in [*document][:SHOWN_KEYS])
+        more = ", ..." if len(document) > SHOWN_KEYS else ""
+        return f"JSON of no known format, with the keys {keys or '(none)'}{more}", formats_hint
     line = text.splitlines()[0][:60] if text else ""
     return f"text of no known format, which begins {line!r}", NEEDED

@@ -12,8 +12,7 @@ from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.numbers import numeric
-from barograph.sources.formats.outline import has_places
-from barograph.sources.formats.records import each
+from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
 WRAPPERS = ("results", "tasks", "benchmarks")  # keys of an object around the tasks
