@@ -9,9 +9,9 @@ import pytest
 
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions, Result
-from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
+from barograph.sources.formats.runs import Branches, split_branches
 from barograph.sources.git import Repository
 from tests.sources.formats.collecting import Kind, collected, result
 

@@ -9,7 +9,7 @@ import pytest
 
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.numbers import NOT_PLAIN, measured
+from barograph.sources.formats.cells import NOT_PLAIN, measured
 from tests.sources.formats.tables import read, values
 
 PLAIN = "value is not a plain number: write it without separators, multiple and spread"

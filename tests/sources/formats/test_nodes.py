@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from barograph.results.series import TIME_RANGE, UNKNOWN_TIME
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import dates, numbers
+from barograph.sources.formats import cells, dates
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node
@@ -70,11 +70,11 @@ def test_what_is_not_a_time_is_an_error_with_its_place(value: object) -> None:
 @pytest.mark.parametrize(
     ("read", "value", "reason"),
     [
-        (numbers.number, "3", "is not a number"),
-        (numbers.number, True, "is not a number"),
-        (numbers.number, None, "is missing"),
-        (numbers.number, float("inf"), "is not finite"),
-        (numbers.number, 10**400, "is not finite"),
+        (cells.number, "3", "is not a number"),
+        (cells.number, True, "is not a number"),
+        (cells.number, None, "is missing"),
+        (cells.number, float("inf"), "is not finite"),
+        (cells.number, 10**400, "is not finite"),
         (read_with(Node.text), 3, "is not text"),
         (read_with(Node.text), "\ud800", "is not valid text"),
         (read_with(Node.text), None, "is missing"),

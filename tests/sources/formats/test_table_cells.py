@@ -11,8 +11,8 @@ import pytest
 from barograph.runtime.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.cells import measured
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.numbers import measured
 from barograph.sources.formats.read import read_files
 from tests.sources.formats.tables import NOWHERE, read, skips, values
 

@@ -14,9 +14,9 @@ from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import LOWER, conversion
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.cells import is_missing, measured
 from barograph.sources.formats.dates import time_of_form
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.numbers import is_missing, measured
 from barograph.sources.formats.records import csv_rows, each
 from barograph.sources.report import Skip
 

@@ -17,8 +17,6 @@ from barograph.sources.formats.base import UTF_16, InputFile, ReadOptions
 from barograph.sources.formats.json_text import MEBIBYTE
 
 GZIP = b"\x1f\x8b"
-BLOCK = MEBIBYTE  # read at once; no limit is smaller, so a line that is too long has no end in one
-LINE_ENDS = (b"\n", b"\r")
 JSON_LINES = (".ndjson", ".jsonl")
 JSON_SPACE = b"\xef\xbb\xbf \t\r\n"
 
@@ -88,48 +86,35 @@ def _json_files(folder: Path, depth: int = 6) -> Iterator[Path]:
 
 
 def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:
-    """Return the decompressed bytes of a stream; the limits are checked block by block."""
-    content = io.BytesIO()  # it grows in place: joined blocks would need the memory twice
-    open_line = 0  # bytes since the last line end
-    has_lines = False
-    for block in _blocks(stream, name):
-        if not content.tell():
-            has_lines = _has_lines(name, block)
-        content.write(block)
-        if content.tell() > options.max_bytes:
-            limit = options.max_bytes // MEBIBYTE
-            raise DataError(f"{name}: larger than {limit:,} MiB; --max-size MIB allows more")
-        if not has_lines:
-            continue
-        ends = [end for end in map(block.find, LINE_ENDS) if end >= 0]
-        if open_line + min(ends, default=len(block)) > options.max_line:
-            raise DataError(
-                f"{name}: a line is longer than {options.max_line // MEBIBYTE:,} MiB; "
-                "--max-line MIB allows more"
-            )
-        last = max(map(block.rfind, LINE_ENDS))
-        open_line = len(block) - last - 1 if ends else open_line + len(block)
-    return content.getvalue()
-
-
-def _has_lines(name: str, head: bytes) -> bool:
-    """Whether a file has lines of limited length: text that is not one JSON document."""
-    is_json = head.lstrip(JSON_SPACE)[:1] in (b"{", b"[")
-    is_text = b"\0" not in head or head[:2] in UTF_16
-    return is_text and (not is_json or name.lower().removesuffix(".gz").endswith(JSON_LINES))
-
-
-def _blocks(stream: BufferedReader, name: str) -> Iterator[bytes]:
-    """Yield the blocks of a file, decompressed.
-
-    Raises:
-        DataError: The compressed file is damaged.
-    """
+    """Return the decompressed bytes of a stream, within the limits."""
     is_packed = stream.peek(2)[:2] == GZIP
     source = gzip.GzipFile(fileobj=stream) if is_packed else stream
+    buffer = io.BytesIO()  # it grows in place: joined blocks would need the memory twice
     try:
-        yield from iter(lambda: source.read(BLOCK), b"")
+        while buffer.tell() <= options.max_bytes and (block := source.read(MEBIBYTE)):
+            buffer.write(block)
     except EOFError:
         raise DataError(f"{name}: the gzip file ends early") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name}: damaged gzip file: {error}") from None
+    content = buffer.getvalue()
+    if len(content) > options.max_bytes:
+        limit = options.max_bytes // MEBIBYTE
+        raise DataError(f"{name}: larger than {limit:,} MiB; --max-size MIB allows more")
+    buffer.seek(0)
+    longest = 0
+    if _has_lines(name, content):
+        longest = max((len(line.rstrip(b"\r\n")) for line in buffer), default=0)
+    if longest > options.max_line:
+        raise DataError(
+            f"{name}: a line is longer than {options.max_line // MEBIBYTE:,} MiB; "
+            "--max-line MIB allows more"
+        )
+    return content
+
+
+def _has_lines(name: str, content: bytes) -> bool:
+    """Whether a file has lines of limited length: text that is not one JSON document."""
+    is_json = content[:256].lstrip(JSON_SPACE)[:1] in (b"{", b"[")
+    is_text = b"\0" not in content[:1024] or content[:2] in UTF_16
+    return is_text and (not is_json or name.lower().removesuffix(".gz").endswith(JSON_LINES))

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import InputFile, check_keys
+from barograph.sources.formats.cells import NUMBER
 from barograph.sources.formats.dates import DATE
-from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.roles import KNOWN, canonical
 from barograph.sources.report import Place, Skip
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.records import each, lines_of, records
 from barograph.sources.report import Skip
 

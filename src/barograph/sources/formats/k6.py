@@ -6,10 +6,9 @@ Points are aggregated as k6 does for its summary, so both give the same series. 
 
 from __future__ import annotations
 
-from array import array as packed
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,20 +95,13 @@ def _identity(full: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return test.strip(), tuple(args.items())
 
 
-class _Points:
-    """The points of one metric."""
+class _Points(NamedTuple):
+    """The points of one metric: their values and the times that are known."""
 
-    def __init__(self, kind: str, contains: str) -> None:
-        self.kind, self.is_time = kind, contains == "time"
-        self.values = packed("d")
-        self.first, self.last = UNKNOWN_TIME, UNKNOWN_TIME
-
-    def add(self, value: float, time: int) -> None:
-        """Add a point."""
-        self.values.append(value)
-        if time != UNKNOWN_TIME:
-            self.first = time if self.first == UNKNOWN_TIME else min(self.first, time)
-            self.last = max(self.last, time)
+    kind: str
+    is_time: bool
+    values: list[float]
+    times: list[int]
 
 
 def _points(file: InputFile) -> Iterator[Result | Skip]:
@@ -121,26 +113,25 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
             return
         name, data = entry["metric"].text(), entry["data"]
         if entry["type"].value == "Metric":
-            metrics[name] = _Points(data["type"].text(), data.get("contains", "").text())
+            is_time = data.get("contains", "").text() == "time"
+            metrics[name] = _Points(data["type"].text(), is_time, [], [])
         elif name not in metrics:
             raise FieldError(entry["metric"].where, name, "was not declared")
         else:
-            metrics[name].add(data["value"].number(), data["time"].time())
+            metrics[name].values.append(data["value"].number())
+            metrics[name].times.append(data["time"].time())
         yield from ()
 
     yield from each(file, records(file), add)
-    start = min(
-        (points.first for points in metrics.values() if points.first != UNKNOWN_TIME),
-        default=UNKNOWN_TIME,
-    )
-    end = max((points.last for points in metrics.values()), default=UNKNOWN_TIME)
+    times = {time for points in metrics.values() for time in points.times} - {UNKNOWN_TIME}
+    start, end = min(times, default=UNKNOWN_TIME), max(times, default=UNKNOWN_TIME)
     measured = (Node(points, name) for name, points in metrics.items() if points.values)
     yield from each(file, measured, partial(_aggregated, start, (end - start) / 1000))
 
 
 def _aggregated(start: int, seconds: float, metric: Node) -> Iterator[Result]:
     points, name = metric.value, metric.where
-    values = np.frombuffer(points.values)
+    values = np.array(points.values)
     aggregates: dict[str, Any] = {}
     if points.kind == "trend":
         aggregates = {"med": float(np.median(values)), "p(95)": float(np.percentile(values, 95))}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from typing import Any
 
 from barograph.results.series import Direction, canonical_text
 from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import InputFile
+from barograph.sources.formats.cells import number, numeric
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.numbers import number, numeric
 from barograph.sources.report import Place, Skip
 
 SHOWN_KEY = 60  # characters of a key that messages show
@@ -135,14 +134,10 @@ class Node:
 
     def number(self) -> float:
         """Return a finite number."""
-        if type(self.value) is float and isfinite(self.value):
-            return self.value
         return number(self.value, self.where)
 
     def numeric(self) -> float:
         """Return a finite number, or the number that a text is."""
-        if type(self.value) is float and isfinite(self.value):
-            return self.value
         return numeric(self.value, self.where)
 
     def time(self) -> int:

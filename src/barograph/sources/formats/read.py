@@ -15,18 +15,21 @@ from barograph.results.units import direction_of_name
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
-from barograph.sources.formats.cells import NO_ORDER_GIVEN
 from barograph.sources.formats.collect import Collected, Collector, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
-from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
+from barograph.sources.formats.runs import (
+    Branches,
+    complete_runs,
+    in_one_unit,
+    split_branches,
+    with_full_hashes,
+)
 from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport, Skip
 
-SHOWN_ROWS = 5
 TABULAR = ("tables", "folder")
 TABLES = ("series", "points", "candidates")
 
@@ -144,7 +147,6 @@ def _require_usable(
     # Tools write down which of their results failed; in tables, bad cells mean a wrong reading.
     of_tables = any(file.form in TABULAR for file in results.files)
     if of_tables and share > limit and report.skipped["points"]:
-        _refuse_missing_orders(report)
         raise DataError(
             f"{report.source}: {share:.1%} of {plural(report.read['points'], 'result')} cannot be "
             f"used, {limit:.1%} allowed: {report.first_skip('points')}"
@@ -153,29 +155,6 @@ def _require_usable(
         reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
         reason = "; no measurement matches --metric" if left_out else reason
         raise DataError(f"{report.source}: no results{reason}")
-
-
-def _refuse_missing_orders(report: LoadReport) -> None:
-    """Say which rows have no order, if that is why most of the unusable results are unusable.
-
-    Raises:
-        DataError: It is.
-    """
-    entry = max(report.skipped["points"].values(), key=lambda entry: entry.count)
-    if entry is not report.skipped["points"].get(NO_ORDER_GIVEN):
-        return
-    file, column = entry.examples[0]["file"], entry.examples[0]["field"]
-    unit = "line" if "line" in entry.examples[0] else "row"
-    rows = [str(example[unit]) for example in entry.examples if example["file"] == file][
-        :SHOWN_ROWS
-    ]
-    more = ", ..." if entry.count > len(rows) else ""
-    results = plural(report.read["points"], "result")
-    raise DataError(
-        f"{file}: {column} is missing in {entry.count:,} of {results} "
-        f"({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
-        f"--map {column}=ignore to order by time, by commit or as listed"
-    )
 
 
 def _after_base(orders: Ints, judged: np.ndarray) -> Ints:

@@ -15,9 +15,15 @@ from barograph.results.units import unit_of
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import orders, plain_numbers
+from barograph.sources.formats.cells import (
+    NOT_PLAIN,
+    is_missing,
+    is_number,
+    measured,
+    orders,
+    plain_numbers,
+)
 from barograph.sources.formats.dates import cell_time
-from barograph.sources.formats.numbers import NOT_PLAIN, is_missing, is_number, measured
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {

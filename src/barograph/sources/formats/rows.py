@@ -12,10 +12,10 @@ import numpy as np
 from barograph.runtime.errors import DataError
 from barograph.runtime.extras import needed
 from barograph.sources.formats.base import InputFile, check_keys
+from barograph.sources.formats.cells import is_number
 from barograph.sources.formats.dates import Milliseconds
 from barograph.sources.formats.delimited import TableRows, read_delimited
 from barograph.sources.formats.json_text import MEBIBYTE, Lines
-from barograph.sources.formats.numbers import is_number
 from barograph.sources.formats.roles import SYNONYMS, canonical
 from barograph.sources.formats.unknown import described
 from barograph.sources.report import Place, Skip

@@ -35,13 +35,14 @@ from barograph.sources.formats.cells import (
     Faults,
     converted,
     decoded_args,
+    is_missing,
+    is_number,
     label,
     measurements,
     orders,
 )
 from barograph.sources.formats.dates import cell_time, day_order
 from barograph.sources.formats.delimited import DELIMITERS, TableRows
-from barograph.sources.formats.numbers import is_missing, is_number
 from barograph.sources.formats.roles import KNOWN, SYNONYMS, Roles, assign_roles, canonical
 from barograph.sources.formats.rows import PARQUET, read_table
 from barograph.sources.report import Skip

@@ -110,9 +110,15 @@ def download(url: str) -> bytes:
             pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
             token = base64.b64encode(pair.encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        opener = urllib.request.build_opener(SameHost())
-        with opener.open(request, timeout=TIMEOUT) as response:
-            return _body(response, shown)
+        content, started = b"", time.monotonic()
+        with urllib.request.build_opener(SameHost()).open(request, timeout=TIMEOUT) as response:
+            while chunk := response.read(CHUNK):
+                content += chunk
+                if len(content) > LIMIT:
+                    raise SourceError(f"{shown}: more than {LIMIT >> 20} MiB")
+                if time.monotonic() - started > DEADLINE:
+                    raise SourceError(f"{shown}: not complete after {DEADLINE:g} s")
+        return content
     except urllib.error.HTTPError as error:
         error.close()
         raise SourceError(f"{shown}: the server answers {error.code} {error.reason}") from None
@@ -123,17 +129,3 @@ def download(url: str) -> bytes:
     except (OSError, http.client.HTTPException, ValueError) as error:
         kind = type(error).__name__  # the text may hold the URL with its credentials
         raise SourceError(f"{shown}: cannot be read ({kind})") from None
-
-
-def _body(response: Any, shown: str) -> bytes:
-    """Return the body, read in pieces so that neither size nor time is unlimited."""
-    chunks = []
-    size, started = 0, time.monotonic()
-    while chunk := response.read(CHUNK):
-        size += len(chunk)
-        chunks.append(chunk)
-        if size > LIMIT:
-            raise SourceError(f"{shown}: more than {LIMIT >> 20} MiB")
-        if time.monotonic() - started > DEADLINE:
-            raise SourceError(f"{shown}: not complete after {DEADLINE:g} s")
-    return b"".join(chunks)

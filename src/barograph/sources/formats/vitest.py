@@ -10,8 +10,8 @@ from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.records import each, has_places
 from barograph.sources.report import Skip
 
