@@ -1,44 +1,52 @@
 import gzip
-import io
 from pathlib import Path
 
 import bson
 import pytest
 
 from barograph.runtime.errors import DataError
-from barograph.sources.documents import opened, read_documents
+from barograph.sources.documents import opened
+from barograph.sources.mongodump import MongoDump
 
 DOCUMENTS = [bson.encode({"a": "x" * size}) for size in (0, 5, 100, 3)]
 DATA = b"".join(DOCUMENTS)
 
 
-def test_read_documents_yields_whole_documents() -> None:
-    assert list(read_documents(io.BytesIO(DATA), "f")) == DOCUMENTS
+def read(folder: Path, data: bytes) -> list[bytes]:
+    """Return the documents of a dump of one collection."""
+    (folder / "f.bson").write_bytes(data)
+    return list(MongoDump(str(folder), time_series="f").documents("f")[1])
+
+
+def test_whole_documents_are_read(tmp_path: Path) -> None:
+    assert read(tmp_path, DATA) == DOCUMENTS
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 30])
-def test_read_documents_refuses_a_truncated_document(cut: int) -> None:
+def test_truncated_document_is_refused(tmp_path: Path, cut: int) -> None:
     data = DATA + DOCUMENTS[2][:cut]
-    with pytest.raises(DataError, match=r"f: document 5: byte \d+: truncated"):
-        list(read_documents(io.BytesIO(data), "f"))
+    with pytest.raises(DataError, match=r"f.bson: document 5: byte \d+: truncated"):
+        read(tmp_path, data)
 
 
-def test_read_documents_reports_bytes_from_the_start_of_the_file() -> None:
+def test_bytes_are_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"document 9: byte {2 * len(DATA)}: "):
-        list(read_documents(io.BytesIO(DATA + DATA + bytes(4)), "f"))
+        read(tmp_path, DATA + DATA + bytes(4))
 
 
 @pytest.mark.parametrize("length", [-1, 0, 4, 2**31 - 1, 20 << 20])
-def test_read_documents_refuses_an_impossible_length(length: int) -> None:
+def test_impossible_length_is_refused(tmp_path: Path, length: int) -> None:
     data = DATA + length.to_bytes(4, "little", signed=True) + DOCUMENTS[0][4:]
-    with pytest.raises(DataError, match=rf"f: document 5: byte {len(DATA)}: .* says {length};"):
-        list(read_documents(io.BytesIO(data), "f"))
+    with pytest.raises(
+        DataError, match=rf"f.bson: document 5: byte {len(DATA)}: .* says {length};"
+    ):
+        read(tmp_path, data)
 
 
-def test_read_documents_refuses_a_wrong_length() -> None:
+def test_wrong_length_is_refused(tmp_path: Path) -> None:
     lying = (len(DOCUMENTS[2]) - 3).to_bytes(4, "little") + DOCUMENTS[2][4:]
-    with pytest.raises(DataError, match=r"f: document 2: byte 13: .*no document ends there"):
-        list(read_documents(io.BytesIO(DOCUMENTS[0] + lying + DATA), "f"))
+    with pytest.raises(DataError, match=r"f.bson: document 2: byte 13: .*no document ends there"):
+        read(tmp_path, DOCUMENTS[0] + lying + DATA)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -8,6 +8,7 @@ them, or those of the same run if the run has a name.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -127,22 +128,27 @@ def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> l
 
     Those of equal names are numbered.
     """
-    seen: dict[tuple[SeriesId, int, str, str], int] = {}
+    seen: Counter[tuple[int, int, str, str]] = Counter()
     results = []
     for row, rank in enumerate(ranks):
-        owner = int(collected.owners[row])
-        series = collected.ids[owner]
-        of_branch = collected.branches[row] or branch
-        name = PART.join(part for part in (run, collected.runs[row]) if part)
-        key = (series, rank, of_branch, name)
-        seen[key] = seen.get(key, 0) + 1
+        owner, of_branch = int(collected.owners[row]), collected.branches[row] or branch
+        name = PART.join(filter(None, [run, collected.runs[row]]))
+        seen[key := (owner, rank, of_branch, name)] += 1
         if seen[key] > 1:
-            name = PART.join(part for part in (name, str(seen[key])) if part)
-        direction = Direction(int(collected.directions[owner]))
-        commit, time = collected.commits[row], int(collected.times[row])
-        unit, value = collected.units[row], float(collected.values[row])
-        described = unit, direction, rank, commit, time, name, of_branch
-        results.append(Result(series, value, *described))
+            name = PART.join(filter(None, [name, str(seen[key])]))
+        results.append(
+            Result(
+                collected.ids[owner],
+                float(collected.values[row]),
+                collected.units[row],
+                Direction(int(collected.directions[owner])),
+                rank,
+                collected.commits[row],
+                int(collected.times[row]),
+                name,
+                of_branch,
+            )
+        )
     return results
 
 
@@ -152,24 +158,24 @@ def _require_texts(results: list[Result], source: str) -> None:
     Raises:
         DataError: A text holds a control character, or is not valid.
     """
-    columns = ("commit", "branch", "run", "unit")
-    texts = {(name, str(getattr(result, name))) for result in results for name in columns}
-    for series in {result.series for result in results}:
-        texts.update(series.labels.items())
-        texts.update((f"{ARGUMENT}{name}", f"{name}={value}") for name, value in series.args)
-    for name, text in sorted(texts):
-        if CONTROL.search(text) or cells.REPLACED in text:
-            reason = "holds a control character or is not valid text"
-            raise DataError(f"{source}: {name}: {text!r:.60} {reason}; no result was appended")
+    for result in results:
+        args = {f"{ARGUMENT}{name}": f"{name}={value}" for name, value in result.series.args}
+        for name, text in (result._asdict() | result.series.labels | args).items():
+            if isinstance(text, str) and (CONTROL.search(text) or cells.REPLACED in text):
+                reason = "holds a control character or is not valid text"
+                raise DataError(f"{source}: {name}: {text!r:.60} {reason}; no result was appended")
 
 
 def _merge(history: HistoryFile, results: list[Result], run: str) -> tuple[int, dict[str, int]]:
     """Put results into a history; return how many they replaced, and the order of each commit."""
-    orders = _orders(history)
+    places, faults = cells.orders(list(history.texts("order")), "order")
+    for row, fault in faults.items():
+        got = f"(got {fault.value!r:.40})"
+        raise DataError(f"{history.path}: row {row + 1}: {fault.reason} {got}")
+    orders: list[int] = places.tolist()
     known: dict[str, dict[str, int]] = {}
-    for order, commit, branch in zip(
-        orders, history.texts("commit"), history.texts("branch"), strict=True
-    ):
+    named = zip(orders, history.texts("commit"), history.texts("branch"), strict=True)
+    for order, commit, branch in named:
         if commit:
             known.setdefault(commit, {}).setdefault(branch, order)
     last = max(orders, default=0)
@@ -201,20 +207,9 @@ def _name_in(known: Mapping[str, object], commit: str) -> str:
     """Return the name that a history has for a commit: hashes may be abbreviated there, or here."""
     if commit in known or not HASH.fullmatch(commit):
         return commit
-    names = [
-        name
-        for name in known
-        if HASH.fullmatch(name) and (is_commit(name, commit) or is_commit(commit, name))
-    ]
+    same = (name for name in known if is_commit(name, commit) or is_commit(commit, name))
+    names = [name for name in same if HASH.fullmatch(name)]
     return names[0] if len(names) == 1 else commit
-
-
-def _orders(history: HistoryFile) -> list[int]:
-    places, faults = cells.orders(list(history.texts("order")), "order")
-    for row, fault in faults.items():
-        raise DataError(f"{history.path}: row {row + 1}: {fault.reason} (got {fault.value!r:.40})")
-    orders: list[int] = places.tolist()
-    return orders
 
 
 def _remove(

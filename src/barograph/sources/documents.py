@@ -81,18 +81,6 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def read_documents(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the documents of a file that holds nothing else.
-
-    Raises:
-        DataError: A length field is wrong, or the last document is truncated.
-    """
-    number = 1
-    while prefix := file.read(4):
-        yield read_document(file, prefix, f"{name}: document {number}")
-        number += 1
-
-
 def read_document(file: BinaryIO, prefix: bytes, name: str) -> bytes:
     """Return the document that begins with a length field which was read already.
 

@@ -16,13 +16,7 @@ import bson
 
 from barograph.runtime.crc64 import crc64
 from barograph.runtime.errors import DataError
-from barograph.sources.documents import (
-    DAMAGE,
-    DocumentSource,
-    opened,
-    read_document,
-    read_documents,
-)
+from barograph.sources.documents import DAMAGE, DocumentSource, opened, read_document
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
 TERMINATOR = b"\xff\xff\xff\xff"
@@ -64,8 +58,12 @@ class MongoDump(DocumentSource):
 
 
 def _of_file(path: Path) -> Iterator[bytes]:
+    """Stream the documents of a file that holds nothing else."""
     with opened(path) as file:
-        yield from read_documents(file, str(path))
+        number = 1
+        while prefix := file.read(4):
+            yield read_document(file, prefix, f"{path}: document {number}")
+            number += 1
 
 
 def find_file(folder: Path, collection: str) -> Path:
