@@ -206,7 +206,6 @@ def test_each_trace_needs_a_name_of_its_own(names: list[str]) -> None:
         ({"cutoff": 0.0}, "cutoff is 0.0: it must be positive and finite"),
         ({"span": 3}, "span is 3: it must be at least 4 commits"),
         ({"min_members": 0}, "min_members is 0: it must be at least 1"),
-        ({"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
         ({"floor": -1.0}, "floor is -1.0: it must be 0 or more, and finite"),
     ],
 )
