@@ -34,7 +34,7 @@ from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 
 Row = tuple[int, int, float, str]  # order, time, value, commit
 # Orders, times, values and commits of the points, and the direction.
-Columns = tuple[Ints, Ints, Floats, npt.NDArray[np.int32], int]
+SeriesRows = tuple[Ints, Ints, Floats, npt.NDArray[np.int32], int]
 Read = TypeVar("Read")
 TIME_FIELDS = ("commit_date", "evg_create_date")
 IDENTITY = "project/variant/task/test/measurement/args"
@@ -99,7 +99,7 @@ def read_source(
 
 def _read_points(source: Source, report: LoadReport) -> History:
     """Read the series of a source; count those that are skipped."""
-    columns: dict[SeriesId, Columns] = {}
+    columns: dict[SeriesId, SeriesRows] = {}
     commits: dict[str, int] = {}
     for item in source.time_series():
         report.read["series"] += 1
