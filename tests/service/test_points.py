@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from barograph.results.fields import identity_of
 from barograph.server.store import Limits
 from barograph.server.web.settings import Settings
-from barograph.sources.fields import identity_of
 from tests.service.conftest import Start
 from tests.service.samples import POINTS, result, steps
 

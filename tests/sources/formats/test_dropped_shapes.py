@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from barograph.results.fields import FieldError
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.cells import NOT_PLAIN, measured
 from tests.sources.formats.tables import read, values
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats import (
     asv,
     github_action,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barograph.results.fields import FieldError
 from barograph.results.series import TIME_RANGE, UNKNOWN_TIME
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats import cells, dates
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.json_text import decode_json

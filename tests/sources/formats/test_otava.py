@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from barograph.results.fields import FieldError
 from barograph.results.series import Direction
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats import otava, urls
 from barograph.sources.formats.base import Columns, InputFile, Note, ReadOptions, Result
 from barograph.sources.formats.context import RunContext

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from barograph.results.fields import FieldError
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import measured
 from barograph.sources.formats.context import RunContext

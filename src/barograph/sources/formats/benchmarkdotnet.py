@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import LOWER, conversion
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import is_missing, measured
 from barograph.sources.formats.dates import time_of_form

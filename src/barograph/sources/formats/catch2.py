@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from xml.parsers import expat
 
+from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, SeriesId
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.records import has_places, records
 from barograph.sources.report import Skip

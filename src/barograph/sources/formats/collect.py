@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from barograph.results.fields import FieldError
 from barograph.results.series import Floats, Ints, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
     Columns,

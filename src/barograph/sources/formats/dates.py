@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from barograph.results.fields import EPOCH, MILLISECOND, FieldError
 from barograph.results.series import TIME_RANGE, UNKNOWN_TIME
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 
 # The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
 # come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from barograph.results.fields import FieldError, identity_of, stated_direction, verdict_of
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError, identity_of, stated_direction, verdict_of
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.cells import (
     Faults,

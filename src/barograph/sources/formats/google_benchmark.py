@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.records import each, has_places

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.records import has_places

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.records import each, has_places

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node

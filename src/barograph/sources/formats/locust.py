@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from barograph.results.fields import FieldError, order_of
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats import nyrkio
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.json_text import Lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from barograph.results.fields import FieldError, stated_direction
 from barograph.results.series import Direction, canonical_text
-from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.cells import number, numeric
 from barograph.sources.formats.dates import time_ms

@@ -29,9 +29,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats import graphite, nyrkio
 from barograph.sources.formats.base import Columns, Format, InputFile, Note, Result
 from barograph.sources.formats.content import inner_file

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId, Verdict
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.nodes import Node

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from barograph.results.fields import FieldError
 from barograph.runtime.errors import DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.json_text import Lines

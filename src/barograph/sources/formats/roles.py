@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from barograph.results.fields import FieldError
 from barograph.results.series import LABELS
 from barograph.results.units import unit_of
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import (
     NOT_PLAIN,

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.dates import time_ms

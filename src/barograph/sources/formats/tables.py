@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from barograph.results.fields import FieldError, stated_direction
 from barograph.results.series import (
     LABELS,
     UNKNOWN_TIME,
@@ -23,7 +24,6 @@ from barograph.results.series import (
     normalize_args,
 )
 from barograph.results.texts import Texts
-from barograph.sources.fields import FieldError, stated_direction
 from barograph.sources.formats.base import (
     NO_ORDER,
     Columns,

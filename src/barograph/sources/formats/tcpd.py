@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
+from barograph.results.fields import FieldError
 from barograph.results.marks import majority_changes
 from barograph.results.series import UNKNOWN_TIME, SeriesId, Verdict
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.content import inner_file, inner_files
 from barograph.sources.formats.dates import time_ms, time_of_form

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node
