@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.models import OnlineModels, TriageModel
+from barograph.models import OnlineModels
 from tests.cli.store_commands import learned_pair, run, run_json, write
 from tests.service.models import small_model
 from tests.training.online_histories import learned
@@ -53,7 +53,7 @@ def test_score_compares_a_result_with_the_level_before_it(
     values = [*(noise[:60] + 100.0), *(noise[60:] + 200.0), 180.0]
     rows = [f"query,{k},-1,{value!r}" for k, value in enumerate(map(float, values))]
     Path("results.csv").write_text("\n".join(["test,order,direction,value", *rows, ""]))
-    TriageModel.default("online").save("online.baro")
+    OnlineModels.default().save("online.baro")
     code, output = run_json(capsys, "score", "results.csv", "--model", "online.baro")
     [answer] = output["series"]
     assert answer["answer"] == "change"
