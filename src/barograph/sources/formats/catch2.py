@@ -37,7 +37,7 @@ def matches(file: InputFile) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the mean of each benchmark."""
     is_xml = file.text().lstrip().startswith("<")
-    yield from each(file, _Reader(file).benchmarks() if is_xml else _console(file), _results)
+    yield from each(file, _xml(file) if is_xml else _console(file), _results)
 
 
 def _results(benchmark: Node) -> Iterator[Result]:
@@ -49,48 +49,41 @@ def _results(benchmark: Node) -> Iterator[Result]:
     yield Result(series, numeric(mean, where), unit, LOWER)
 
 
-class _Reader:
-    """Collects the benchmarks of an XML file."""
+def _xml(file: InputFile) -> list[Node]:
+    """Return the benchmarks of an XML file.
 
-    def __init__(self, file: InputFile) -> None:
-        self._file = file
-        self._open: list[tuple[str, str]] = []  # the elements around, with their names
-        self._benchmarks: list[Node] = []
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = lambda _tag: self._open.pop()
-        self._parser.EntityDeclHandler = self._refuse
-        self._parser.StartDoctypeDeclHandler = self._refuse
+    Raises:
+        DataError: The XML is not well-formed, too deep, or declares entities.
+    """
+    around: list[tuple[str, str]] = []  # the open elements, with their names
+    benchmarks: list[Node] = []
+    parser = expat.ParserCreate("utf-8")
 
-    def benchmarks(self) -> list[Node]:
-        """Parse the file, and return its benchmarks.
+    def refuse(*_declaration: object) -> None:
+        line = parser.CurrentLineNumber
+        raise DataError(f"{file.name}: line {line}: declarations are not allowed")
 
-        Raises:
-            DataError: The XML is not well-formed, too deep, or declares entities.
-        """
-        try:
-            self._parser.Parse(self._file.text().lstrip().encode(), True)
-        except expat.ExpatError as error:
-            reason = expat.errors.messages[error.code]
-            raise DataError(f"{self._file.name}: line {error.lineno}: {reason}") from None
-        return self._benchmarks
-
-    def _refuse(self, *_declaration: object) -> None:
-        line = self._parser.CurrentLineNumber
-        raise DataError(f"{self._file.name}: line {line}: declarations are not allowed")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        where = f"line {self._parser.CurrentLineNumber}"
-        if len(self._open) >= DEEPEST:
-            raise DataError(f"{self._file.name}: {where}: nested too deeply")
-        if self._open and self._open[-1][0] == "BenchmarkResults" and tag in ("mean", "failed"):
-            path = [name for kind, name in self._open if kind in ("TestCase", "Section")]
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        where = f"line {parser.CurrentLineNumber}"
+        if len(around) >= DEEPEST:
+            raise DataError(f"{file.name}: {where}: nested too deeply")
+        if around and around[-1][0] == "BenchmarkResults" and tag in ("mean", "failed"):
+            path = [name for kind, name in around if kind in ("TestCase", "Section")]
             mean = (attributes.get("value", ""), "ns")
             failure = (attributes.get("message"), "")
-            benchmark = (path, self._open[-1][1], *(failure if tag == "failed" else mean))
-            self._benchmarks.append(Node(benchmark, where))
-        self._open.append((tag, attributes.get("name", "")))
+            benchmark = (path, around[-1][1], *(failure if tag == "failed" else mean))
+            benchmarks.append(Node(benchmark, where))
+        around.append((tag, attributes.get("name", "")))
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _tag: around.pop()
+    parser.EntityDeclHandler = parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(file.text().lstrip().encode(), True)
+    except expat.ExpatError as error:
+        reason = expat.errors.messages[error.code]
+        raise DataError(f"{file.name}: line {error.lineno}: {reason}") from None
+    return benchmarks
 
 
 def _console(file: InputFile) -> Iterator[Node]:

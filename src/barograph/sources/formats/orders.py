@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.results.series import UNKNOWN_TIME, Ints
 from barograph.results.wording import plural
@@ -138,36 +137,34 @@ def _placed(
     results: Collected, moments: _Moments, repository: Repository
 ) -> tuple[Ints, list[str]]:
     """Return an order for each moment, and where it comes from."""
-    ranks = np.argsort(np.argsort(moments.first, kind="stable"), kind="stable")
+    ranks = np.argsort(np.argsort(moments.first, kind="stable"), kind="stable").astype(np.int64)
+    times, unknown = moments.times, moments.times == UNKNOWN_TIME
     if ranks.size < 2:
-        return np.where(moments.times == UNKNOWN_TIME, ranks, moments.times), []
-    times = moments.times
-    unknown = times == UNKNOWN_TIME
+        return np.where(unknown, ranks, times), []
     known: dict[str, Commit] = {}
     if unknown.any() or _has_ties(times):
         known = repository.find(name for name in moments.commits if name)
-    hashes = {name: commit.hash for name, commit in known.items()}
-    if known and unknown.any():
-        committed = [
-            known[name].time if name in known else UNKNOWN_TIME for name in moments.commits
-        ]
-        if unknown.all():
-            places = _git_places(moments, repository, hashes)
-            if places is not None:
-                lost = int((places < 0).sum())
-                return _filled(places, -1, ranks), _git_notes(lost)
-        times = np.where(unknown, np.array(committed, dtype=np.int64), times)
-        unknown = times == UNKNOWN_TIME
+    if known and unknown.all():
+        places = _git_places(moments, repository, known)
+        if (places != UNKNOWN_TIME).mean() >= ENOUGH:
+            lost = int((places == UNKNOWN_TIME).sum())
+            more = f"; {plural(lost, 'commit')} unknown to git, placed as listed" if lost else ""
+            places = _spread(_filled(places, ranks), ranks) if lost else places
+            return places, [f"ordered by the commits in git{more}"]
+    committed = [known[name].time if name in known else UNKNOWN_TIME for name in moments.commits]
+    times = np.where(unknown, np.array(committed, dtype=np.int64), times)
+    unknown = times == UNKNOWN_TIME
     if unknown.mean() > ENOUGH:
         is_numbered = differ_in_numbers([file.name for file in results.files])
-        return _as_listed(ranks.astype(np.int64), moments, is_numbered=is_numbered)
-    ties = _tie_breakers(moments, repository, hashes, ranks, times)
+        return _as_listed(ranks, moments, is_numbered=is_numbered)
+    ties = ranks if _rises(times[np.argsort(ranks)]) else -ranks
+    if known and _has_ties(times):
+        places = _git_places(moments, repository, known)
+        ties = ties if (places == UNKNOWN_TIME).any() else places
     lost = int(unknown.sum())
-    notes = ["ordered by time"]
-    if lost:
-        times = _neighbours(times, ranks)
-        notes = [f"ordered by time; {lost:,} without a date placed by the rows around them"]
-    return _spread(times, ties), notes + _again(results, moments)
+    more = f"; {lost:,} without a date placed by the rows around them" if lost else ""
+    notes = [f"ordered by time{more}", *_again(results, moments)]
+    return _spread(_filled(times, ranks), ties), notes
 
 
 def _as_listed(ranks: Ints, moments: _Moments, *, is_numbered: bool) -> tuple[Ints, list[str]]:
@@ -195,69 +192,35 @@ def _falls(commits: list[str]) -> bool:
     return is_numbered and len(commits) >= FEWEST and all(a > b for a, b in pairwise(numbers))
 
 
-def _git_notes(lost: int) -> list[str]:
-    more = f"; {plural(lost, 'commit')} unknown to git, placed as listed" if lost else ""
-    return [f"ordered by the commits in git{more}"]
-
-
 def _has_ties(numbers: Ints) -> bool:
     """Return whether a number is repeated."""
     return bool((np.diff(np.sort(numbers)) == 0).any())
 
 
-def _git_places(moments: _Moments, repository: Repository, hashes: dict[str, str]) -> Ints | None:
-    """Return the position of each moment in git, -1 where unknown; None if too few are known."""
-    positions = repository.order([*set(hashes.values())])
-    known = [positions.get(hashes.get(name, ""), -1) for name in moments.commits]
-    places = np.array(known, dtype=np.int64)
-    return places if (places >= 0).mean() >= ENOUGH else None
+def _git_places(moments: _Moments, repository: Repository, known: dict[str, Commit]) -> Ints:
+    """Return the position of each moment in git, `UNKNOWN_TIME` where git does not know it."""
+    positions = repository.order([*{commit.hash for commit in known.values()}])
+    hashes = [known[name].hash if name in known else "" for name in moments.commits]
+    return np.array([positions.get(name, UNKNOWN_TIME) for name in hashes], dtype=np.int64)
 
 
-def _tie_breakers(
-    moments: _Moments,
-    repository: Repository,
-    hashes: dict[str, str],
-    ranks: npt.NDArray[np.integer],
-    times: Ints,
-) -> Ints:
-    """Return how moments of one time are sorted: as in git, else as listed."""
-    listed: Ints = ranks.astype(np.int64) * (1 if _rises(times, ranks) else -1)
-    if not hashes or not _has_ties(times):
-        return listed
-    places = _git_places(moments, repository, hashes)
-    return listed if places is None or (places < 0).any() else places
-
-
-def _rises(times: Ints, ranks: npt.NDArray[np.integer]) -> bool:
-    """Return whether the moments as listed begin with the oldest."""
-    listed = times[np.argsort(ranks)]
-    listed = listed[listed != UNKNOWN_TIME]
-    steps = np.sign(np.diff(listed))
+def _rises(listed: Ints) -> bool:
+    """Return whether known times as listed begin with the oldest."""
+    steps = np.sign(np.diff(listed[listed != UNKNOWN_TIME]))
     return bool(steps.sum() >= 0)
 
 
-def _neighbours(times: Ints, ranks: npt.NDArray[np.integer]) -> Ints:
+def _filled(times: Ints, ranks: Ints) -> Ints:
     """Give each moment without a time that of the one listed before, in the order of time."""
     order = np.argsort(ranks)
-    if not _rises(times, ranks):
+    if not _rises(times[order]):
         order = order[::-1]
     listed = times[order]
     known = listed != UNKNOWN_TIME
     last = np.maximum.accumulate(np.where(known, np.arange(listed.size), -1))
-    first = listed[known][0]
-    filled = np.where(last >= 0, listed[np.maximum(last, 0)], first)
     placed = np.empty_like(times)
-    placed[order] = filled
+    placed[order] = np.where(last >= 0, listed[np.maximum(last, 0)], listed[known][0])
     return placed
-
-
-def _filled(places: Ints, missing: int, ranks: npt.NDArray[np.integer]) -> Ints:
-    """Place moments that git does not know after the one listed before them."""
-    unknown = places == missing
-    if not unknown.any():
-        return places
-    times = np.where(unknown, UNKNOWN_TIME, places)
-    return _spread(_neighbours(times, ranks), ranks.astype(np.int64))
 
 
 def _spread(times: Ints, ties: Ints) -> Ints:

@@ -78,8 +78,10 @@ class _Export:
                 self.points.append((node["signature_id"].label(), node))
             elif "alerts" in value:
                 self._summary(node)
-            elif "signature_id" in value and "data" in value:
-                self._series(node)
+            elif "signature_id" in value and "data" in value:  # as `performance/summary` answers
+                signature = node["signature_id"].label()
+                self.points += [(signature, point) for point in node["data"].entries()]
+                self._describe(signature, {k: v for k, v in value.items() if k != "data"})
             elif "signature_hash" in value and "suite" in value:
                 number = node["id"].label() if "id" in value else node.where.rpartition(".")[2]
                 self._describe(number, value)
@@ -91,16 +93,6 @@ class _Export:
         """Add what is known about a signature."""
         known = self.signatures.setdefault(signature, {})
         known.update({key: value for key, value in about.items() if value not in (None, "", [])})
-
-    def _series(self, node: Node) -> None:
-        """Add a signature with its data, as `performance/summary` answers."""
-        signature = node["signature_id"].label()
-        data = node["data"]
-        data.array()
-        self._describe(
-            signature, {key: item for key, item in node.mapping().items() if key != "data"}
-        )
-        self.points.append((signature, data))
 
     def _summary(self, summary: Node) -> None:
         """Add a summary of alerts, and the signatures in it."""
@@ -114,7 +106,7 @@ class _Export:
 
     def results(self) -> Iterator[Result | Skip]:
         """Yield the data points; several jobs of one push are runs."""
-        for signature, point in self._each_point():
+        for signature, point in self.points:
             value = point["value"]
             if value.value is None:
                 yield value.skip(self.file, "value is missing")
@@ -123,14 +115,6 @@ class _Export:
             commit = point["revision" if "revision" in point else "push__revision"].optional_text()
             time, run = point["push_timestamp"].time(), point["job_id"].optional_label()
             yield Result(series, value.number(), unit, direction, None, commit, time, run)
-
-    def _each_point(self) -> Iterator[tuple[str, Node]]:
-        for signature, node in self.points:
-            if isinstance(node.value, list):
-                for point in node.entries():
-                    yield signature, point
-            else:
-                yield signature, node
 
     def judgements(self) -> Iterator[Judgement]:
         """Yield a verdict for each alert; alerts of the same change count once."""

@@ -7,8 +7,8 @@ two series, two machines are not, since hosted runners have another name in each
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
@@ -20,16 +20,6 @@ from barograph.sources.report import Skip
 matches = has_places({"/machine_info", "/benchmarks"})  # which the plugin writes first
 
 
-class _Run(NamedTuple):
-    """What all benchmarks of a file have in common."""
-
-    project: str
-    variant: str
-    commit: str
-    branch: str
-    time: int
-
-
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark."""
     document = Node(file.json())
@@ -37,8 +27,9 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     variant = _environment(document.get("machine_info", {}))
     project, revision, branch = (_known(commit[key]) for key in ("project", "id", "branch"))
     written = commit["time"] if commit["time"].value else document["datetime"]
-    run = _Run(project, variant, revision, branch, written.time())
-    yield from each(file, document["benchmarks"].entries(), partial(_results, run))
+    series = SeriesId(project, variant, "", "", "median")
+    common = Result(series, 0.0, "s", LOWER, None, revision, written.time(), "", branch)
+    yield from each(file, document["benchmarks"].entries(), partial(_results, common))
 
 
 def _known(name: Node) -> str:
@@ -55,12 +46,13 @@ def _environment(machine: Node) -> str:
     return "-".join(part for part in parts if part)
 
 
-def _results(run: _Run, benchmark: Node) -> Iterator[Result]:
+def _results(common: Result, benchmark: Node) -> Iterator[Result]:
     median = benchmark["stats"]["median"]
     params = benchmark.get("params", {})
     task, test = _identity(benchmark, params)
-    series = SeriesId(run.project, run.variant, task, test, "median", _arguments(benchmark, params))
-    yield Result(series, median.number(), "s", LOWER, None, run.commit, run.time, "", run.branch)
+    args = _arguments(benchmark, params)
+    series = replace(common.series, task=task, test=test, args=args)
+    yield common._replace(series=series, value=median.number())
 
 
 def _identity(benchmark: Node, params: Node) -> tuple[str, str]:
