@@ -18,7 +18,6 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from barograph.results.series import SeriesId
 from barograph.runtime.errors import BarographError, NotFoundError, StoreError
 from barograph.server.web.schemas import Schema, answer
 
@@ -123,19 +122,6 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
     return error_response(422, "{field}: {message}".format(**details[0]), details=details)
 
 
-def as_json(value: Any) -> Any:
-    """Return dataclasses, named tuples and dates as JSON can hold them."""
-    if isinstance(value, SeriesId):
-        return str(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: as_json(getattr(value, name)) for name in value.__dataclass_fields__}
-    if hasattr(value, "_fields"):
-        return {name: as_json(getattr(value, name)) for name in value._fields}
-    if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
 class HasId(Protocol):
     """A row of a list that is ordered by id."""
 
@@ -177,9 +163,3 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 CONFLICT: dict[int | str, dict[str, Any]] = {
     409: {"model": ERROR, "description": "Not possible in the present state."}
 }
-ErrorResponse = ERROR
-
-
-def field(_example: object, description: str | None = None, **limits: Any) -> Any:
-    """Return a field of a request or an answer; `limits` are those of pydantic's `Field`."""
-    return Field(description=description, **limits)

@@ -45,6 +45,11 @@ def many(row: Any) -> Any:
     return list[row]
 
 
+def optional(row: Any) -> Any:
+    """Return the type of a row or null."""
+    return row | None
+
+
 def schema_of(
     record: type, name: str = "", /, *, without: Collection[str] = (), **changed: Any
 ) -> Any:

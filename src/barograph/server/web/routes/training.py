@@ -2,145 +2,78 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Body
 
 from barograph.learning.registry import ReleaseFolders
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.store.tokens import Scope
-from barograph.server.web.comparison import compared_files
+from barograph.server.web.comparison import ComparedFile, compared_files
 from barograph.server.web.context import AppContext, CallerName, Context, guarded_router
-from barograph.server.web.model_report import model_report
-from barograph.server.web.responses import ApiError, ErrorResponse, as_json, field
-from barograph.server.web.retraining import PHASES, Retraining
-from barograph.server.web.schemas import Schema
-from barograph.server.web.work_lists import work_lists
+from barograph.server.web.model_report import ModelReport, model_report
+from barograph.server.web.responses import CONFLICT, ApiError
+from barograph.server.web.retraining import Retraining
+from barograph.server.web.schemas import answer, many, optional, schema_of
+from barograph.server.web.work_lists import WorkList, work_lists
 
-CONFLICT: dict[int | str, dict[str, Any]] = {
-    409: {"model": ErrorResponse, "description": "Not possible in the present state."}
-}
 NO_FOLDER = "this service was started without a folder for models, so it cannot retrain"
-SHARE = {"hits": 46, "of": 50, "low": 0.81, "high": 0.97}
-RECORD = {
-    "verdicts": 50,
-    "agreement": SHARE,
-    "useful": SHARE,
-    "missed": SHARE,
-    "alarmed": SHARE,
-    "delay": {"value": 3.0, "low": 2.0, "high": 4.0, "of": 12},
-}
-
-
-class RecordResponse(Schema):
-    """How the model that scores the queue did on verdicts before it knew them."""
-
-    files: list[dict[str, Any]] = field(
-        [{"name": "label_free", "number": 0, "digest": ""}],
-        "The released files; number 0 is the built-in one.",
-    )
-    weeks: list[dict[str, Any]] = field(
-        [{"start": "2026-03-09", "record": RECORD}],
-        "The last weeks, the oldest first; shares with 95 % intervals.",
-    )
-    recent: dict[str, Any] = field(RECORD, "The last four weeks.")
-    calibration: list[dict[str, Any]] = field(
-        [{"stated": 0.75, "share": 0.71, "low": 0.5, "high": 0.86, "rows": 21}],
-        "How often people said real, by the probability stated before.",
-    )
-    due: dict[str, Any] = field(
-        {"due": False, "new": 12, "needed": 50, "why": "12 verdicts are new."},
-        "Whether retraining is due, and the rule.",
-    )
-
-
-class ProgressResponse(Schema):
-    """How far a running retraining has come."""
-
-    id: int = field(3)
-    phases: list[str] = field(list(PHASES))
-    phase: int = field(3, "Index of the present phase.")
-    done: int = field(1, "Steps of this phase that are done.")
-    of: int = field(4, "Steps of this phase.")
-    seconds: list[float] = field([4.1, 72.0, 9.5], "How long each phase before took.")
-    elapsed: float = field(91.2, "Seconds since the start.")
-    share: float = field(0.54)
-
-
-class RetrainingResponse(Schema):
-    """The running retraining, and the latest one that ended."""
-
-    possible: bool = field(True)
-    why_not: str = field("", "Why none can be started.")
-    running: ProgressResponse | None
-    latest: dict[str, Any] | None = field(
-        {"id": 2, "who": "ada", "state": "done", "verdicts": 640},
-        "The latest one: who, when, its state, and its result.",
-    )
-    compared: dict[str, Any] | None = field(
-        {"id": 2, "who": "ada", "state": "done", "verdicts": 640, "released": None},
-        "The latest one that is done.",
-    )
-    comparison: list[dict[str, Any]] = field(
-        [{"name": "label_free", "may_release": True, "why": "better"}],
-        "Its models, beside those that were released or built in.",
-    )
-
-
-class RetrainingRequest(Schema):
-    """A retraining by its id."""
-
-    id: int = field(2, ge=1)
-
-
-class RollbackRequest(Schema):
-    """A file of models."""
-
-    name: str = field("label_free", max_length=40)
-
-
-class ReleasedResponse(Schema):
-    """The files that were put in service."""
-
-    files: list[str] = field(["label_free"])
-
-
-class WorkListResponse(Schema):
-    """Candidates that are worth a person's time."""
-
-    name: str = field("informative")
-    title: str = field("Most informative to decide")
-    why: str = field("Open, uncertain, and different from each other and from recent decisions.")
-    candidates: list[int] = field([7, 3], "Ids of change points.")
-
-
-class WorkListsResponse(Schema):
-    """All work lists."""
-
-    lists: list[WorkListResponse]
-
+PAST = schema_of(
+    ModelReport,
+    "ModelRecord",
+    without=("release", "past", "has_alarms"),
+    **{name: f"past.{name}" for name in ("weeks", "recent", "calibration")},
+)
+PROGRESS = answer(
+    "RetrainingProgress",
+    "How far a running retraining has come.",
+    id=int,
+    phases=list[str],
+    phase=int,
+    done=int,
+    of=int,
+    seconds=list[float],
+    elapsed=float,
+    share=float,
+)
+SUMMARY = schema_of(RetrainingRecord, without=("result",), why=str)
+RETRAINING = answer(
+    "Retraining",
+    "The running retraining, the latest one that ended, and the latest one that is done.",
+    possible=bool,
+    why_not=str,
+    running=optional(PROGRESS),
+    latest=optional(SUMMARY),
+    compared=optional(SUMMARY),
+    comparison=many(schema_of(ComparedFile)),
+)
+RELEASED = answer("ReleasedFiles", files=list[str])
 
 routes = guarded_router(Scope.READ, "model")
 administration = guarded_router(Scope.ADMIN, "model")
 
 
-@routes.get("/api/v1/model/record", response_model=RecordResponse, summary="How the model did")
-def get_record(context: Context) -> dict[str, Any]:
+@routes.get("/api/v1/model/record", response_model=PAST, summary="How the model did")
+def get_record(context: Context) -> Any:
     """Return how the model did, by week; verdicts are compared with what it had said before."""
     with context.store.read() as connection:
-        report = model_report(connection, folders_of(context))
-    fields = as_json(report)
-    return {"files": fields["files"], "due": fields["due"], **fields["past"]}
+        return model_report(connection, folders_of(context))
 
 
-@routes.get("/api/v1/work-lists", response_model=WorkListsResponse, summary="Work lists")
+@routes.get(
+    "/api/v1/work-lists",
+    response_model=answer("WorkLists", lists=many(schema_of(WorkList))),
+    summary="Work lists",
+)
 def get_work_lists(context: Context) -> dict[str, Any]:
     """Return doubted labels, and the open change points whose verdicts would teach most."""
     with context.store.read() as connection:
-        return {"lists": as_json(work_lists(connection))}
+        return {"lists": work_lists(connection)}
 
 
-@routes.get("/api/v1/retraining", response_model=RetrainingResponse, summary="Retraining")
+@routes.get("/api/v1/retraining", response_model=RETRAINING, summary="Retraining")
 def get_retraining(context: Context) -> dict[str, Any]:
     """Return how far the running retraining has come, and what the latest one found."""
     return retraining_state(context)
@@ -148,7 +81,7 @@ def get_retraining(context: Context) -> dict[str, Any]:
 
 @administration.post(
     "/api/v1/retraining",
-    response_model=RetrainingResponse,
+    response_model=RETRAINING,
     responses=CONFLICT,
     status_code=202,
     summary="Start a retraining",
@@ -162,7 +95,7 @@ def post_retraining(context: Context, caller: CallerName) -> dict[str, Any]:
 
 @administration.post(
     "/api/v1/retraining/cancel",
-    response_model=RetrainingResponse,
+    response_model=RETRAINING,
     responses=CONFLICT,
     summary="Cancel the running retraining",
 )
@@ -175,29 +108,33 @@ def post_cancel(context: Context) -> dict[str, Any]:
 
 @administration.post(
     "/api/v1/retraining/release",
-    response_model=ReleasedResponse,
+    response_model=RELEASED,
     responses=CONFLICT,
     summary="Release the models of a retraining",
 )
-def post_release(context: Context, caller: CallerName, chosen: RetrainingRequest) -> dict[str, Any]:
+def post_release(
+    context: Context, caller: CallerName, number: Annotated[int, Body(embed=True, alias="id", ge=1)]
+) -> dict[str, Any]:
     """Put every model in service that was found not to be worse; it decides from now on."""
     with or_409():
-        return {"files": _of(context).release(chosen.id, caller)}
+        return {"files": _of(context).release(number, caller)}
 
 
 @administration.post(
     "/api/v1/model/rollback",
-    response_model=ReleasedResponse,
+    response_model=RELEASED,
     responses=CONFLICT,
     summary="Put the former or the built-in model back in service",
 )
-def post_rollback(context: Context, caller: CallerName, chosen: RollbackRequest) -> dict[str, Any]:
+def post_rollback(
+    context: Context, caller: CallerName, name: Annotated[str, Body(embed=True, max_length=40)]
+) -> dict[str, Any]:
     """Take the released file of a name out of service for good.
 
     The file before it decides again; before the first one, that is the built-in one.
     """
     with or_409():
-        return {"files": [_of(context).roll_back(chosen.name, caller)]}
+        return {"files": [_of(context).roll_back(name, caller)]}
 
 
 def retraining_state(context: AppContext) -> dict[str, Any]:
@@ -215,15 +152,15 @@ def retraining_state(context: AppContext) -> dict[str, Any]:
         "running": None if progress is None else progress.to_json(),
         "latest": None if latest is None else summary(latest),
         "compared": None if done is None else summary(done),
-        "comparison": as_json(compared),
+        "comparison": compared,
     }
 
 
 def summary(record: RetrainingRecord) -> dict[str, Any]:
     """Return a retraining without its long result."""
     result = record.result or {}
-    shown: dict[str, Any] = as_json(record) | {"why": result.get("why", "")}
-    return {name: value for name, value in shown.items() if name != "result"}
+    fields = {name: value for name, value in record._asdict().items() if name != "result"}
+    return fields | {"why": result.get("why", "")}
 
 
 def folders_of(context: AppContext) -> ReleaseFolders | None:
