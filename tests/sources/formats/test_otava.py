@@ -376,3 +376,10 @@ def test_yaml_is_decoded_as_its_authors_expect() -> None:
 def test_yaml_that_means_nothing_is_named(text: str, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         decode_yaml(text, "f.yaml")
+
+
+@pytest.mark.parametrize("pattern", ["''", "'**x'", "'['"])
+def test_pattern_that_names_no_file_is_an_error(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "data.csv").write_text("time,a\n2026-01-01,1\n")
+    with pytest.raises(FieldError, match="is not an existing file"):
+        read(tmp_path, CSV.replace("data.csv", pattern))
