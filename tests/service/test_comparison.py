@@ -2,7 +2,7 @@
 
 import pytest
 
-from barograph.server.web.comparison import BESIDE, compared_files
+from barograph.server.web.model_report import BESIDE, compared_files
 
 
 @pytest.mark.parametrize("beside_champion", [False, True])

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import Response
 
 from barograph.server.store.tokens import Scope
-from barograph.server.triage.around import Trace
+from barograph.server.triage.effects import Trace
 from barograph.server.web.pages import assets
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.sparklines import sparkline

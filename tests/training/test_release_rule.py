@@ -13,8 +13,7 @@ import pytest
 from barograph.features import FEATURE_SETS
 from barograph.learning import registry
 from barograph.learning import release as releasing
-from barograph.learning.comparison import Comparison
-from barograph.learning.cross_fit import CROSS_FIT
+from barograph.learning.comparison import CROSS_FIT, Comparison
 from barograph.learning.online.pair import Lesson
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.protocols import stable_split

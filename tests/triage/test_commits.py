@@ -5,10 +5,9 @@ import pytest
 from barograph.results.series import SeriesId
 from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store, reading
-from barograph.server.triage.around import levels
 from barograph.server.triage.commit_text import commit_text
 from barograph.server.triage.commits import commit_changes, commits_with_changes
-from barograph.server.triage.effects import effect_between
+from barograph.server.triage.effects import effect_between, levels
 from tests.triage.test_evidence import DOWN, refreshed, results
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from barograph.runtime.errors import DataError
 from barograph.server.store import Store
-from barograph.server.triage import patterns, saved_filters
+from barograph.server.triage import filters as saved_filters
+from barograph.server.triage import patterns
 from barograph.server.triage.filters import QueueFilter
 
 

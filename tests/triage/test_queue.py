@@ -11,9 +11,8 @@ from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store
 from barograph.server.store.schema import candidates, clusters, commits
 from barograph.server.triage import patterns, queue, verdicts
-from barograph.server.triage.around import traces
 from barograph.server.triage.commits import commits_with_changes
-from barograph.server.triage.effects import Effect
+from barograph.server.triage.effects import Effect, traces
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import by_cause
 from barograph.server.triage.processed import processed

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from barograph.detection import EDivisive, Hunter
 from barograph.results.series import Series, Verdict
-from barograph.runtime.parallel import map_parallel
 from barograph.server.store import Measurement, Store, reading
 from barograph.server.store.candidate_records import CandidateRecord, find_candidates
 from barograph.server.store.measurement import DECISION
@@ -109,19 +108,12 @@ def test_any_order_of_arrival_leads_to_the_same_decisions_and_moves_verdicts_ali
     assert state_after(new_url(), 1) == (decided, judged)
 
 
-def test_processes_and_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refresh, "WORTHWHILE", 0)
-    monkeypatch.setattr(refresh, "PART", 1)
-    used = []
-
-    def mapped(function: object, calls: list[object], workers: int) -> object:
-        used.append((len(calls), workers))
-        return map_parallel(function, calls, workers=1)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(refresh, "map_parallel", mapped)
+def test_threads_find_the_same_as_one_search_for_each_series(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refresh, "SMALLEST", 1)
     values = np.reshape([row.value for row in sent()], (100, 2)).T
     some = [Series(series(), np.arange(100), numbers) for numbers in (*values, *values)]
-    alone = refresh.find_changes(Hunter(), some, recent=30)
-    assert refresh.find_changes(Hunter(), some, recent=30, workers=2) == alone
-    assert used == [(4, 2)]
-    assert [point.index for point in alone[0]] == [25, 50, 75]
+    together = refresh.find_changes(Hunter(), some, recent=30)
+    assert together == [refresh.find_changes(Hunter(), [one], recent=30)[0] for one in some]
+    assert [point.index for point in together[0]] == [25, 50, 75]

@@ -29,12 +29,11 @@ def command(detector: str, model: Path, url: str, output: str) -> None:
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
     longer found is kept.
     """
-    from barograph.runtime.parallel import worker_count
     from barograph.server.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
     method, name = make_detector(detector), DETECTORS[detector]
-    refresher = CandidateRefresher(method, name, scorer, workers=worker_count())
+    refresher = CandidateRefresher(method, name, scorer)
     with open_existing(url) as store:
         result = refresher.recompute(store)
     if output == "json":

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from barograph.learning import tables
-from barograph.learning.cross_fit import CROSS_FIT, beside_built_in
+from barograph.learning.comparison import CROSS_FIT, beside_built_in
 from barograph.learning.limits import (
     Classifier,
     Count,

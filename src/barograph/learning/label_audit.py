@@ -6,7 +6,6 @@ that class and is the larger one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,25 +18,13 @@ from barograph.runtime.errors import DataError, NotEnoughDataError
 FOLDS = 5
 
 
-@dataclass(frozen=True)
-class Suspects:
-    """The verdicts to look at again, the most suspect first.
+def suspects(truth: Ints, probability: Floats) -> Ints:
+    """Return the rows of the verdicts that probabilities contradict strongly, the worst first.
 
-    Attributes:
-        rows: Numbers of the rows.
-        verdicts: What people decided, 0 or 1.
-        probability: The probability of a real change, from models that have not seen the verdict.
-        margin: The probability of the other class less that of the verdict.
+    Args:
+        truth: The verdicts, 1 for real.
+        probability: What `held_out` returns for them.
     """
-
-    rows: Ints
-    verdicts: Ints
-    probability: Floats
-    margin: Floats
-
-
-def suspects(truth: Ints, probability: Floats) -> Suspects:
-    """Rank the verdicts that the probabilities of `held_out` contradict strongly."""
     if truth.shape != probability.shape or not np.all((probability >= 0) & (probability <= 1)):
         raise DataError(
             f"{truth.shape} verdicts, {probability.shape} probabilities: they do not match"
@@ -46,12 +33,15 @@ def suspects(truth: Ints, probability: Floats) -> Suspects:
         raise NotEnoughDataError(f"{truth.size} verdicts of one class only: nothing to audit")
     both = np.column_stack([1.0 - probability, probability])
     thresholds = np.array([both[truth == label, label].mean() for label in (0, 1)])
-    row = np.arange(truth.size)
-    stated, other = both[row, truth], both[row, 1 - truth]
-    margin = other - stated
+    margin, other = margins(truth, probability), both[np.arange(truth.size), 1 - truth]
     rows = np.flatnonzero((other >= thresholds[1 - truth]) & (margin > 0))
-    rows = rows[np.argsort(-margin[rows], kind="stable")]
-    return Suspects(rows, truth[rows], probability[rows], margin[rows])
+    return rows[np.argsort(-margin[rows], kind="stable")]
+
+
+def margins(truth: Ints, probability: Floats) -> Floats:
+    """Return the probability of the other class less that of each verdict."""
+    noise = 1.0 - probability
+    return np.where(truth == 1, noise - probability, probability - noise)
 
 
 def held_out(

@@ -14,7 +14,6 @@ elsewhere.
 import argparse
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
@@ -25,6 +24,7 @@ import numpy as np
 from barograph.learning import registry, tables
 from barograph.learning.candidates import KEPT
 from barograph.learning.comparison import (
+    CROSS_FIT,
     Comparison,
     ScoredRows,
     auc,
@@ -32,13 +32,12 @@ from barograph.learning.comparison import (
     is_better,
     judgements_compared,
 )
-from barograph.learning.cross_fit import CROSS_FIT
 from barograph.learning.limits import Count, Fraction, Seed, WholeNumber
 from barograph.learning.online.pair import COMPARABLE, VERDICTS, Lesson, compare_with_champion
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.protocols import stable_split
 from barograph.learning.registry import FOLDERS, Index, ReleaseFolders, card
-from barograph.learning.tracking import record_rollback, tracked
+from barograph.learning.tracking import promote, record_run
 from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.runtime.errors import (
     ArtifactError,
@@ -94,7 +93,7 @@ def release(
 ) -> dict[str, dict[str, Any]]:
     """Register new model files, and put those in service that may be; return what was decided.
 
-    Those that are promoted are put in service together. Everything is recorded in MLflow, too.
+    Those that are promoted are put in service together; MLflow mirrors the result.
 
     Args:
         files: The new file of each name of `FILES`, and the same models learned without the
@@ -105,22 +104,21 @@ def release(
     registry.resume()
     decisions: dict[str, dict[str, Any]] = {}
     chosen: dict[str, tuple[str, ReleaseDecision]] = {}
-    with ExitStack() as stack:
-        runs = {name: stack.enter_context(tracked(f"release {name}")) for name in files}
-        for name, (model, twin) in files.items():
-            models, index, run = load_models(model), Index.read(name), runs[name]
-            digest = register(index, model, twin)
-            decision = decide_file(index, digest, load_models(twin), params, evidence)
-            metrics = {use: dict(fitted.metrics) for use, fitted in models.items()}
-            run.parameters(asdict(params) | {"use": name, "digest": digest})
-            run.metrics(metrics | dict(decision))
-            run.register(name, model, digest)
-            if may_serve(index, digest, decision):
-                chosen[name] = digest, decision
-            decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-        release_challengers(FOLDERS, chosen)
-        for name, run in runs.items():
-            run.promote(name, Index.read(name).champion)
+    for name, (model, twin) in files.items():
+        index = Index.read(name)
+        digest = register(index, model, twin)
+        decision = decide_file(index, digest, load_models(twin), params, evidence)
+        if may_serve(index, digest, decision):
+            chosen[name] = digest, decision
+        metrics = {use: dict(fitted.metrics) for use, fitted in load_models(model).items()}
+        decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
+    release_challengers(FOLDERS, chosen)
+    for name, (model, _) in files.items():
+        decision, digest = decisions[name], decisions[name]["candidate"]
+        facts = asdict(params) | {"use": name, "digest": digest}
+        measured = {**decision["metrics"], **decision}
+        record_run(f"release {name}", facts, measured, [model], model=name, digest=digest)
+        promote(name, Index.read(name).champion)
     return decisions
 
 
@@ -364,7 +362,9 @@ def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
     """Do `registry.roll_back`, and record it in MLflow, which knows the pipeline's models alone."""
     index = registry.roll_back(name, folders)
     if folders == FOLDERS:
-        record_rollback(name, index.champion)
+        facts = {"use": name, "digest": index.champion or "built in"}
+        record_run(f"rollback {name}", facts, {}, [])
+        promote(name, index.champion)
     return index
 
 

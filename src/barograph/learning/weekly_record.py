@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from barograph.learning.shares import (
     CalibrationBin,
@@ -27,6 +27,9 @@ from barograph.learning.shares import (
     median_of,
     share_of,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WEEK = timedelta(weeks=1)
 LEAST_NEW = 30  # verdicts: below, a new model would hardly differ from the old one
@@ -120,6 +123,7 @@ def weekly(judged: pd.DataFrame, today: date, weeks: int = 12) -> list[WeekRecor
         weeks: Number of weeks.
 
     Example:
+        >>> import pandas as pd
         >>> verdict = {"decided": 3_600_000, "real": True, "probability": 0.9, "threshold": 0.5}
         >>> judged = pd.DataFrame([verdict | {"commit": 1, "delay": 2.0}])
         >>> [week] = weekly(judged, date(1970, 1, 1), 1)

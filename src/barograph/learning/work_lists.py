@@ -7,13 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from barograph.learning.label_audit import held_out, suspects
 from barograph.results.series import Flags, Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from barograph.learning.candidates import TrainParams
     from barograph.results.history import History
 
@@ -54,10 +55,9 @@ def doubted_labels(
         [4]
     """
     try:
-        doubted = suspects(real.astype(np.int64), probability)
+        rows = suspects(real.astype(np.int64), probability)[:count].tolist()
     except NotEnoughDataError:
         return []
-    rows = doubted.rows[:count].tolist()
     return [
         DoubtedLabel(int(candidates[row]), bool(real[row]), float(probability[row])) for row in rows
     ]
@@ -106,6 +106,7 @@ def most_informative(
         count: At most this many.
 
     Example:
+        >>> import pandas as pd
         >>> looks = np.array([[0.0], [0.1], [5.0], [9.0]])
         >>> certain = [0.5, 0.5, 0.6, 0.99]
         >>> table = pd.DataFrame({"candidate": range(4), "probability": certain})

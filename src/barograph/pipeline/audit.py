@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from barograph.learning import tables
-from barograph.learning.label_audit import held_out, suspects
+from barograph.learning.label_audit import held_out, margins, suspects
 from barograph.learning.limits import (
     Bounds,
     Classifier,
@@ -57,8 +57,9 @@ def main() -> None:
         make, rows.matrix, rows.truth, rows.series, seed=params.seed, folds=params.folds
     )
     doubted = suspects(rows.truth, probability)
-    keys = tables.triaged(frame)[KEYS].iloc[doubted.rows].reset_index(drop=True)
-    table = keys.assign(probability=doubted.probability, margin=doubted.margin)
+    keys = tables.triaged(frame)[KEYS].iloc[doubted].reset_index(drop=True)
+    margin = margins(rows.truth, probability)[doubted]
+    table = keys.assign(probability=probability[doubted], margin=margin)
     total = rows.truth.size
     report.write_csv(FOLDER / "suspects.csv", table)
     notes = [

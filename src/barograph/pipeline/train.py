@@ -13,7 +13,7 @@ from pathlib import Path
 from barograph.learning.candidates import Trained, TrainParams, read_prior
 from barograph.learning.challengers import Material, train_all
 from barograph.learning.tables import read_for
-from barograph.learning.tracking import tracked
+from barograph.learning.tracking import record_run
 from barograph.models.triage import FILES, TABLES, file_of, save_models
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -37,15 +37,12 @@ def record(use: str, trained: Trained) -> None:
         held_out_figure(trained.truth, trained.probability, use, picture)
     else:
         note_figure(f"{use}: no held-out verdicts", picture)
-    with tracked(f"train {use}") as tracker:
-        model = trained.model
-        named = {"use": use, "feature_set": model.feature_set, "data_hash": model.data_hash}
-        tracker.parameters({k: v for k, v in model.card.items() if k not in TABLES} | named)
-        tracker.metrics(model.metrics)
-        tracker.keep(picture)
-        if TABLE.is_file():  # what was tried before the settings were chosen
-            tracker.keep(TABLE)
-        tracker.keep(FOLDER / file_of(use))
+    model = trained.model
+    named = {"use": use, "feature_set": model.feature_set, "data_hash": model.data_hash}
+    facts = {k: v for k, v in model.card.items() if k not in TABLES} | named
+    # What was tried before the settings were chosen, if anything was.
+    files = [picture, *filter(Path.is_file, [TABLE]), FOLDER / file_of(use)]
+    record_run(f"train {use}", facts, model.metrics, files)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -130,29 +130,18 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         NotFoundError: There is no such series.
     """
     series = reading.get_series(connection, number)
-    columns = _columns(connection, number)
-    orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
+    columns = map(list[Any], _columns(connection, number))
+    orders, commits, times, values, low, high, runs, answers = columns
     records = candidates_of_series(connection, [number], withdrawn=True)[number]
-    marks = _marks(connection, series, records, orders, names)
-    levels = _levels(values, marks, records)
+    marks = _marks(connection, series, records, orders, commits)
+    open_marks = (mark for mark in marks if mark.state is MarkState.UNPROCESSED and mark.index)
     return SeriesChart(
-        series,
-        orders,
-        names,
-        times,
-        values,
-        low,
-        high,
-        runs,
-        levels=levels,
+        *(series, orders, commits, times, values, low, high, runs),
+        levels=_levels(values, marks, records),
         marks=marks,
         outliers=_outliers(values, marks),
         suspects=_waiting(answers),
-        ranges=[
-            (mark.index - 1, mark.index)
-            for mark in marks
-            if mark.state is MarkState.UNPROCESSED and mark.index
-        ],
+        ranges=[(mark.index - 1, mark.index) for mark in open_marks],
         tickets=_tickets(connection, number, orders),
     )
 
@@ -185,6 +174,7 @@ def _marks(
     orders: Sequence[int],
     names: Sequence[str],
 ) -> list[Mark]:
+    """Return the change points, and the places that they moved away from."""
     if not orders:
         return []
     shown = {change.id: change for change in records}
@@ -196,14 +186,11 @@ def _marks(
         .group_by(m.candidate, m.from_order)
     )
     left = [
-        _mark(series, shown[key], order, orders, names, MarkState.MOVED, moved)
+        replace(_mark(series, shown[key], order, orders, names), state=MarkState.MOVED, time=moved)
         for key, order, moved in connection.execute(query)
         if key in shown
     ]
-    current = [
-        _mark(series, change, change.order, orders, names, _state(change), None)
-        for change in records
-    ]
+    current = [_mark(series, change, change.order, orders, names) for change in records]
     return sorted(left + current, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
 
 
@@ -226,8 +213,6 @@ def _mark(
     order: int,
     orders: Sequence[int],
     names: Sequence[str],
-    state: MarkState,
-    moved: int | None,
 ) -> Mark:
     size, index = change.size, _index(orders, order)
     return Mark(
@@ -236,14 +221,14 @@ def _mark(
         index=index,
         order=order,
         commit=names[index],
-        state=state,
+        state=_state(change),
         verdict=change.verdict,
         probability=change.probability,
         hazard=change.hazard,
         before=None if size is None else size.before,
         after=None if size is None else size.after,
         effect=CHANGED if size is None else size.effect(Direction(series.direction)),
-        time=moved or change.triaged_on or change.calculated_on,
+        time=change.triaged_on or change.calculated_on,
     )
 
 

@@ -33,20 +33,6 @@ class Cluster(NamedTuple):
     cluster: StepCluster
 
 
-class Traces(NamedTuple):
-    """The results of a project: a row for each series, by number, and a column for each commit.
-
-    Attributes:
-        numbers: The numbers of the series, ascending.
-        orders: The orders of the commits.
-        values: The settled values, NaN where a result is missing.
-    """
-
-    numbers: list[int]
-    orders: Ints
-    values: Floats
-
-
 def recluster(store: Store, project: str, settings: ClusterSettings | None = None) -> list[Cluster]:
     """Search the last commits for common steps, and merge them into the stored clusters.
 
@@ -60,7 +46,7 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     """
     settings = settings or ClusterSettings()
     with store.read() as connection:
-        numbers, orders, values = traces_of(connection, project, settings.span)
+        numbers, orders, values = _traces(connection, project, settings.span)
     latest = cluster_steps(values, numbers, orders=orders, settings=settings)
 
     def work(connection: sa.Connection) -> None:
@@ -77,38 +63,6 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
     store.write(work)
     with store.read() as connection:
         return [cluster for cluster in of_project(connection, project) if cluster.cluster.current]
-
-
-def search(
-    connection: sa.Connection,
-    project: str,
-    settings: ClusterSettings | None = None,
-    traces: Traces | None = None,
-) -> list[StepCluster]:
-    """Return the common steps of the last commits, and the stored clusters that did not appear.
-
-    Members are numbers of series. Nothing is written.
-
-    Args:
-        connection: A connection from `Store.read`.
-        project: The project whose series are searched.
-        settings: How to search.
-        traces: What `traces_of` returned for the project, if it is known.
-    """
-    settings = settings or ClusterSettings()
-    numbers, orders, values = traces or traces_of(connection, project, settings.span)
-    known = [row.cluster for row in of_project(connection, project)]
-    return cluster_steps(values, numbers, orders=orders, known=known, settings=settings)
-
-
-def commits_of(connection: sa.Connection, project: str, orders: Ints) -> list[str]:
-    """Return the names of the commits of a project at some orders; empty where unknown."""
-    c = commits.c
-    first, last = (int(orders[0]), int(orders[-1])) if orders.size else (0, -1)
-    chosen = c.project == project, c.order >= first, c.order <= last
-    rows = connection.execute(sa.select(c.order, c.commit).where(*chosen))
-    known: dict[int, str] = {order: name for order, name in rows}  # noqa: C416 - typed rows
-    return [known.get(order, "") for order in orders.tolist()]
 
 
 def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
@@ -196,8 +150,13 @@ def _write(connection: sa.Connection, project: str, cluster: StepCluster) -> Non
         connection.execute(sa.update(clusters).where(clusters.c.id == cluster.key).values(**row))
 
 
-def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
-    """Return the results of a project at its last commits."""
+def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[int], Ints, Floats]:
+    """Return the results of a project at its last commits.
+
+    Returns:
+        The numbers of the series, the orders of the commits, and the settled values: a row for each
+        series and a column for each commit, NaN where a result is missing.
+    """
     numbers = _numbers(connection, project)
     orders = _orders(connection, project, numbers, span)
     table = np.full((len(numbers), orders.size), np.nan)
@@ -214,7 +173,7 @@ def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
             if column < orders.size and orders[column] == order:
                 table[places[number], column] = value
     measured = ~np.isnan(table).all(axis=0)
-    return Traces(numbers, orders[measured], table[:, measured])
+    return numbers, orders[measured], table[:, measured]
 
 
 def _numbers(connection: sa.Connection, project: str) -> list[int]:

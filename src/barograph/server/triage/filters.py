@@ -1,4 +1,4 @@
-"""What the queue shows: the filter that the address of the page and the API hold."""
+"""What the queue shows: the filter that the page and the API hold, and those that people save."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import NamedTuple
+
+import sqlalchemy as sa
 
 from barograph.results.series import LABELS, Verdict
-from barograph.runtime.errors import DataError
+from barograph.results.texts import CONTROL
+from barograph.runtime.errors import DataError, NotFoundError
+from barograph.server.store import audit
+from barograph.server.store.schema import saved_filters
 from barograph.server.triage.grouping import SORTS, QueueEntry
 from barograph.server.triage.patterns import KINDS
 
 DAY = 86_400_000
+LONGEST_NAME, LONGEST_QUERY = 100, 4000  # characters of a saved filter
+MOST = 200  # saved filters
 # The verdict of each state, and whether the latest run found the candidate; None for either.
 STATES = {
     "open": (Verdict.NOT_TRIAGED.value, True),
@@ -156,3 +164,81 @@ def refusal(name: str, value: str, allowed: Iterable[str]) -> str:
     """Return why a value cannot be used."""
     names = ", ".join(repr(word) for word in allowed)
     return f"{name}: {value!r:.60} is not one of {names}"
+
+
+class SavedFilter(NamedTuple):
+    """A filter of the queue with a name; the query is that of the address of the queue."""
+
+    name: str
+    query: str
+    who: str
+    saved: int
+
+
+def every_filter(connection: sa.Connection) -> list[SavedFilter]:
+    """Return all saved filters by name."""
+    query = sa.select(saved_filters).order_by(saved_filters.c.name)
+    return [SavedFilter(*row) for row in connection.execute(query)]
+
+
+def get_filter(connection: sa.Connection, name: str) -> SavedFilter:
+    """Return a saved filter.
+
+    Raises:
+        NotFoundError: There is none of this name.
+    """
+    for saved in every_filter(connection):
+        if saved.name == name:
+            return saved
+    raise NotFoundError(f"there is no saved filter {name!r:.60}")
+
+
+def save_filter(connection: sa.Connection, name: str, query: str, who: str) -> SavedFilter:
+    """Save a filter; one of the same name is replaced.
+
+    Raises:
+        DataError: The name or the query is too long, or there are too many filters.
+    """
+    _check_name(name)
+    if len(query) > LONGEST_QUERY or CONTROL.search(query):
+        raise DataError(f"query of a filter: at most {LONGEST_QUERY} characters")
+    known = {saved.name for saved in every_filter(connection)}
+    if name not in known and len(known) >= MOST:
+        raise DataError(f"{len(known)} filters are saved already; allowed: {MOST}")
+    saved = SavedFilter(name, query, who, audit.now())
+    connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
+    connection.execute(sa.insert(saved_filters), saved._asdict())
+    audit.note(connection, saved.saved, who, "save filter", name, query=query)
+    return saved
+
+
+def rename_filter(connection: sa.Connection, name: str, new_name: str, who: str) -> SavedFilter:
+    """Rename a saved filter.
+
+    Raises:
+        DataError: There is none of this name, or the new name is too long or taken.
+    """
+    _check_name(new_name)
+    renamed = get_filter(connection, name)._replace(name=new_name)
+    if new_name in {saved.name for saved in every_filter(connection)}:
+        raise DataError(f"there is a saved filter {new_name!r:.60} already")
+    of_name = saved_filters.c.name == name
+    connection.execute(sa.update(saved_filters).where(of_name).values(name=new_name))
+    audit.note(connection, audit.now(), who, "rename filter", name, to=new_name)
+    return renamed
+
+
+def delete_filter(connection: sa.Connection, name: str, who: str) -> None:
+    """Delete a saved filter.
+
+    Raises:
+        NotFoundError: There is none of this name.
+    """
+    get_filter(connection, name)
+    connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
+    audit.note(connection, audit.now(), who, "delete filter", name)
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or len(name) > LONGEST_NAME or CONTROL.search(name):
+        raise DataError(f"name of a filter: 1 to {LONGEST_NAME} characters, got {name!r:.60}")

@@ -28,8 +28,7 @@ from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.database import revision, rows_in
 from barograph.server.store.reading import series_id
 from barograph.server.store.schema import arrivals, candidates, series, verdict_batches
-from barograph.server.triage.around import levels
-from barograph.server.triage.effects import Effect
+from barograph.server.triage.effects import Effect, levels
 from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.server.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
 from barograph.server.triage.patterns import KINDS, PatternSet, compiled, stored_patterns

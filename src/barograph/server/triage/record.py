@@ -1,9 +1,10 @@
 """Verdicts with the probabilities before them, and the candidates that are still open."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import sqlalchemy as sa
 
 from barograph.results.series import FINAL, Verdict
@@ -18,6 +19,9 @@ from barograph.server.store.schema import (
     ticketed,
     verdicts,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEAR = 5  # commits between a change and the place that its alarm points at
 CALLED = ("called", "moved")
@@ -136,14 +140,17 @@ def judged_verdicts(connection: sa.Connection, since: int) -> pd.DataFrame:
         .where(v.probability.is_not(None))
         .order_by(v.id)
     )
-    table = _with_commits(pd.read_sql(query, connection))
+    table = _table(connection, query)
     table["real"] = table.real.astype(bool)
     delays = alarm_delays(connection, table.candidate[table.real].tolist())
     return table.assign(delay=table.candidate.map(delays).astype(float))
 
 
-def _with_commits(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a number for each commit, from the columns `project` and `order`."""
+def _table(connection: sa.Connection, query: sa.Select[Any]) -> pd.DataFrame:
+    """Return the rows of a query with a number for each `project` and `order`, as `commit`."""
+    import pandas as pd  # slow to import
+
+    table = pd.read_sql(query, connection)
     return table.assign(commit=table.groupby(["project", "order"]).ngroup())
 
 
@@ -212,4 +219,4 @@ def _candidates(
     c = candidates.c
     columns = c.id.label("candidate"), c.series, series.c.project, c.order, c.probability
     query = sa.select(*columns, c.hazard, c.before, c.after).join(series, series.c.id == c.series)
-    return _with_commits(pd.read_sql(query.where(match).order_by(*order).limit(limit), connection))
+    return _table(connection, query.where(match).order_by(*order).limit(limit))

@@ -12,7 +12,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,10 @@ from barograph.detection.batch import RECENT, detect_recent
 from barograph.detection.scoring import score_candidates
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
-from barograph.results.series import UNKNOWN_TIME, ChangePoint, Floats, Series, Verdict
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series, Verdict
 from barograph.results.sizes import size_at
 from barograph.runtime.errors import ArtifactError
-from barograph.runtime.parallel import map_parallel, map_threads, row_ranges
+from barograph.runtime.parallel import map_threads, row_ranges
 from barograph.server.store import arrivals
 from barograph.server.store.audit import now
 from barograph.server.store.candidate_records import CandidateRecord, candidates_of_series
@@ -43,8 +42,6 @@ LOG = logging.getLogger("barograph.server.triage")
 USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
 SMALLEST = 10  # series in a part of a thread
-PART = 25  # series in a part of a process
-WORTHWHILE = 20_000  # points from which starting processes pays
 COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
     *("before", "after", "nearby", "hazard", "trend", "probability", "model", "present"),
@@ -88,22 +85,19 @@ class CandidateRefresher:
             probabilities that they were reported with.
         name: The name of the detector that candidates are stored with.
         model: A model for the use `label_free`; without one, candidates get no probability.
-        workers: Number of processes that search; with 1, this process searches in threads.
         recent: Number of the newest points of a series that are always searched together.
     """
 
     detector: Detector
     name: str
     model: TriageModel | None = None
-    workers: int = 1
     recent: int = RECENT
 
     def refresh(self, store: Store, limit: int | None = None) -> RefreshResult:
         """Recompute the candidates of series whose points changed, of at most `limit` series."""
         total = RefreshResult()
         while limit is None or total.series < limit:
-            most = SERIES * self.workers
-            count = most if limit is None else min(most, limit - total.series)
+            count = SERIES if limit is None else min(SERIES, limit - total.series)
             result, waiting = self._refresh(store, count)
             total += result
             if not waiting or not result.series:
@@ -125,16 +119,13 @@ class CandidateRefresher:
             observed = arrivals.observe(connection, versions)
         plans = self._plans(points, known, timestamp)
 
-        def work(connection: sa.Connection, part: Sequence[SeriesPlan]) -> RefreshResult:
-            unchanged = claim(connection, {plan.number: versions[plan.number] for plan in part})
-            kept = [plan for plan in part if plan.number in unchanged]
+        def work(connection: sa.Connection) -> RefreshResult:
+            unchanged = claim(connection, versions)
+            kept = [plan for plan in plans if plan.number in unchanged]
             arrivals.write(connection, [row for row in observed if row[0] in unchanged])
             return self.write(connection, store, kept, timestamp)
 
-        total = RefreshResult()
-        for part in chunks(plans, SERIES):
-            total += store.write(partial(work, part=part))
-        return total, len(versions)
+        return store.write(work), len(versions)
 
     def _plans(
         self,
@@ -147,11 +138,7 @@ class CandidateRefresher:
         is_scored = isinstance(detector, Triaged)
         if isinstance(detector, Triaged) and model is not None:
             detector = replace(detector, model=model)
-        changes = find_changes(
-            *(detector, list(points.values())),
-            recent=self.recent,
-            workers=self.workers,
-        )
+        changes = find_changes(detector, list(points.values()), self.recent)
         plans = [
             identify(number, series, known[number], of_series)
             for (number, series), of_series in zip(points.items(), changes, strict=True)
@@ -216,46 +203,23 @@ class CandidateRefresher:
 
 
 def find_changes(
-    detector: Detector,
-    series: Sequence[Series],
-    *,
-    recent: int = RECENT,
-    workers: int = 1,
+    detector: Detector, series: Sequence[Series], recent: int = RECENT
 ) -> list[list[ChangePoint]]:
     """Find the change points of each series.
 
-    Series are independent, and the result of one depends on its values alone, so neither the
-    number of workers nor the size of the parts changes a candidate.
-
-    Args:
-        detector: Any detector.
-        series: The series.
-        recent: Number of the newest points that are always searched together.
-        workers: Number of processes; with 1 the series are searched by threads of this process.
-
-    Returns:
-        The change points of each series, the same for every number of workers.
+    Series are independent, and threads search parts of them at the same time: the number of threads
+    changes no candidate.
     """
-    values = [stretch.values for stretch in series]
-    if workers > 1 and sum(map(len, values)) >= WORTHWHILE:
-        parts = row_ranges(len(values), workers, smallest=PART)
-        calls = [(detector, values[part], recent) for part in parts]
-        results = map_parallel(_find_in_part, calls, workers=min(workers, len(calls)))
-    else:
-        parts = row_ranges(len(values), None, smallest=SMALLEST)
-        results = iter(
-            map_threads(lambda part: _find_in_part(detector, values[part], recent), parts)
+
+    def find(part: slice) -> list[list[ChangePoint]]:
+        values = [each.values for each in series[part]]
+        offsets = np.cumsum([0, *(each.size for each in values)], dtype=np.int64)
+        return detect_recent(
+            detector, np.concatenate([np.empty(0), *values]), offsets, recent=recent
         )
-    return [changes for part in results for changes in part]
 
-
-def _find_in_part(
-    detector: Detector, values: Sequence[Floats], recent: int
-) -> list[list[ChangePoint]]:
-    """Find the change points of some series."""
-    offsets = np.cumsum([0, *(part.size for part in values)], dtype=np.int64)
-    joined = np.concatenate([np.empty(0), *values])
-    return detect_recent(detector, joined, offsets, recent=recent)
+    parts = map_threads(find, row_ranges(len(series), None, smallest=SMALLEST))
+    return [changes for part in parts for changes in part]
 
 
 def label_free_model(path: Path | None) -> TriageModel | None:

@@ -19,10 +19,11 @@ from barograph.server.store.candidate_records import (
 )
 from barograph.server.store.reading import StoredSeries, stored_series
 from barograph.server.store.schema import candidates, points, series
-from barograph.server.triage.around import Around, around
 from barograph.server.triage.effects import (
+    Around,
     Effect,
     SettledResults,
+    around,
     effect_between,
     results_between,
 )

@@ -19,7 +19,7 @@ from barograph.server.store.candidate_records import (
 )
 from barograph.server.store.database import chunks
 from barograph.server.store.schema import candidates, verdicts
-from barograph.server.triage.around import around
+from barograph.server.triage.effects import around
 from barograph.server.triage.explanations import scored
 
 MOST = 400  # decided candidates that are compared, the latest verdicts first

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from barograph.server.store import commit_details, reading
 from barograph.server.store.candidate_records import get_candidate
-from barograph.server.triage.around import EdgeResult
-from barograph.server.triage.effects import Effect, SettledResults, effect_between
+from barograph.server.triage.effects import EdgeResult, Effect, SettledResults, effect_between
 from barograph.server.triage.ranges import known_ranges
 from barograph.server.triage.siblings import sibling_results
 

@@ -1,10 +1,12 @@
 """Lists of candidates that are worth a person's time, read from the store."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import sqlalchemy as sa
 
 from barograph.learning.work_lists import (
@@ -17,6 +19,9 @@ from barograph.learning.work_lists import (
 from barograph.results.series import Floats
 from barograph.server.store import retrainings
 from barograph.server.triage import record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -87,5 +92,7 @@ def looks(candidates: pd.DataFrame) -> Floats:
 
 def _levels(texts: pd.Series) -> pd.DataFrame:
     """Return the stored levels of candidates; NaN where they are unknown."""
+    import pandas as pd  # slow to import
+
     rows = [json.loads(text) if text else {} for text in texts]
     return pd.DataFrame(rows, columns=["mean", "variance", "count"], dtype=np.float64)

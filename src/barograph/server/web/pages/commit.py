@@ -20,7 +20,6 @@ from barograph.results.wording import (
 )
 from barograph.server.store import reading
 from barograph.server.store.measurement import INTEGER
-from barograph.server.triage.around import Trace
 from barograph.server.triage.commits import (
     ChangedSeries,
     CommitChanges,
@@ -28,6 +27,7 @@ from barograph.server.triage.commits import (
     commit_changes,
     commits_with_changes,
 )
+from barograph.server.triage.effects import Trace
 from barograph.server.web.context import Context
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.series import names

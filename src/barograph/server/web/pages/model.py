@@ -16,10 +16,9 @@ from barograph.learning.weekly_record import PastRecord, Record
 from barograph.results.wording import MINUS
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
-from barograph.server.triage.around import traces
-from barograph.server.web.comparison import USES
+from barograph.server.triage.effects import traces
 from barograph.server.web.context import Context
-from barograph.server.web.model_report import WEEKS, model_card, model_report
+from barograph.server.web.model_report import USES, WEEKS, model_card, model_report
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.series import names
 from barograph.server.web.pages.sparklines import sparkline

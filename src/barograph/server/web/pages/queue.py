@@ -18,8 +18,8 @@ from barograph.results.series import LABELS, Verdict
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.reading import find_series
-from barograph.server.triage import saved_filters
-from barograph.server.triage.around import Trace, traces
+from barograph.server.triage import filters as saved_filters
+from barograph.server.triage.effects import Trace, traces
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import SECTIONED, CauseGroup, QueueEntry
 from barograph.server.triage.processed import PAGE, processed

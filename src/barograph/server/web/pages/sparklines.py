@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barograph.server.triage.around import Trace
+from barograph.server.triage.effects import Trace
 
 WIDTH, HEIGHT = 240, 60
 MARGIN = 4  # above and below

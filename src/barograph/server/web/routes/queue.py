@@ -12,10 +12,10 @@ from fastapi import Body, Depends, Path, Query
 from barograph.results.series import Verdict
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
+from barograph.server.triage import filters as saved_filters
 from barograph.server.triage import patterns as hiding
-from barograph.server.triage import saved_filters
-from barograph.server.triage.around import levels
-from barograph.server.triage.filters import QueueFilter
+from barograph.server.triage.effects import levels
+from barograph.server.triage.filters import QueueFilter, SavedFilter
 from barograph.server.triage.grouping import CauseGroup, QueueEntry
 from barograph.server.triage.patterns import KINDS
 from barograph.server.triage.processed import PAGE as LENGTH
@@ -29,7 +29,6 @@ from barograph.server.triage.queue import (
     open_groups,
     overview,
 )
-from barograph.server.triage.saved_filters import SavedFilter
 from barograph.server.web.context import CallerName, Context, guarded_router
 from barograph.server.web.routes.series import Label, Text
 from barograph.server.web.schemas import answer, many, page_of, schema_of

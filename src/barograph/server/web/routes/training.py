@@ -11,9 +11,13 @@ from barograph.runtime.errors import ConfigError, DataError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.store.tokens import Scope
-from barograph.server.web.comparison import ComparedFile, compared_files
 from barograph.server.web.context import AppContext, CallerName, Context, guarded_router
-from barograph.server.web.model_report import ModelReport, model_report
+from barograph.server.web.model_report import (
+    ComparedFile,
+    ModelReport,
+    compared_files,
+    model_report,
+)
 from barograph.server.web.responses import CONFLICT, ApiError
 from barograph.server.web.retraining import Retraining
 from barograph.server.web.schemas import answer, many, optional, schema_of
