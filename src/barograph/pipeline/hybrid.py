@@ -1,15 +1,15 @@
 """Stage `hybrid`: Tables 5 to 8 of Leznik et al. 2022 on the verdicts of this data set."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import pandas as pd
 
-from barograph.learning.limits import Bounds, Count, Named, Seed
+from barograph.learning.limits import Count
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import page_without_verdicts, run
+from barograph.pipeline.statistics import StatisticsParams
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.studies import leznik, statistics
@@ -48,20 +48,10 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class HybridParams:
-    """What the tables are of.
+class HybridParams(StatisticsParams):
+    """What the tables are of, and the number of splits of Table 8."""
 
-    Attributes:
-        policy: The bounds of Pre.
-        ranges: The ranges of the distance: `published`, or `own`, learned from these candidates.
-        repetitions: The number of splits of Table 8.
-        seed: Seed of the bootstrap intervals.
-    """
-
-    policy: Bounds = "adaptive"
-    ranges: Annotated[str, Named(lambda: statistics.RANGES)] = statistics.PUBLISHED
     repetitions: Count = leznik.REPETITIONS
-    seed: Seed = 1
 
 
 @page_without_verdicts(FOLDER / "hybrid.md", "hybrid")

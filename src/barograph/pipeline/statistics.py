@@ -35,13 +35,13 @@ class StatisticsParams:
 
     Attributes:
         policy: The policy of the bounds.
-        seed: Seed of the sample for Shapiro-Wilk.
-        ranges: The ranges of the distance: `published` or `own`.
+        ranges: The ranges of the distance: `published`, or `own`, learned from these candidates.
+        seed: Seed of what is drawn: a sample for Shapiro-Wilk, or the bootstrap intervals.
     """
 
     policy: Bounds = "adaptive"
-    seed: Seed = 0
     ranges: Annotated[str, Named(lambda: statistics.RANGES)] = statistics.PUBLISHED
+    seed: Seed = 1
 
 
 @page_without_verdicts(FOLDER / "statistics.md")

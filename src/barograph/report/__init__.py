@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from barograph.results.series import ChangePoint, Direction, Series
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from barograph.report.panel import Panel
-    from barograph.results.history import History
 
 MOST_PANELS = 20
 
@@ -57,45 +56,35 @@ def plot(
         from matplotlib.axes import Axes
 
         from barograph.report import drawing
+    from barograph.results.history import History
+
     if ax is not None and not isinstance(ax, Axes):
         raise ConfigError(f"ax is {type(ax).__name__}: it must be one Axes of matplotlib")
     if direction not in (-1, 0, 1):
         raise ConfigError(f"direction is {direction!r}: allowed are -1, 0 and 1")
-    from barograph.results.history import History
-
-    if isinstance(values, History):
-        _check_size(values, 1 if ax is not None or change_points is not None else MOST_PANELS)
-    panels = list(_panels(values, change_points, title, Direction(direction)))
+    series = list(values) if isinstance(values, History) else [values]
+    if not series:
+        raise DataError("values is a history without series")
+    limit = MOST_PANELS if ax is None and change_points is None else 1
+    if len(series) > limit:
+        raise DataError(
+            f"values is a history of {len(series)} series; at most {limit} can be drawn here: "
+            "pass one of them, such as history[0]"
+        )
+    panels = [_panel(each, change_points, title, Direction(direction)) for each in series]
     return drawing.figure_of(panels) if ax is None else drawing.draw_in(ax, panels[0])
 
 
-def _check_size(history: History, limit: int) -> None:
-    if not len(history):
-        raise DataError("values is a history without series")
-    if len(history) > limit:
-        raise DataError(
-            f"values is a history of {len(history)} series; at most {limit} can be drawn here: "
-            "pass one of them, such as history[0]"
-        )
-
-
-def _panels(
-    values: Any,
-    change_points: Sequence[ChangePoint] | None,
-    title: str | None,
-    direction: Direction,
-) -> Iterator[Panel]:
+def _panel(
+    series: Any, points: Sequence[ChangePoint] | None, title: str | None, direction: Direction
+) -> Panel:
     from barograph.api import as_values, detect
     from barograph.report.panel import Panel
-    from barograph.results.history import History
 
-    for series in values if isinstance(values, History) else [values]:
-        numbers = as_values(series)
-        points = detect(numbers) if change_points is None else change_points
-        if isinstance(series, Series):
-            name = str(series.id) if title is None else title
-            known = series.direction or direction
-            placed = series.commits, series.times, series.unit
-            yield Panel(numbers, points, name, known, *placed)
-        else:
-            yield Panel(numbers, points, title or "", direction)
+    numbers = as_values(series)
+    points = detect(numbers) if points is None else points
+    if not isinstance(series, Series):
+        return Panel(numbers, points, title or "", direction)
+    name = str(series.id) if title is None else title
+    placed = series.commits, series.times, series.unit
+    return Panel(numbers, points, name, series.direction or direction, *placed)
