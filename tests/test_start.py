@@ -10,7 +10,6 @@ import pytest
 
 from barograph.cli import main
 from barograph.cli.detectors import DetectorChoice
-from barograph.cli.score import _work
 from barograph.runtime import compiled
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
@@ -101,14 +100,6 @@ def test_small_input_needs_no_compiler_and_gets_the_same_answer(
         for path, part in flat(json.loads(capsys.readouterr().out)).items()
     }
     assert flat(json.loads(done.stdout)) == close
-
-
-def test_memory_is_not_searched_for_garbage_when_a_command_ends() -> None:
-    code = (
-        "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"
-        "sys.argv[1:] = ['formats']\nfrom barograph.cli import main\nmain()\n"
-    )
-    assert printed(code) == "True"
 
 
 def interpreted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -203,14 +194,6 @@ def test_gate_with_a_detector_needs_no_compiler(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text(CSV)
     done = interpreted(["gate", str(tmp_path / "results.csv"), "--detector", "hunter"], tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "False False")
-
-
-def test_series_of_an_existing_store_are_work(tmp_path: Path) -> None:
-    store = tmp_path / "ci.db"
-    new = _work(60, 60, str(store))
-    store.touch()
-    assert new < compiled.SMALL < _work(60, 60, str(store))
-    assert _work(60, 60, "postgresql://host/name") == _work(60, 60, str(store))
 
 
 def test_commands_compile_nothing_after_warmup(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from barograph.cli import warmup
+from barograph.cli import setup
 from barograph.features import FEATURE_SETS, SubSeries, feature_matrix, series_context
 from barograph.results.series import Floats
 
@@ -22,7 +22,7 @@ def main() -> None:
         values = random.normal(100.0, 1.0, length)
         values[length // 2 :] += 10.0
         compare(values)
-    warmup.command.main([], standalone_mode=False)
+    setup.warmup.main([], standalone_mode=False)
 
 
 def compare(values: Floats) -> None:

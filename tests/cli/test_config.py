@@ -10,7 +10,7 @@ import pytest
 
 from barograph.cli import COMMANDS, group, main
 from barograph.cli.config import NAME, load_config, option_defaults
-from barograph.cli.init import TEMPLATE
+from barograph.cli.setup import TEMPLATE
 from barograph.runtime.errors import ConfigError
 from barograph.simulator.documents import dump_writer
 from tests.cli.test_commands import code, results
@@ -62,15 +62,21 @@ def test_file_is_found_in_the_folders_above_and_can_be_named(
     [
         ("[gaet]\n", r"there is no table \[gaet\]; allowed: input, patterns, .*gate"),
         ("[gate]\nmin_change = 1\n", r"\[gate\] has no 'min_change'; allowed: .*min-change"),
-        ("[gate]\nmin-change = 'a'\n", r"\[gate\] min-change: 'a' is not a valid number"),
+        ("[gate]\nmin-change = 'a'\n", r"\[gate\] min-change: 'a' is not a valid float"),
         ("[gate]\nmin-change = -1\n", r"\[gate\] min-change: -1.* is not in the range x>=0"),
         ("[input]\ndates = 'us'\n", r"\[input\] dates: 'us' is not one of .*'day-first', 'month"),
         ("[input]\nkinds = 'csv'\n", r"\[input\] has no 'kinds'; allowed: .*kind"),
-        ("gate = 3\n", r"gate must be a table \[gate\]"),
-        ("suppress = 3\n", r"suppress must be written as tables \[\[suppress\]\]"),
-        ("[patterns]\ncanaries = []\n", "no 'canaries'; allowed: canary, low_priority, info"),
-        ("[patterns]\ncanary = 'x'\n", r"\[patterns\] canary must be a list of patterns"),
-        ("[direction]\n'*' = 'up'\n", r"\[direction\] '\*' is 'up'; use lower or higher"),
+        ("gate = 3\n", r"gate must be a table \[gate\]: Expected"),
+        ("suppress = 3\n", r"suppress must be tables \[\[suppress\]\]"),
+        (
+            "[patterns]\ncanaries = []\n",
+            "patterns must be lists of patterns named canary, low_",
+        ),
+        ("[patterns]\ncanary = 'x'\n", "patterns must be lists of patterns named canary"),
+        (
+            "[direction]\n'*' = 'up'\n",
+            "direction must be patterns .*`lower` or `higher`: .*'up'",
+        ),
         ("[gate\n", "not valid TOML: .*line 1"),
     ],
 )
@@ -95,7 +101,7 @@ def test_help_and_init_work_with_a_broken_configuration(folder: Path) -> None:
     assert code("gate", "--help") == 0
     assert code("init", "below") == 0
     config = load_config(COMMANDS, folder / "below" / NAME)
-    assert config.commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
+    assert config.commands == {"input": {}, "gate": {}, "score": {}}
 
 
 def test_init_writes_a_file_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +218,7 @@ def test_interrupt_ends_with_130(
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("barograph.cli.init.Path.exists", lambda _self: interrupted())
+    monkeypatch.setattr("barograph.cli.setup.Path.exists", lambda _self: interrupted())
     with pytest.raises(SystemExit) as left:
         main(["init"])
     assert left.value.code == 130

@@ -1,10 +1,8 @@
 """`detect`: what it prints in each format."""
 
 import csv
-import errno
 import io
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -191,8 +189,7 @@ def test_patterns_of_the_configuration_are_named_and_low_priority_comes_last(
     assert "| slow (low priority) |" in run("--format", "markdown").splitlines()[-1]
 
 
-def test_unit_is_in_the_heading_the_json_and_the_plot(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+def test_unit_is_in_the_heading_and_the_json(tmp_path: Path) -> None:
     rows = [
         f"{name},{k},{10 + k % 3 + 9 * (k >= 30)},{unit}"
         for name, unit in (("a", "ops/s"), ("b", "x\x1b[31m"), ("c", ""))
@@ -200,7 +197,7 @@ def test_unit_is_in_the_heading_the_json_and_the_plot(tmp_path: Path) -> None:
     ]
     path = tmp_path / "r.csv"
     path.write_text("\n".join(["test,order,value,unit", *rows, ""]), encoding="utf-8")
-    printed = detect(path, "--plot", str(tmp_path / "r.svg")).stdout
+    printed = detect(path).stdout
     assert [line for line in printed.splitlines() if line.endswith(" points")] == [
         "a  ops/s, higher is better, 60 points",
         "b  x\ufffd[31m, 60 points",
@@ -209,7 +206,6 @@ def test_unit_is_in_the_heading_the_json_and_the_plot(tmp_path: Path) -> None:
     answer = json.loads(detect(path, "--format", "json").stdout)
     units = [series["unit"] for series in answer["series"]]
     assert units == ["ops/s", "x\x1b[31m", None]
-    assert "<!-- ops/s -->" in (tmp_path / "r.svg").read_text(encoding="utf-8")
 
 
 def test_table_without_labels_is_a_series_named_by_its_file(tmp_path: Path) -> None:
@@ -218,34 +214,6 @@ def test_table_without_labels_is_a_series_named_by_its_file(tmp_path: Path) -> N
     [(name, orders)] = content(tmp_path / "latency.csv").items()
     assert "latency" in name
     assert orders == [40]
-
-
-@pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_plot_draws_the_series_that_changed(table: Path, tmp_path: Path, suffix: str) -> None:
-    pytest.importorskip("matplotlib")
-    picture = tmp_path / f"changes.{suffix}"
-    detect(table, "--plot", str(picture))
-    start = picture.read_bytes()[:100]
-    assert start.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in start
-
-
-def test_plot_that_cannot_be_written_leaves_the_former_one(
-    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figure = pytest.importorskip("matplotlib.figure")
-    picture = tmp_path / "changes.png"
-    picture.write_bytes(b"former")
-
-    def write_half(_figure: object, path: Path, **_options: object) -> None:
-        Path(path).write_bytes(b"half")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(figure.Figure, "savefig", write_half)
-    done = CliRunner().invoke(group, ["detect", str(table), "--plot", str(picture)])
-    assert isinstance(done.exception, OSError)
-    assert done.exception.filename == str(picture)
-    assert picture.read_bytes() == b"former"
-    assert [*tmp_path.iterdir()] == [picture]
 
 
 def test_changes_have_the_subjects_of_their_commits(

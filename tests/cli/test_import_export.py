@@ -145,22 +145,6 @@ def test_export_is_a_snapshot(
     assert run_json(capsys, "export", "later", "--store", "s.db")[1]["points"] == 80
 
 
-def test_export_refuses_the_outputs_of_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "score", write("results.csv"))
-    stage = "{cmd: x, outs: [data/interim/points.parquet, data/raw: {persist: true}]}"
-    Path("dvc.yaml").write_text(f"stages: {{load: {stage}}}\n")
-    for folder in ("data/interim", "data/raw", "data/raw/export"):
-        code, _, error = run(capsys, "export", folder)
-        assert code == 1
-        assert f"{folder}: the stage 'load' of dvc.yaml writes data/" in error
-        assert "kind: store" in error
-        assert len(error) <= 330
-    for folder in ("exports/today", "data", "."):
-        assert run(capsys, "export", folder)[0] == 0
-    Path("dvc.yaml").write_text("stages: [")
-    assert run(capsys, "export", "data/interim")[0] == 0
-
-
 def test_full_disk_is_reported_in_plain_words_with_the_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -247,13 +247,6 @@ def test_github_finds_no_command_in_a_name(
             assert re.match(r"::(error|warning|notice) title=[^:,]*::", line)
 
 
-def test_github_prints_ten_annotations_of_a_level(tmp_path: Path) -> None:
-    many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(25)])
-    lines = rendering.workflow_commands(many)
-    assert len(lines) == rendering.MOST
-    assert lines[-1] == "::error title=Barograph::16 more are in the log"
-
-
 def test_github_warns_if_nothing_could_be_judged_yet() -> None:
     [line] = rendering.workflow_commands(JobAnswer([], ["db/a", "db/b"], ["db/b"], []))
     assert line == (

@@ -1,6 +1,5 @@
 """`barograph replay`: every result of a history is judged as if it had just arrived."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.learning import replay as replaying
 from barograph.results.parquet import SCHEMAS
 from tests.cli.store_commands import learned_pair, run, run_json, write
 from tests.training.online_histories import histories
@@ -73,20 +71,3 @@ def test_replay_with_a_second_look_is_compared_with_verdicts(
     assert output["auc"] == strict["auc"] > 0.9
     text = run(capsys, "replay", "tables", *options)[1]
     assert f"AUC {output['auc']:.3f}" in text
-    # What was done before the last part failed is not done again.
-    monkeypatch.setattr("barograph.cli.classify.SERIES", 2)
-    whole = Path("out/found.csv").read_bytes()
-    judge, done = replaying._replay, []
-
-    def failing(task: replaying.ReplayTask, series: Sequence[Any]) -> Any:
-        done.append(len(series))
-        if len(done) == 3:
-            raise OSError("killed")
-        return judge(task, series)
-
-    monkeypatch.setattr(replaying, "_replay", failing)
-    assert run(capsys, "replay", "tables", *options)[0] == 1
-    assert len(list(Path("out/.parts").iterdir())) == 2
-    assert run(capsys, "replay", "tables", *options)[0] == 0
-    assert (len(done), Path("out/found.csv").read_bytes()) == (4, whole)
-    assert not Path("out/.parts").exists()

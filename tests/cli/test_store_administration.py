@@ -37,7 +37,6 @@ def test_mistyped_store_is_an_error_and_not_created(
         (("import", "results.csv", "--restore"), "results.csv/store/archive.json is missing"),
         (("score", "results.csv", "--store", "results.csv"), "results.csv: not an SQLite database"),
         (("score", "results.csv", "--store", "."), ".: is a directory; an SQLite store needs a"),
-        (("--config", "dask.toml", "replay", "results.csv"), "cannot be reached"),
     ],
 )
 def test_errors_are_printed_in_one_line(
@@ -46,9 +45,7 @@ def test_errors_are_printed_in_one_line(
     arguments: tuple[str, ...],
     message: str,
 ) -> None:
-    monkeypatch.setattr("barograph.runtime.parallel.CONNECT", 1)
     write("results.csv")
-    Path("dask.toml").write_text('[replay]\nscheduler = "tcp://127.0.0.1:1"\n')
     code, _, error = run(capsys, *arguments)
     assert code == 1
     assert message in error

@@ -6,8 +6,6 @@ Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -23,10 +21,17 @@ from barograph.runtime.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 LONGEST = 300  # characters of a message
-GARBAGE = 200_000  # objects between collections; most of a command's are modules, which stay
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
-# Commands and their help texts; each is in the module of the same name.
+# The modules of commands, except for those that have one of their own with its name.
+TOGETHER = ("gate", "setup", "store_commands")
+MODULES = {
+    "score": "gate",
+    "import": "import_",  # a keyword cannot name a module
+    **dict.fromkeys(("completion", "formats", "init", "warmup"), "setup"),
+    **dict.fromkeys(("export", "prune", "recompute", "series", "token"), "store_commands"),
+}
+# Commands and their help texts.
 COMMANDS = {
     "append": "Append the results of a run to a history file.",
     "classify": "Rank candidates by how likely people would call them real.",
@@ -66,8 +71,10 @@ class LazyGroup(click.Group):
             near = get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command {cmd_name!r}; {hint}")
-        module = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot name a module
-        command: click.Command = import_module(f"{__name__}.{module}").command
+        module, name = MODULES.get(cmd_name, cmd_name), "command"
+        if module in TOGETHER:
+            name = cmd_name
+        command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
         return command
 
     def resolve_command(
@@ -130,12 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: The command and its arguments. Defaults to those of the process, which is then
             at its start, so that it may choose how kernels run.
     """
-    if arguments is None:
-        gc.set_threshold(GARBAGE)
-        # The process ends, so its memory need not be searched for garbage.
-        atexit.register(gc.freeze)
     try:
-        _require_text(sys.argv[1:] if arguments is None else arguments)
+        for argument in sys.argv[1:] if arguments is None else arguments:
+            if any("\ud800" <= character <= "\udfff" for character in argument):
+                raise ConfigError(f"{argument!r:.60}: an argument must be valid UTF-8")
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -145,42 +150,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(ERROR)
     except click.ClickException as error:
-        _print_error(_one_line(error), _path_of(error))
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        _print_error(error.format_message(), context.command_path if context else "barograph")
         sys.exit(ERROR)
-    except NotEnoughDataError as error:
-        _print_error(error)
-        sys.exit(TOO_LITTLE)
     except OSError as error:
         reason = str(error.strerror or error).lower()
         _print_error(reason if error.filename is None else f"{error.filename}: {reason}")
         sys.exit(ERROR)
     except BarographError as error:
         _print_error(error)
-        sys.exit(ERROR)
-
-
-def _require_text(arguments: Sequence[str]) -> None:
-    """Refuse arguments that no output could show.
-
-    Raises:
-        ConfigError: The bytes of one are not valid.
-    """
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise ConfigError(f"{argument!r:.60}: an argument must be valid UTF-8")
-
-
-def _one_line(error: click.ClickException) -> str:
-    """Return the message of click, which may have several lines, as one line."""
-    return " ".join(line.strip() for line in error.format_message().splitlines())
-
-
-def _path_of(error: click.ClickException) -> str:
-    """Return the command with the wrong usage, including its parent commands."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    return "barograph" if context is None else context.command_path
+        sys.exit(TOO_LITTLE if isinstance(error, NotEnoughDataError) else ERROR)
 
 
 def _print_error(error: object, where: str = "barograph") -> None:
-    text = " ".join(f"{where}: {error}".split("\n"))
+    """Print an error on one line."""
+    text = f"{where}: {' '.join(map(str.strip, str(error).splitlines()))}"
     click.echo(text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}...", err=True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import click
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
 from barograph.results.series import MIN_CHANGE
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
 
 SUSPECT_FAILS_AT = 25.0  # percent
-FAIL_ON = ("regression", "suspect", "any")
 # What answers are called, in the order in which outputs list them.
 KINDS = ("regression", "suspect", "improvement", "suppressed", "known")
 # Why an answer is a suspect: only a rerun can tell a spike from a change, the change is not certain
@@ -26,22 +27,23 @@ LISTS = {  # of the JSON output, with the kind of their answers, and why those a
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FailPolicy:
     """What fails a job.
 
     Args:
-        min_change: The smallest change that counts, in percent of the level before.
-        fail_on: `regression`; `suspect` for every suspect by `newest` and those for the worse by
-            `budget` as well; `any` for improvements as well.
-        suspect_fails_at: The smallest suspected change for the worse that fails a job on
-            `regression`, in percent of the level before.
-        fail_on_missing: Whether a series without the newest commit fails the job.
+        min_change: Minimum change that counts, in percent of the level before.
+        fail_on: What fails the job. regression: changes for the worse, and large suspects; suspect:
+            also every suspect by reason newest, and those by reason budget that are worse; any:
+            also improvements.
+        suspect_fails_at: Minimum size of a suspected change for the worse that fails the job, in
+            percent.
+        fail_on_missing: Exit with 3 if a series has no result of the judged commits.
     """
 
-    min_change: float = MIN_CHANGE
-    fail_on: str = FAIL_ON[0]
-    suspect_fails_at: float = SUSPECT_FAILS_AT
+    min_change: Annotated[float, click.FloatRange(min=0.0)] = MIN_CHANGE
+    fail_on: Literal["regression", "suspect", "any"] = "regression"
+    suspect_fails_at: Annotated[float, click.FloatRange(min=0.0)] = SUSPECT_FAILS_AT
     fail_on_missing: bool = False
 
 

@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import F, echo_json, format_option, model_option, setting, with_options
+from barograph.cli.options import echo_json, format_option, model_option
 from barograph.results.series import FINAL, Verdict
 from barograph.results.wording import place_text, plural, probability_text
 from barograph.runtime.compiled import choose
 from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from barograph.models import TriageModel
     from barograph.results.history import History
 
 USE = "label_free"
-SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
-
-
-def bulk_options(use: str, does: str) -> Callable[[F], F]:
-    """Add the parameters of a command that scores a whole data set."""
-    out = click.option(
-        "--out",
-        metavar="FOLDER",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Folder to write the complete table to, as CSV and Parquet.",
-    )
-    scheduler = setting(
-        "scheduler",
-        help="Address of a Dask scheduler to run on; its workers must see the same files.",
-    )
-    options = [input_options(), model_option(use, does=does), out, scheduler]
-    return lambda function: with_options(function, [*options, format_option("text", "json")])
-
-
-def score_parts(
-    function: Callable[..., pa.Table], folder: str, *arguments: Any, scheduler: str | None
-) -> pa.Table:
-    """Call a function for every part of a data set, and join the tables in order.
-
-    Args:
-        function: Returns the table of a `HistoryPart`.
-        folder: The folder of the data set.
-        *arguments: Other arguments of the function.
-        scheduler: Address of a Dask scheduler; None for processes of this machine.
-    """
-    import pyarrow as pa
-
-    from barograph.detection.bulk import history_parts
-    from barograph.runtime.parallel import map_parallel
-
-    calls = [(part, *arguments) for part in history_parts(folder, SERIES)]
-    return pa.concat_tables(map_parallel(function, calls, "scoring", scheduler=scheduler))
 
 
 @click.command(epilog="Example: barograph classify dump --kind mongodump --format json")
-@bulk_options(USE, "scores candidates")
+@input_options()
+@model_option(USE, does="scores candidates")
 @click.option(
     "--all",
     "triaged",
@@ -77,32 +38,19 @@ def score_parts(
     show_default=True,
     help="Maximum number of candidates to show.",
 )
-def command(
-    inputs: Inputs,
-    model: Path,
-    triaged: bool,
-    limit: int,
-    scheduler: str | None,
-    out: Path | None,
-    output: str,
-) -> None:
+@format_option("text", "json")
+def command(inputs: Inputs, model: Path, triaged: bool, limit: int, output: str) -> None:
     """Rank the candidates in FILE by how likely people would call them real.
 
-    If FILE has no candidates, they are found as `detect` finds them, whatever their
-    probability. A folder of the three tables is scored in parts, as is everything with --out.
+    If FILE has no candidates, they are found as `detect` finds them, whatever their probability.
     """
-    in_parts = inputs.is_tables or scheduler is not None or out is not None
-    history = None if in_parts else inputs.read()
-    if history is not None:
-        choose(history.values.size)
+    history = inputs.read()
+    choose(history.values.size)
     from barograph.models import TriageModel
     from barograph.models.reasons import ReasonText, paragraph
 
     scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
-    if history is None:
-        every, history = _in_parts(inputs, model, triaged, scheduler, out)
-    else:
-        every = _rank(history, scorer, triaged=triaged)
+    every = _rank(history, scorer, triaged=triaged)
     if not every:
         missing = "no candidate without a verdict" if len(history.candidates) else "no change point"
         raise NotEnoughDataError(f"{inputs.name}: {missing}")
@@ -137,6 +85,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
         candidates, probability = all_candidates(model, history.values, history.offsets)
     least = ReportingRule.of(model).min_probability
     places = history.offsets[candidates.series] + candidates.index
+    columns = (candidates.series, candidates.index, places, candidates.verdict, probability)
     rows = [
         {
             "series": series,
@@ -148,12 +97,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
             "real": likely >= least,
         }
         for series, index, place, verdict, likely in zip(
-            candidates.series.tolist(),
-            candidates.index.tolist(),
-            places.tolist(),
-            candidates.verdict.tolist(),
-            probability.tolist(),
-            strict=True,
+            *(column.tolist() for column in columns), strict=True
         )
         if triaged or verdict not in FINAL
     ]
@@ -173,47 +117,16 @@ def _add_reasons(
     from barograph.detection.scoring import explain_change_points
 
     numbers = {row["series"] for row in shown}
-    places: list[list[int]] = [[] for _ in range(len(history))]
+    places: list[set[int]] = [set() for _ in range(len(history))]
     for row in every:
         # A candidate that a person called noise bounds no other one.
-        if row["series"] in numbers and (
-            row in shown or row["verdict"] != Verdict.FALSE_POSITIVE.value
-        ):
-            places[row["series"]].append(row["index"])
-    places = [sorted(set(indices)) for indices in places]
-    explained = explain_change_points(model, history.values, history.offsets, places)
+        is_bound = row in shown or row["verdict"] != Verdict.FALSE_POSITIVE.value
+        if row["series"] in numbers and is_bound:
+            places[row["series"]].add(row["index"])
+    ordered = [sorted(indices) for indices in places]
+    explained = explain_change_points(model, history.values, history.offsets, ordered)
     for row in shown:
         number = row["series"]
-        reasons = explained[number][places[number].index(row["index"])]
+        reasons = explained[number][ordered[number].index(row["index"])]
         row["name"] = str(history[number].id)
         row["reasons"] = [{"text": reason.text, "contribution": reason.part} for reason in reasons]
-
-
-def _in_parts(
-    inputs: Inputs, model: Path, triaged: bool, scheduler: str | None, out: Path | None
-) -> tuple[list[dict[str, Any]], History]:
-    """Score the tables of a folder in parts, and return the rows with the history."""
-    from barograph.detection.bulk import score_part
-    from barograph.results.history import History
-
-    path = str(model.resolve()) if model.exists() else ""
-    with inputs.tables() as folder:
-        history = History.read(folder)
-        score = partial(score_part, triaged=triaged, proposed=not len(history.candidates))
-        table = score_parts(score, folder, path, USE, scheduler=scheduler)
-    table = table.sort_by([("probability", "descending"), ("series", "ascending")])
-    if out is not None:
-        _write(table, out)
-    return table.to_pylist(), history
-
-
-def _write(table: pa.Table, folder: Path) -> None:
-    import pyarrow.csv as pacsv
-    import pyarrow.parquet as pq
-
-    from barograph.runtime.files import whole
-
-    with whole(folder / "classified.csv") as draft:
-        pacsv.write_csv(table, str(draft))
-    with whole(folder / "classified.parquet") as draft:
-        pq.write_table(table, draft, compression="zstd")

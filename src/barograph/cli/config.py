@@ -13,9 +13,8 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -32,11 +31,19 @@ RULES = (PATTERNS, DIRECTIONS, SUPPRESS)  # tables about series
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
 BETTER = {"lower": -1, "higher": 1}
+SHAPES = {  # what these tables are, and in words
+    PATTERNS: (
+        dict[Literal["canary", "low_priority", "informational"], list[str]],
+        "lists of patterns named canary, low_priority or informational",
+    ),
+    DIRECTIONS: (dict[str, Literal["lower", "higher"]], "patterns that are `lower` or `higher`"),
+    SUPPRESS: (list[dict[str, Any]], f"tables [[{SUPPRESS}]]"),
+}
 READER = "import"  # a command with all parameters that say how files are read
 # Keys that run a command, or name a model, a store or a host.
 POWERFUL = (
     *("rerun", "model", "label-free", "release-to", "store"),
-    *("host", "allowed-host", "trusted-proxy", "scheduler"),
+    *("host", "allowed-host", "trusted-proxy"),
 )
 CONTACTS = ("kind", "otava")  # files of this kind name hosts
 JOBS = ("gate", "score")  # in a job, nobody reads notes
@@ -85,14 +92,6 @@ class Config:
                     yield f"{self.path}: {table}: no series matches {pattern!r}"
 
 
-class Trust(IntEnum):
-    """How much of a file is used."""
-
-    NOTHING = 0
-    SETTINGS = 1  # no commands, models, stores and hosts
-    EVERYTHING = 2
-
-
 def find(start: Path) -> Path | None:
     """Return the nearest `barograph.toml` in a folder or above, or None.
 
@@ -104,33 +103,34 @@ def find(start: Path) -> Path | None:
     return next((folder / NAME for folder in _searched(start) if (folder / NAME).is_file()), None)
 
 
-def trust_of(path: Path) -> tuple[Trust, str]:
-    """Return how far a file that was found is trusted, and why it is not trusted further.
+def distrust(path: Path) -> tuple[str, bool]:
+    """Return why a file that was found is not trusted; empty if it is.
 
     Args:
         path: The file, as an absolute path.
+
+    Returns:
+        The reason, and whether the file belongs to the owner of the repository, so that it may
+        give settings.
     """
     if not hasattr(os, "geteuid"):
-        return Trust.EVERYTHING, ""  # Windows has no user numbers
+        return "", True  # Windows has no user numbers
     user, target = os.geteuid(), path.resolve()
-    owners = [_owner_and_mode(place)[0] for place in (path, target)]
-    strangers = [owner for owner in owners if owner not in (user, ROOT)]
+    owners = {_owner_and_mode(place)[0] for place in (path, target)}
     is_open = (
         place
         for place in (path.parent, target.parent, target)
         if _owner_and_mode(place)[1] & stat.S_IWOTH
     )
-    if strangers:
-        reason = (
-            f"the file belongs to user {strangers[0]}, who is neither you (user {user}) nor root"
-        )
+    if strangers := owners - {user, ROOT}:
+        stranger = min(strangers)
+        reason = f"the file belongs to user {stranger}, who is neither you (user {user}) nor root"
     elif (place := next(is_open, None)) is not None:
         reason = f"every user can write to {place}"
     else:
-        return Trust.EVERYTHING, ""
+        return "", True
     *_, last = _searched(path.parent)
-    of_repository = (last / GIT).exists() and {*owners} == {_owner_and_mode(last)[0]}
-    return (Trust.SETTINGS if of_repository else Trust.NOTHING), reason
+    return reason, (last / GIT).exists() and owners == {_owner_and_mode(last)[0]}
 
 
 def _searched(start: Path) -> Iterator[Path]:
@@ -164,11 +164,11 @@ def load_config(commands: Collection[str], path: Path | None = None) -> Config:
     path = find(Path.cwd())
     if path is None:
         return Config()
-    trust, reason = trust_of(path)
-    if trust is Trust.NOTHING:
+    reason, is_usable = distrust(path)
+    if not is_usable:
         return Config(path, ignored={"": f"ignored, because {reason}"})
     config = _checked(commands, path, _content(path))
-    return config if trust is Trust.EVERYTHING else _weakened(config, reason)
+    return _weakened(config, reason) if reason else config
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -298,9 +298,9 @@ def _as_argument(parameter: click.Parameter, value: Any) -> Any:
 
 def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) -> Config:
     """Return the configuration; its tables have the right types."""
-    tables = {name: table for name, table in content.items() if name not in RULES}
-    if not tables.get("threshold", True):  # files of earlier versions have an empty one
-        del tables["threshold"]
+    # Files of earlier versions have an empty table [threshold].
+    content = {name: table for name, table in content.items() if table or name != "threshold"}
+    tables = [name for name in content if name not in RULES]
     for name in tables:
         if name not in (INPUT, *commands):
             from barograph.cli.withdrawn import DETECTORS
@@ -309,37 +309,23 @@ def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) 
                 raise ConfigError(f"{path}: remove the table [{name}]: {DETECTORS[name]}")
             allowed = ", ".join((INPUT, *RULES, *commands))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
-    suppress = content.get(SUPPRESS, [])
-    if not isinstance(suppress, list) or not all(isinstance(rule, Mapping) for rule in suppress):
-        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+    shaped = {name: _shaped(path, name, table) for name, table in content.items()}
+    patterns = shaped.get(PATTERNS, {})
     return Config(
         path,
-        {name: _table(path, name, table) for name, table in tables.items()},
-        _patterns(path, _table(path, PATTERNS, content.get(PATTERNS, {}))),
-        _directions(path, _table(path, DIRECTIONS, content.get(DIRECTIONS, {}))),
-        tuple(suppress),
+        {name: shaped[name] for name in tables},
+        {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
+        shaped.get(DIRECTIONS, {}),
+        tuple(shaped.get(SUPPRESS, ())),
     )
 
 
-def _patterns(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    for kind, names in table.items():
-        if kind not in PATTERN_KINDS:
-            allowed = ", ".join(PATTERN_KINDS)
-            raise ConfigError(f"{path}: [{PATTERNS}] has no {kind!r}; allowed: {allowed}")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ConfigError(f"{path}: [{PATTERNS}] {kind} must be a list of patterns")
-    return {kind: tuple(table[kind]) for kind in PATTERN_KINDS if kind in table}
+def _shaped(path: Path, name: str, table: Any) -> Any:
+    """Return a table after a check of its types."""
+    import msgspec
 
-
-def _directions(path: Path, table: Mapping[str, Any]) -> Mapping[str, str]:
-    for pattern, better in table.items():
-        if better not in BETTER:
-            allowed = " or ".join(BETTER)
-            raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
-    return table
-
-
-def _table(path: Path, name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{path}: {name} must be a table [{name}]")
-    return value
+    shape, allowed = SHAPES.get(name, (dict[str, Any], f"a table [{name}]"))
+    try:
+        return msgspec.convert(table, shape)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {name} must be {allowed}: {error}") from None

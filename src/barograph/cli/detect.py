@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from barograph.cli.config import current_config
+from barograph.cli.detectors import DetectorChoice, detector_options
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import echo_csv, echo_json, format_option
-from barograph.cli.search import ChangeSearch, find, search_options
-from barograph.results.series import UNKNOWN_TIME
+from barograph.cli.judging import order_of
+from barograph.cli.options import (
+    echo_csv,
+    echo_json,
+    format_option,
+    grouped,
+    parameters_of,
+)
+from barograph.report.changes import Findings, ReportedChange
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.runtime.compiled import choose
+from barograph.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.report.changes import Findings, ReportedChange
-    from barograph.results.series import Series
+    from barograph.results.history import History
 
 CSV_COLUMNS = (
     *("series", "effect", "percent", "before", "after", "probability", "pvalue"),
     *("order", "commit", "time", "index", "subject"),
 )
-FIGURE = (".png", ".svg", ".pdf")
+AGO = re.compile(r"(\d{1,4})([dwy])")
+LABEL = "detecting"  # of the progress
+DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeSearch:
+    """What a command looks for.
+
+    Args:
+        choice: The detection method.
+        since: Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a
+            commit, or after an order if commits have no names.
+        min_change: Minimum change to report, in percent of the level before.
+    """
+
+    choice: DetectorChoice
+    since: str | None = None
+    min_change: Annotated[float, click.FloatRange(min=0.0)] = 0.0
+
+
+search_options = grouped(
+    "search", ChangeSearch, *parameters_of(ChangeSearch, "since", "min_change"), detector_options
+)
 
 
 @click.command(
@@ -32,33 +67,15 @@ FIGURE = (".png", ".svg", ".pdf")
 @input_options()
 @search_options
 @click.option("--all", "every", is_flag=True, help="Also list the series without a change.")
-@click.option(
-    "--plot",
-    "figure",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw up to 20 changed series to a .png, .svg or .pdf file.",
-)
 @format_option("text", "json", "csv", "markdown")
-def command(
-    inputs: Inputs,
-    search: ChangeSearch,
-    every: bool,
-    figure: Path | None,
-    output: str,
-) -> None:
+def command(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> None:
     """Find the change points of every series."""
     from barograph.cli import listing
 
     began = time.monotonic()
-    if figure is not None and figure.suffix not in FIGURE:
-        message = f"{figure}: expected a name that ends with {', '.join(FIGURE)}"
-        raise click.BadParameter(message, param_hint="--plot")
     history = inputs.read()
     findings = find(history, search, explain=output == "json")
     seconds = time.monotonic() - began
-    if figure is not None:
-        draw(findings, figure)
     if output == "json":
         echo_json(as_dict(findings, search, seconds))
     elif output == "csv":
@@ -143,46 +160,127 @@ def _rows(findings: Findings) -> Iterator[list[Any]]:
         ]
 
 
-def draw(findings: Findings, path: Path) -> None:
-    """Draw the series that changed, the worst first; all series if none changed.
+def _iso(time_: int) -> str | None:
+    """Return a time in ISO 8601, None if it is unknown or of no year from 1 to 9999."""
+    with suppress(OverflowError, ValueError, OSError):
+        if time_ != UNKNOWN_TIME:
+            return datetime.fromtimestamp(time_ / 1000, UTC).isoformat().replace("+00:00", "Z")
+    return None
+
+
+def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Findings:
+    """Return the changes of a history, with progress on stderr; print what the user should know.
+
+    Args:
+        history: The series.
+        search: What to look for.
+        explain: Whether the changes get their reasons.
 
     Raises:
-        ConfigError: matplotlib is not installed.
+        ConfigError: No result has the commit or a time that `since` needs.
     """
-    from barograph.report import MOST_PANELS
-    from barograph.report.panel import Panel
-    from barograph.runtime.extras import needed
-    from barograph.runtime.files import whole
+    import numpy as np
 
-    with needed("--plot", "plot"):
-        from barograph.report.drawing import figure_of
-    numbers = findings.changed or range(len(findings.series))
-    if len(numbers) > MOST_PANELS:
-        click.echo(f"{path}: the first {MOST_PANELS} of {len(numbers):,} series", err=True)
+    from barograph.detection import detect_many
+    from barograph.sources.git import Repository
 
-    def panels() -> Iterator[Panel]:
-        for number in numbers[:MOST_PANELS]:
-            series: Series = findings.series[number]
-            points = [change.point for change in findings.changes[number]]
-            yield Panel(
-                series.values,
-                points,
-                str(series.id),
-                series.direction,
-                series.commits,
-                series.times,
-                series.unit,
-            )
+    detector = search.choice.make()
+    choose(detector.work(history.values.size))
+    short = int((np.diff(history.offsets) < detector.shortest).sum())
+    if short:
+        least = f"the {detector.shortest} points that {search.choice.name} needs"
+        click.echo(
+            f"{short:,} of {len(history):,} series not searched: fewer than {least}", err=True
+        )
+    runs = detect_many(detector, history.values, history.offsets, label=LABEL)
+    every = [*history]
+    is_recent = _since(search.since, every)
+    changes = [
+        [
+            change
+            for change in _changes(number, series, run)
+            if abs(change.size.percent) >= search.min_change and is_recent(change)
+        ]
+        for number, (series, run) in enumerate(zip(every, runs, strict=True))
+    ]
+    known = Repository().find({change.commit for of_series in changes for change in of_series})
+    changes = [
+        [replace(c, subject=known[c.commit].subject) if c.commit in known else c for c in of_series]
+        for of_series in changes
+    ]
+    if explain:
+        changes = _explained(history, runs, changes, search.choice)
+    config = current_config()
+    kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
+    return Findings(every, changes, detector.shortest, kinds)
 
-    with whole(path) as draft:
-        figure_of([*panels()]).savefig(draft, format=path.suffix[1:])
+
+def _explained(
+    history: History,
+    runs: Sequence[Sequence[ChangePoint]],
+    changes: Sequence[Sequence[ReportedChange]],
+    choice: DetectorChoice,
+) -> list[list[ReportedChange]]:
+    """Return the changes with the reasons of the model for or against each of them.
+
+    All change points of a series bound each other, also those that are not reported.
+    """
+    from barograph.detection.scoring import explain_change_points
+
+    places = [
+        [point.index for point in run] if of_series else []
+        for run, of_series in zip(runs, changes, strict=True)
+    ]
+    reasons = explain_change_points(choice.triage_model(), history.values, history.offsets, places)
+    every = [
+        dict(zip(indices, because, strict=True))
+        for indices, because in zip(places, reasons, strict=True)
+    ]
+    return [
+        [replace(change, reasons=because[change.point.index]) for change in of_series]
+        for of_series, because in zip(changes, every, strict=True)
+    ]
 
 
-def _iso(time_: int) -> str | None:
-    """Return a time in ISO 8601, None if it is unknown."""
-    if time_ == UNKNOWN_TIME:
-        return None
-    try:
-        return datetime.fromtimestamp(time_ / 1000, UTC).isoformat().replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):
-        return None
+def _changes(number: int, series: Series, points: Sequence[ChangePoint]) -> list[ReportedChange]:
+    return [
+        ReportedChange(
+            number,
+            point,
+            series.direction,
+            int(series.orders[point.index]),
+            series.commits[point.index] if len(series.commits) else "",
+            UNKNOWN_TIME if series.times is None else int(series.times[point.index]),
+            is_last=k == len(points) - 1,
+        )
+        for k, point in enumerate(points)
+    ]
+
+
+def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChange], bool]:
+    """Return whether a change is late enough for `--since`."""
+    if text is None:
+        return lambda _change: True
+    time = _time_of(text)
+    if time is None:
+        order = order_of(every, text)
+        if order is None:
+            raise ConfigError(f"--since {text!r}: neither a date nor a commit of these results")
+        return lambda change: change.order > order
+    if all(series.times is None or (series.times == UNKNOWN_TIME).all() for series in every):
+        raise ConfigError(f"--since {text}: the results have no times; name a commit instead")
+    return lambda change: change.time >= time
+
+
+def _time_of(text: str) -> int | None:
+    """Return the milliseconds of a date or an age, None if the text is neither."""
+    ago = AGO.fullmatch(text)
+    if ago:
+        moment = datetime.now(UTC) - timedelta(days=int(ago[1]) * DAYS[ago[2]])
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)

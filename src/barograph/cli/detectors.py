@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import click
 
-from barograph.cli.options import F, NumberRange, grouped, model_option, pair_of, refuse_given
+from barograph.cli.options import grouped, model_option, pair_of, refuse_given
 from barograph.detection import registry
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
     from barograph.models import TriageModel
-    from barograph.results.series import Ints
 
 # The methods by the names that people type, with their classes.
 DETECTORS = {name.lower(): name for name in registry.DETECTORS}
@@ -23,25 +22,6 @@ DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates
 OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
 CANDIDATES = "candidates"  # the parameter that is a method
-# What people should know before they trust a method, unless they set the parameter themselves.
-CAVEATS = {
-    "stepfit": (
-        "threshold",
-        "has a default threshold of 150, which is meant for means of many traces; a single series "
-        "reaches it only with a step of about 17 noise units: lower it with --set threshold=X",
-    ),
-    "dynp": (
-        "changes",
-        "reports 6 change points in every series, whether it has them or not: set the number with "
-        "--set changes=N",
-    ),
-    "gesd": (
-        "share",
-        "reports single outliers and short runs, and no change that lasts longer than a tenth of "
-        "the series",
-    ),
-    "nothing": ("", "is the baseline that reports no change"),
-}
 
 
 @dataclass(frozen=True)
@@ -87,25 +67,6 @@ class DetectorChoice:
             return TriageModel.default(USE)
         return TriageModel.load(self.model, USE)
 
-    def notes(self, shortest: int, lengths: Ints) -> list[str]:
-        """Return what a user should know about this choice for series of these lengths.
-
-        Args:
-            shortest: Fewest points that the detector needs.
-            lengths: The number of points of each series.
-        """
-        parameter, caveat = CAVEATS.get(self.name, ("", ""))
-        notes = [f"{self.name} {caveat}"] if caveat and parameter not in self.parameters else []
-        short = int((lengths < shortest).sum())
-        if short:
-            which = f"{short:,} of {lengths.size:,} series" if lengths.size > 1 else "the series"
-            have, was = ("has", "was") if 1 in (short, lengths.size) else ("have", "were")
-            notes.append(
-                f"{which} {have} fewer than the {shortest} points that {self.name} needs, and "
-                f"{was} not searched"
-            )
-        return notes
-
 
 class DetectorName(click.Choice[str]):
     """The name of a detection method."""
@@ -123,17 +84,6 @@ class DetectorName(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-def detector_option(text: str) -> Callable[[F], F]:
-    """Add --detector to a command."""
-    return click.option(
-        "--detector",
-        type=DetectorName(),
-        default=DEFAULT_DETECTOR,
-        show_default=True,
-        help=text,
-    )
-
-
 def _choice(
     detector: str, min_probability: float | None, model: Path, parameters: Sequence[str]
 ) -> DetectorChoice:
@@ -147,10 +97,16 @@ def _choice(
 detector_options = grouped(
     "choice",
     _choice,
-    detector_option("Detection method. `triaged` finds candidates and scores them."),
+    click.option(
+        "--detector",
+        type=DetectorName(),
+        default=DEFAULT_DETECTOR,
+        show_default=True,
+        help="Detection method. `triaged` finds candidates and scores them.",
+    ),
     click.option(
         "--min-probability",
-        type=NumberRange(0.0, 1.0),
+        type=click.FloatRange(0.0, 1.0),
         metavar="P",
         help="Minimum probability of a reported change point, from 0 to 1, for --detector "
         f"{DEFAULT_DETECTOR}. By default the rule in the model file decides.",

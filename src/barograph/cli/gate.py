@@ -1,4 +1,4 @@
-"""`barograph gate`: fail a CI job when the newest results of a source are a regression."""
+"""`barograph gate` and `score`: fail a CI job when the newest results are a regression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 from click.core import ParameterSource
@@ -16,22 +17,38 @@ from barograph.cli.config import current_config
 from barograph.cli.detectors import USE, DetectorChoice, DetectorName
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging import Judging, Selection, judging_options
-from barograph.cli.options import RELEASED, format_option, refuse_given, setting
+from barograph.cli.options import (
+    RELEASED,
+    format_option,
+    open_store,
+    refuse_given,
+    setting,
+    store_option,
+)
 from barograph.cli.rendering import FORMATS, render
 from barograph.results.sizes import size_at
+from barograph.results.wording import plural
 from barograph.runtime.compiled import choose
 
 if TYPE_CHECKING:
+    from barograph.cli.judged import Runs
     from barograph.detection.base import Detector
+    from barograph.detection.online import OnlineJudge
     from barograph.results.history import History
     from barograph.results.series import Floats, Series
+    from barograph.server.store import Store
     from barograph.sources.formats.read import FilesRead
 
+# Points that `gate` judges in the time that `score` needs for a new result, judged with all
+# windows, and for a series of an existing store, which is brought up to it and judged again.
+NEW_RESULT, KNOWN_SERIES = 2, 70
 # Options about alarms and suspects, which a detection method does not raise.
 OF_JUDGE = ("model", "false_red", "suspect_fails_at", "rerun")
 
 
-@click.command(epilog="Example: barograph gate results.csv --since 3f2a91c --min-change 2.5")
+@click.command(
+    "gate", epilog="Example: barograph gate results.csv --since 3f2a91c --min-change 2.5"
+)
 @input_options()
 @judging_options
 @click.option(
@@ -57,7 +74,7 @@ OF_JUDGE = ("model", "false_red", "suspect_fails_at", "rerun")
 )
 @format_option(*FORMATS)
 @click.pass_context
-def command(
+def gate(
     context: click.Context,
     inputs: Inputs,
     judging: Judging,
@@ -80,8 +97,6 @@ def command(
         refuse_given(
             OF_JUDGE, f"--detector {detector} replaces the online judge, and raises no suspects"
         )
-    if rerun and context.get_parameter_source("rerun") is ParameterSource.DEFAULT_MAP:
-        click.echo(f"--rerun is set by {current_config().path}", err=True)
     if rerun and context.get_parameter_source("rerun") is ParameterSource.DEFAULT_MAP:
         click.echo(f"--rerun is set by {current_config().path}", err=True)
     aggregate = inputs.options.aggregate
@@ -193,3 +208,81 @@ def _quiet(series: Series, place: int, runs: Sequence[int]) -> SeriesAnswer:
         baseline_size=len(series) - 1,
         runs=runs[place],
     )
+
+
+@click.command(
+    "score", epilog="Example: barograph score results.csv --store ci.db --format json || exit 1"
+)
+@input_options()
+@store_option
+@judging_options
+@format_option(*FORMATS)
+@click.pass_context
+def score(
+    context: click.Context,
+    inputs: Inputs,
+    url: str,
+    judging: Judging,
+    output: str,
+) -> None:
+    """Add the results in FILE to the store, and judge the newest that these series have there.
+
+    The direction of the series determines which change is a regression; if it is unknown, any
+    change counts. A change is reported once, at the commit at which it is found; later commits
+    report it as known, and pass. A suspect is so unusual that only a further run of its commit,
+    with another value in the column `run`, can tell a spike from a change.
+
+    Exit code 2 means a regression, 4 a suspected regression of 25 % or more, 3 that no result
+    could be judged, 1 that results were rejected. Scoring the newest results again gives the same
+    answer.
+    """
+    history = inputs.base_history()
+    known = len(history) if "://" in url or Path(url).exists() else 0
+    choose(NEW_RESULT * history.values.size + KNOWN_SERIES * known)
+    from barograph.cli.import_ import report_rejected
+    from barograph.cli.judged import judge_series
+    from barograph.server.store.exchange import import_history
+
+    with open_store(url, judging.models(), judging.false_alarms_per_1000) as store:
+        filled = import_history(store, history, "score")
+        report_rejected(filled)
+        if revised := filled.points["revised"]:
+            click.echo(
+                f"{plural(revised, 'correction')} of stored results; a rerun needs another value "
+                "in the column run",
+                err=True,
+            )
+        series = [entry for entry in history if len(entry)]
+        selection, runs = _stored(store, Selection.of(series, judging.newest, judging.since))
+        judge = cast("OnlineJudge", store.judge)
+    judged = judge_series(judge, selection.series, runs, selection.counts)
+    job = judging.job(judged, selection, judge)
+    stored = {"points": filled.points, "reasons": filled.reasons}
+    render(job, output, stored, inputs.locations[0])
+    context.exit(1 if filled.points["rejected"] else job.exit_code)
+
+
+def _stored(store: Store, selection: Selection) -> tuple[Selection, list[Runs]]:
+    """Return the series of a job as the store knows them, with their runs."""
+    from barograph.server.store import reading
+    from barograph.server.store.database import chunks
+
+    stored: dict[int, Series] = {}
+    runs: dict[int, Runs] = {}
+    with store.read() as connection:
+        known = reading.series_named(connection, [entry.id for entry in selection.series])
+        for numbers in chunks([row.id for row in known.values()]):
+            part = reading.read_series(connection, numbers)
+            stored |= part
+            runs |= reading.read_runs(connection, part)
+    pairs = [
+        (known[entry.id].id, count)
+        for entry, count in zip(selection.series, selection.counts, strict=True)
+        if entry.id in known and len(stored[known[entry.id].id])
+    ]
+    chosen = replace(
+        selection,
+        series=[stored[number] for number, _ in pairs],
+        counts=[count for _, count in pairs],
+    )
+    return chosen, [runs[number] for number, _ in pairs]

@@ -99,13 +99,11 @@ def _described(history: History) -> list[CommitDetails]:
     repository = Repository()
     pairs = {(series.id.project, name) for series in history for name in series.commits if name}
     known = repository.find(name for _, name in pairs)
-    by_project: dict[str, dict[str, Commit]] = {}
-    for project, name in sorted(pairs):
-        if name in known:
-            by_project.setdefault(project, {})[name] = known[name]
-    return [
-        row for project, named in by_project.items() for row in _lineage(repository, project, named)
-    ]
+    rows: list[CommitDetails] = []
+    for project in sorted({project for project, _ in pairs}):
+        names = sorted(name for other, name in pairs if other == project and name in known)
+        rows += _lineage(repository, project, {name: known[name] for name in names})
+    return rows
 
 
 def _lineage(repository: Repository, project: str, named: dict[str, Commit]) -> list[CommitDetails]:

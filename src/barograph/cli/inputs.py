@@ -11,23 +11,20 @@ from __future__ import annotations
 
 import functools
 import re
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.config import INPUT, current_config
-from barograph.cli.options import setting, with_options
+from barograph.cli.options import parameters_of, setting, with_parameters
 from barograph.results.wording import plural
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.sources.formats.base import ReadOptions
 
 if TYPE_CHECKING:
     from barograph.results.history import History
-    from barograph.sources.formats.base import ReadOptions
     from barograph.sources.formats.read import FilesRead
 
 DATABASES = ("mongodump", "mongodb", "zenodo")  # kinds that are no files
@@ -38,6 +35,8 @@ FIELDS = (
 )  # fmt: skip
 MEBIBYTE = 1 << 20
 PLURAL = re.compile(r"s\b")
+# The fields of ReadOptions that are keys of the same name.
+KEYS = ("value_columns", "order_by", "delimiter", "base_branch", "machine")
 
 
 @dataclass(frozen=True)
@@ -115,32 +114,10 @@ class Inputs:
             )
         return files.history
 
-    @contextmanager
-    def tables(self) -> Iterator[str]:
-        """Yield a folder with the three Parquet tables of the history.
-
-        A folder that has them is used in place.
-        """
-        if self.is_tables:
-            yield str(Path(self.locations[0]).resolve())
-            return
-        history = self.read()
-        with tempfile.TemporaryDirectory(prefix="barograph-") as folder_name:
-            history.write(folder_name)
-            yield folder_name
-
-    @property
-    def is_tables(self) -> bool:
-        """Whether the input is a folder with the three Parquet tables, to be used as it is."""
-        from barograph.sources.formats.read import is_export
-
-        return self.kind not in DATABASES and is_export(self.locations, self.options)
-
     def _from_database(self, direction_of: Callable[[str], int] | None) -> FilesRead:
         import numpy as np
 
         from barograph.sources import open_source, read_source
-        from barograph.sources.formats.base import ReadOptions
         from barograph.sources.formats.read import FilesRead, directed
 
         if len(self.locations) != 1:
@@ -190,7 +167,7 @@ def input_options(
             chosen = {str(parameter.name): values.pop(str(parameter.name)) for parameter in READING}
             return function(*arguments, inputs=inputs_of(values.pop("files"), **chosen), **values)
 
-        return with_options(command, [files, *PARAMETERS])
+        return with_parameters([files, *PARAMETERS])(command)
 
     return add
 
@@ -203,8 +180,6 @@ def inputs_of(
     Raises:
         ConfigError: The delimiter is not a character.
     """
-    from barograph.sources.formats.base import ReadOptions
-
     form = "" if kind in (AUTO, *DATABASES) else kind
     character = "\t" if delimiter in ("tab", "\\t") else delimiter
     options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
@@ -234,21 +209,6 @@ def _pairs(_context: click.Context, option: click.Parameter, texts: tuple[str, .
     return pairs
 
 
-def _names(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Any:
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
-
-
-def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
-    from barograph.results.fields import FieldError, time_of
-    from barograph.results.series import UNKNOWN_TIME
-
-    try:
-        return time_of(text, "") if text else UNKNOWN_TIME
-    except FieldError:
-        raise click.BadParameter(f"{text!r}; expected ISO 8601", param=option) from None
-
-
-input_key = functools.partial(setting, table=INPUT)
 PARAMETERS: list[Callable[[Any], Any]] = [
     click.option(
         "--kind",
@@ -282,71 +242,37 @@ PARAMETERS: list[Callable[[Any], Any]] = [
         metavar="SHA",
         help="Commit of results that name none. Defaults to that of the CI job, or of git.",
     ),
-    input_key(
-        "value-columns",
-        multiple=True,
-        callback=_names,
-        help="Columns of a table that hold values.",
+    *parameters_of(ReadOptions, *KEYS, table=INPUT),
+    setting(
+        "dates",
+        default="",
+        type=click.Choice(["day-first", "month-first", "iso", ""]),
+        help="Order of day and month in the dates of tables: `day-first`, `month-first`, or `iso` "
+        "to read no other dates.",
+        table=INPUT,
     ),
-    input_key("order-by", default="", help="Column of a table that orders its rows."),
-    input_key("delimiter", default="", help="Delimiter of a table; `tab` works."),
-    input_key(
+    setting(
+        "aggregate",
+        default="median",
+        type=click.Choice(["median", "mean"]),
+        help="How the runs of a commit become one value: `median` or `mean`.",
+        table=INPUT,
+    ),
+    setting(
         "metric",
         "metrics",
         multiple=True,
-        callback=_names,
-        help="Patterns of the measurements to read, such as p9*.",
+        help="Patterns of the measurements to read, such as `p9*`; empty for all.",
+        table=INPUT,
     ),
-    input_key(
-        "aggregate",
-        type=click.Choice(["median", "mean"]),
-        default="median",
-        help="How to combine several runs of one commit: `median` or `mean`.",
-    ),
-    input_key(
-        "base-branch",
-        default="",
-        help="Branch whose results are the history. Defaults to the target of the CI job, else "
-        "main or master, else the most frequent one.",
-    ),
-    input_key(
-        "time",
-        default="",
-        callback=_moment,
-        help="Time of results that name none, in ISO 8601. Defaults to the time of the commit in "
-        "git, or the current time.",
-    ),
-    input_key(
-        "machine", default="", help="Variant (machine or platform) of results that name none."
-    ),
-    input_key(
-        "dates",
-        default="",
-        type=click.Choice(["", "day-first", "month-first", "iso"]),
-        help="Order of day and month in the dates of tables: `day-first`, `month-first`, or `iso` "
-        "to read no other dates.",
-    ),
-    input_key(
-        "max-size",
-        type=click.IntRange(min=1),
-        default=256,
-        help="Maximum size of a file in MiB, decompressed.",
-    ),
-    input_key(
-        "max-line",
-        type=click.IntRange(min=1),
-        default=16,
-        help="Maximum length of a line of text in MiB.",
-    ),
-    input_key(
-        "max-columns",
-        "max_keys",
-        type=click.IntRange(min=1),
-        default=10_000,
-        help="Maximum number of columns of a table, or of keys of its JSON objects.",
+    *(
+        setting(key, name, type=click.IntRange(min=1), default=most, help=help_, table=INPUT)
+        for key, name, most, help_ in (
+            ("max-size", "max_size", 256, "The maximum size of a file, decompressed, in MiB."),
+            ("max-line", "max_line", 16, "The maximum length of a line of text in MiB."),
+            ("max-columns", "max_keys", 10_000, "The maximum number of columns of a table."),
+        )
     ),
 ]
-_COMMAND = click.Command("files")
-for _parameter in PARAMETERS:
-    _parameter(_COMMAND)
-READING = _COMMAND.params  # the parameters that say how files are read
+# The parameters that say how files are read, as click has them.
+READING = click.command("files")(with_parameters(PARAMETERS)(lambda **_values: None)).params

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from barograph.cli.answers import SeriesAnswer
-from barograph.detection.online import Answer, StepKind, departure
+from barograph.detection.online import AlarmStep, Answer, StepKind, departure
 from barograph.detection.online.decision import StandingChange, changes_of
 from barograph.detection.online.latest import RECENT, LatestDecision, judge_latest
 from barograph.detection.online.newest import COMPARED
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from barograph.detection.online.job_budget import JobBudget
 
 Job = Mapping[Hashable, float]  # the highest rate that counts, by commit
+AlarmEvent = tuple[int, float, StandingChange | None]
 Runs = Mapping[int, Floats]  # the results of the commits with several runs, by position
 
 
@@ -74,76 +75,66 @@ class JudgedSeries:
         commit = self.series.commits[place] or int(self.series.orders[place])
         return self.series.id.project, commit
 
-    def rates(self, budget: JobBudget | None) -> Iterator[tuple[int, float]]:
-        """Yield where recent alarms and the suspect are, each with how rarely a quiet point is one.
+    def events(self, budget: JobBudget | None) -> Iterator[AlarmEvent]:
+        """Yield recent alarms and the suspect: where, how rarely a quiet point is one, the change.
 
         A change that a later step makes more certain is there again.
         """
         for change in self.changes:
-            yield from self._rates_of(change, budget)
+            score = -np.inf
+            for step in change.steps:
+                is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
+                if is_news and step.newest > self.since:
+                    yield step.newest, self._rate(step, budget), change
+                score = max(score, step.score)
         if self.decision.answer is Answer.SUSPECT:
             surprise = self.decision.surprise, self.decision.probability
-            yield self.newest, 0.0 if budget is None else budget.suspect_rate(*surprise)
+            yield self.newest, 0.0 if budget is None else budget.suspect_rate(*surprise), None
 
-    def _rates_of(
-        self, change: StandingChange, budget: JobBudget | None
-    ) -> Iterator[tuple[int, float]]:
-        score = -np.inf
-        for step in change.steps:
-            is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
-            place = step.newest
-            if is_news and place > self.since:
-                yield place, self._rate(step.index, place, step.score, step.probability, budget)
-            score = max(score, step.score)
-
-    def _rate(
-        self, index: int, place: int, score: float, probability: float, budget: JobBudget | None
-    ) -> float:
+    def _rate(self, step: AlarmStep, budget: JobBudget | None) -> float:
         if budget is None:
             return 0.0
-        rate = budget.alarm_rate(score)
-        if index == place and place in self.runs:
-            confirmed = budget.confirmed_rate(self._before(place), self.runs[place], probability)
-            return min(rate, confirmed)
+        rate, place = budget.alarm_rate(step.score), step.newest
+        if step.index == place and place in self.runs:
+            runs = self.runs[place]
+            rate = min(rate, budget.confirmed_rate(self._before(place), runs, step.probability))
         return rate
 
-    def answers(self, job: Job, budget: JobBudget | None) -> Iterator[SeriesAnswer]:
+    def answers(self, events: Sequence[AlarmEvent], highest: Job) -> Iterator[SeriesAnswer]:
         """Yield an answer for each change that was found at the selected commits, or one without.
 
         Args:
-            job: The highest rate that counts, by commit.
-            budget: Says how rare an alarm is; None if every alarm counts.
+            events: The recent alarms and the suspect.
+            highest: The highest rate that counts, by commit.
         """
+        news = [
+            (place, rate <= highest.get(self.commit_key(place), -1.0), change)
+            for place, rate, change in events
+        ]
         is_fresh = False
-        standing = sorted(
-            (change for change in self.changes if change.stands), key=attrgetter("index")
-        )
+        standing = sorted((c for c in self.changes if c.stands), key=attrgetter("index"))
         ends = [*(change.index for change in standing), len(self.series)][1:]
         for change, end in zip(standing, ends, strict=False):
-            news = [*self._rates_of(change, budget)]
-            counted = [
-                place for place, rate in news if rate <= job.get(self.commit_key(place), -1.0)
-            ]
-            place = counted[0] if counted else news[-1][0] if news else -1
+            places = [place for place, _, about in news if about is change]
+            counted = [place for place, counts, about in news if counts and about is change]
+            place = (counted[:1] or places[-1:] or [-1])[0]
             asked = self._asked_about(change.index, end)
             if place <= self.newest - asked or (change.is_older and counted):
                 continue
             is_fresh = True
             # The second look may have moved the change beyond the result of its first alarm.
             seen = max(place, change.index)
-            answer = replace(self._answer(Answer.CHANGE, seen), is_certain=bool(counted))
-            answer = replace(answer, probability=change.probability)
-            yield self._with_change(answer, change.index, end)
+            answer = self._answer(Answer.CHANGE, seen, change.index, end)
+            yield replace(answer, probability=change.probability, is_certain=bool(counted))
         decision = self.decision
         is_contradicted = decision.reruns and decision.answer is Answer.QUIET and not is_fresh
         if decision.answer is Answer.SUSPECT or is_contradicted:
-            yield self._departed(job, budget)
+            newest = [counts for place, counts, _ in news if place == self.newest]
+            yield self._departed(newest[-1:] == [True])
         elif not is_fresh:
-            quiet = self._answer(Answer.QUIET, self.newest)
-            if decision.known_since is not None:
-                quiet = replace(quiet, known=True)
-                quiet = self._with_change(quiet, decision.known_since, len(self.series))
-            yield quiet
+            since = decision.known_since
+            quiet = self._answer(Answer.QUIET, self.newest, since, len(self.series))
+            yield replace(quiet, known=since is not None)
 
     def _asked_about(self, begin: int, end: int) -> int:
         """Return how many newest commits are asked about a change between two positions.
@@ -154,29 +145,31 @@ class JudgedSeries:
         holds = end == len(self.series) and begin >= len(self.series) - self.branch
         return max(self.selected, self.branch) if holds else self.selected
 
-    def _answer(self, answer: Answer, place: int) -> SeriesAnswer:
-        """Return an answer on the result at a position, without a change."""
-        return SeriesAnswer(
+    def _answer(
+        self, answer: Answer, place: int, begin: int | None = None, end: int = 0
+    ) -> SeriesAnswer:
+        """Return an answer on the result at a position, about the change between two others."""
+        series, decision = self.series, self.decision
+        quiet = SeriesAnswer(
             series=self.name,
-            direction=int(self.series.direction),
-            order=int(self.series.orders[place]),
-            commit=self.series.commits[place],
+            direction=int(series.direction),
+            order=int(series.orders[place]),
+            commit=series.commits[place],
             answer=answer,
-            probability=self.decision.probability,
-            reruns=self.decision.reruns if place == self.newest else 0,
-            baseline_size=self.decision.baseline_size,
+            probability=decision.probability,
+            reruns=decision.reruns if place == self.newest else 0,
+            baseline_size=decision.baseline_size,
             runs=self.runs[place].size if place in self.runs else 1,
         )
-
-    def _with_change(self, answer: SeriesAnswer, begin: int, end: int) -> SeriesAnswer:
-        """Add the size of the change that begins at a position and holds to another."""
-        size = size_of(self._segment_before(begin), self.decision.values[begin:end])
+        if begin is None:
+            return quiet
+        size = size_of(self._segment_before(begin), decision.values[begin:end])
         return replace(
-            answer,
+            quiet,
             percent=size.percent,
             is_trend=size.is_trend,
-            begins=int(self.series.orders[begin]),
-            begins_commit=self.series.commits[begin],
+            begins=int(series.orders[begin]),
+            begins_commit=series.commits[begin],
         )
 
     def _before(self, place: int) -> Floats:
@@ -194,20 +187,18 @@ class JudgedSeries:
         ]
         return before[-(place - max(starts)) :] if starts else before
 
-    def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
+    def _departed(self, is_certain: bool) -> SeriesAnswer:
         """Return the answer on the newest result with how far it departs from those before it."""
         values = self.decision.values
         first = max(0, self.newest - self.decision.baseline_size)
         departed = departure(values[first:-1], float(values[-1]))
         level = self._segment_before(self.newest)[-NEAR:]
-        highest = job.get(self.commit_key(self.newest), -1.0)
-        rates = [rate for place, rate in self.rates(budget) if place == self.newest]
         return replace(
             self._answer(self.decision.answer, self.newest),
             percent=size_of(level, values[-1:]).percent,
             surprise=departed.surprise,
             reason=str(departed) if departed.surprise else "",
-            is_certain=bool(rates) and rates[-1] <= highest,
+            is_certain=is_certain,
         )
 
 
@@ -245,12 +236,14 @@ def answers_of(series: Sequence[JudgedSeries], budget: JobBudget | None) -> list
         series: The series.
         budget: Says which alarms are rare enough for the number of series; None if all are.
     """
+    events = [[*member.events(budget)] for member in series]
     rates: dict[Hashable, list[float]] = defaultdict(list)
-    for member in series:
-        for place, rate in member.rates(budget):
+    for member, of_member in zip(series, events, strict=True):
+        for place, rate, _ in of_member:
             rates[member.commit_key(place)].append(rate)
     highest = {
         key: max(of_commit) if budget is None else budget.highest_rate(of_commit, len(series))
         for key, of_commit in rates.items()
     }
-    return [answer for member in series for answer in member.answers(highest, budget)]
+    pairs = zip(series, events, strict=True)
+    return [answer for member, known in pairs for answer in member.answers(known, highest)]

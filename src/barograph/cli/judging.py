@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnswer, SeriesAnswer
+from barograph.cli.answers import FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import (
-    NumberRange,
     false_alarms_setting,
     grouped,
     model_option,
     online_models,
-    setting,
+    parameters_of,
 )
-from barograph.results.series import MIN_CHANGE
 from barograph.runtime.errors import DataError
 from barograph.sources.git import is_commit
 
@@ -151,27 +149,29 @@ def _trailing(series: Series, keys: set[Hashable]) -> int:
     return count
 
 
-@dataclass(frozen=True)
-class Judging:
-    """What the options say about judging.
+@dataclass(frozen=True, kw_only=True)
+class Judging(FailPolicy):
+    """What is judged, and what fails the job.
 
     Attributes:
-        newest: Number of newest commits to ask about.
-        since: The commit after which results are asked about, instead.
-        min_history: Minimum number of earlier results.
-        policy: What fails the job.
-        false_red: Share of commits without a change that may turn the job red, in percent.
+        newest: Number of newest commits to judge.
+        since: Judge all results after this commit instead of the newest: the commit of the last
+            run of this command. Its name, 6 or more characters from its start, or its order if
+            commits have no names.
+        false_red: Share of commits without a change that may turn the job red, in percent, for all
+            its series together. 100 judges each series alone.
+        min_history: Minimum number of earlier results that a series needs to be judged, counted
+            from its last lasting step by a factor of about 3. The built-in model needs 5.
         model: File of the online models.
-        false_alarms_per_1000: False alarms allowed per 1,000 points of a series.
+        false_alarms_per_1000: False alarms allowed per 1,000 points of a series, from 1 to 10.
     """
 
-    newest: int
-    since: str | None
-    min_history: int
-    policy: FailPolicy
-    false_red: float
+    newest: Annotated[int, click.IntRange(min=1)] = 1
+    since: str | None = None
+    false_red: Annotated[float, click.FloatRange(0.0, 100.0, min_open=True)] = 10.0
+    min_history: Annotated[int, click.IntRange(min=1)] = 5
     model: Path
-    false_alarms_per_1000: float
+    false_alarms_per_1000: float = 3.0
 
     def models(self) -> OnlineModels:
         """Load the online models."""
@@ -212,7 +212,7 @@ class Judging:
     ) -> JobAnswer:
         """Return the answer of a job, with what people accepted."""
         short = [name for name, size in sizes.items() if size < self.min_history]
-        job = JobAnswer(answers, short, selection.new, selection.missing, self.policy)
+        job = JobAnswer(answers, short, selection.new, selection.missing, self)
         config = current_config()
         if not (config.suppress or config.patterns):
             return job
@@ -222,7 +222,7 @@ class Judging:
         moved = dict.fromkeys(
             answer.series
             for answer in answers
-            if answer.answer != "quiet" and abs(answer.percent) >= self.policy.min_change
+            if answer.answer != "quiet" and abs(answer.percent) >= self.min_change
         )
         canaries = [name for name in moved if config.kind_of(name) == "canary"]
         if canaries:
@@ -230,71 +230,14 @@ class Judging:
         return replace(job, answers=marked, notes=notes)
 
 
-PARAMETERS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--newest",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Number of newest commits to judge.",
-    ),
-    click.option(
-        "--since",
-        metavar="COMMIT",
-        help="Judge all results after this commit instead of the newest: the commit of the last "
-        "run of this command. Its name, 6 or more characters from its start, or its order if "
-        "commits have no names.",
-    ),
-    click.option(
-        "--min-change",
-        type=NumberRange(min=0.0),
-        default=MIN_CHANGE,
-        show_default=True,
-        metavar="PERCENT",
-        help="Minimum change that counts, in percent of the level before.",
-    ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(FAIL_ON),
-        default=FAIL_ON[0],
-        show_default=True,
-        help="What fails the job. regression: changes for the worse, and large suspects; suspect: "
-        "also every suspect by reason newest, and those by reason budget that are worse; any: "
-        "also improvements.",
-    ),
-    click.option(
-        "--suspect-fails-at",
-        type=NumberRange(min=0.0),
-        default=SUSPECT_FAILS_AT,
-        show_default=True,
-        metavar="PERCENT",
-        help="Minimum size of a suspected change for the worse that fails the job.",
-    ),
-    click.option(
-        "--false-red",
-        type=NumberRange(0.0, 100.0, min_open=True),
-        default=10.0,
-        show_default=True,
-        metavar="PERCENT",
-        help="Share of commits without a change that may turn the job red, for all its series "
-        "together. 100 judges each series alone.",
-    ),
-    model_option("online"),
-    setting(
-        "min-history",
-        type=click.IntRange(min=1),
-        default=5,
-        help="Minimum number of earlier results that a series needs to be judged, counted from "
-        "its last lasting step by a factor of about 3. The built-in model needs 5.",
-    ),
-    setting(
-        "fail-on-missing",
-        type=bool,
-        default=False,
-        help="Exit with 3 if a series has no result of the judged commits.",
-    ),
-    false_alarms_setting,
-    grouped("policy", FailPolicy),
-)
 # The parameters by which results are judged; a command gets them as `judging`.
-judging_options = grouped("judging", Judging, *PARAMETERS)
+judging_options = grouped(
+    "judging",
+    Judging,
+    *parameters_of(Judging, "newest", "since", "false_red"),
+    *parameters_of(FailPolicy, "min_change", "fail_on", "suspect_fails_at"),
+    model_option("online"),
+    *parameters_of(Judging, "min_history", table=""),
+    *parameters_of(FailPolicy, "fail_on_missing", table=""),
+    false_alarms_setting,
+)

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from statistics import median
 
 import click
 
@@ -45,8 +46,7 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         every: Whether to list the series without a change, too.
         width: Columns of the terminal; 0 for no limit.
     """
-    unicode = _has_unicode()
-    rows = {id(change): _cells(change, unicode) for change in findings.rows}
+    rows = {id(change): _cells(change) for change in findings.rows}
     columns = [*zip(*rows.values(), strict=True)] if rows else []
     widths = [max(map(len, column)) for column in columns]
     for number_ in sorted(range(len(findings.series)), key=findings.is_low):
@@ -57,7 +57,7 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         if len(series) < findings.shortest:
             notes.append("too short to search")
         yield _heading(series, notes)
-        if unicode and len(series):
+        if len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in findings.listed[number_]:
             yield _line(change, rows[id(change)], widths, width)
@@ -137,10 +137,10 @@ def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str
     return "".join([first, *marked])
 
 
-def _cells(change: ReportedChange, unicode: bool) -> tuple[str, ...]:
+def _cells(change: ReportedChange) -> tuple[str, ...]:
     """Return the columns of a change, without colour."""
     before, after, _ = change.size
-    arrow = ("\u25b2" if after >= before else "\u25bc") if unicode else "+-"[after < before]
+    arrow = "\u25b2" if after >= before else "\u25bc"
     point = change.point
     sure = f"p = {point.pvalue:.2g}" if point.pvalue is not None else ""
     if point.probability is not None:
@@ -172,15 +172,6 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     return text.replace(word, shown, 1)
 
 
-def _has_unicode() -> bool:
-    """Return whether the output can show blocks and arrows."""
-    try:
-        f"{MARK}\u2581\u25b2".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 def sparkline(values: Floats, change_points: Sequence[int], width: int) -> list[str]:
     """Return a stretch of blocks for each level; each block is the median of some results.
 
@@ -196,29 +187,16 @@ def sparkline(values: Floats, change_points: Sequence[int], width: int) -> list[
     """
     edges = [0, *change_points, values.size]
     room = max(width - len(change_points), len(edges) - 1)
-    sizes = [
-        max(1, round(room * (end - start) / values.size)) if values.size > room else end - start
-        for start, end in pairwise(edges)
-    ]
     results = values.tolist()
-    medians = [
-        [_median(results[a:b]) for a, b in pairwise(_cuts(start, end, size))]
-        for (start, end), size in zip(pairwise(edges), sizes, strict=True)
-    ]
+    medians = []
+    for start, end in pairwise(edges):
+        length = end - start
+        size = max(1, round(room * length / values.size)) if values.size > room else length
+        cuts = [start + k * length // size for k in range(size + 1)]
+        medians.append([median(results[a:b]) for a, b in pairwise(cuts)])
     shown = [value for part in medians for value in part]
     low, extent = min(shown), max(shown) - min(shown)
     if not extent or not math.isfinite(extent):
         return ["".join(BLOCKS[0] for _ in part) for part in medians]
     top = len(BLOCKS) - 1
     return ["".join(BLOCKS[round(top * (v - low) / extent)] for v in part) for part in medians]
-
-
-def _cuts(start: int, end: int, count: int) -> list[int]:
-    """Return the edges of `count` stretches of about the same size."""
-    return [start + k * (end - start) // count for k in range(count + 1)]
-
-
-def _median(results: list[float]) -> float:
-    """Return the median; NumPy is slower for a handful of numbers."""
-    ordered, size = sorted(results), len(results)
-    return 0.5 * (ordered[(size - 1) // 2] + ordered[size // 2])

@@ -10,8 +10,9 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -43,7 +44,7 @@ class Setting(click.Parameter):
     """A parameter of a command that `barograph.toml` sets, and no option.
 
     Args:
-        param_decls: The key in the table of the command.
+        param_decls: The key, and the name of the parameter if it differs.
         help: What it does, for the documentation.
         table: The table, if it is not that of the command.
         **attributes: Those of an option: its type, its default and so on.
@@ -61,11 +62,7 @@ class Setting(click.Parameter):
         super().__init__(param_decls, **attributes)
         self.help, self.table = help, table
 
-    def _parse_decls(
-        self,
-        decls: Sequence[str],
-        expose_value: bool,  # noqa: ARG002 - click's signature
-    ) -> tuple[str, list[str], list[str]]:
+    def _parse_decls(self, decls: Sequence[str], _: bool) -> tuple[str, list[str], list[str]]:
         key, *names = decls
         return names[0] if names else key.replace("-", "_"), [key], []
 
@@ -73,39 +70,25 @@ class Setting(click.Parameter):
         """Leave the command line alone."""
 
 
-def setting(key: str, *names: str, **attributes: Any) -> Callable[[F], F]:
-    """Add a parameter to a command that only its table in `barograph.toml` sets.
-
-    Args:
-        key: The key, and with underscores the name of the parameter.
-        names: Another name of the parameter.
-        **attributes: See `Setting`.
-    """
-    return click.option(key, *names, cls=Setting, **attributes)  # type: ignore[arg-type]
+def setting(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """Return a decorator that adds a `Setting` to a command; see its arguments."""
+    return click.option(*names, cls=Setting, **attributes)  # type: ignore[arg-type]
 
 
-class NumberRange(click.FloatRange):
-    """A number in a range; click lets NaN, which no value exceeds, pass every range."""
-
-    name = "number"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the number, or fail."""
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        return number
+TYPES = {str: click.STRING, bool: click.BOOL, int: click.INT, float: click.FLOAT}  # of keys
 
 
-def with_options(function: F, options: Iterable[Callable[[Any], Any]]) -> F:
-    """Add options to a command, in the order in which `--help` lists them."""
-    decorated: Any = function
-    for option in reversed([*options]):
-        decorated = option(decorated)
-    result: F = decorated
-    return result
+def with_parameters(parameters: Iterable[Callable[[Any], Any]]) -> Callable[[F], F]:
+    """Return a decorator that adds parameters to a command, in the order that `--help` has."""
+
+    def add(function: F) -> F:
+        decorated: Any = function
+        for parameter in reversed([*parameters]):
+            decorated = parameter(decorated)
+        result: F = decorated
+        return result
+
+    return add
 
 
 def grouped(
@@ -126,18 +109,14 @@ def grouped(
             value = make(**{key: values.pop(key) for key in names})
             return function(*arguments, **{name: value}, **values)
 
-        result: F = with_options(command, options)  # type: ignore[assignment]
+        result: F = with_parameters(options)(command)  # type: ignore[assignment]
         return result
 
     return add
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
-    """Add --format to a command, which gets the chosen format as `output`.
-
-    Args:
-        formats: The formats of the command; the first is the default.
-    """
+    """Add --format to a command, which gets it as `output`; the first format is the default."""
     known = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)
     return click.option(
         "--format",
@@ -156,23 +135,20 @@ def store_option(function: F) -> F:
         "url",
         envvar="BAROGRAPH_STORE",
         show_envvar=True,
-        default=_default_store,
+        default=lambda: str(_data_home() / "barograph" / "barograph.db"),
         show_default="barograph/barograph.db in your data folder",
         help="Store: an SQLite file, or the URL of a PostgreSQL database.",
     )(function)
 
 
-def _default_store() -> str:
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return str(Path(home) / "barograph" / "barograph.db")
+def _data_home() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
-def model_option(
-    use: str, name: str = "--model", does: str = "scores new results"
-) -> Callable[[F], F]:
-    """Add an option for a model file to a command."""
+def model_option(use: str, does: str = "scores new results") -> Callable[[F], F]:
+    """Add --model to a command."""
     return click.option(
-        name,
+        "--model",
         type=click.Path(path_type=Path),
         callback=require_named_model,
         default=RELEASED / f"{use}.baro",
@@ -197,11 +173,7 @@ def require_named_model(context: click.Context, option: click.Parameter, path: P
 
 
 def refuse_given(names: Iterable[str], reason: str) -> None:
-    """Refuse options of the command line that would have no effect.
-
-    Args:
-        names: The names of their parameters.
-        reason: Why they have none, and what is allowed.
+    """Refuse options of the command line, by the names of their parameters, that have no effect.
 
     Raises:
         click.BadParameter: The command line gives such an option.
@@ -213,9 +185,56 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
             raise click.BadParameter(reason, param_hint=option.opts[0])
 
 
+def parameters_of(
+    record: type, *names: str, table: str | None = None
+) -> list[Callable[[Any], Any]]:
+    """Return parameters for fields of a record, which has their types, defaults and descriptions.
+
+    Args:
+        record: A dataclass with a docstring that describes its fields. The annotation of a field
+            may name a type of click.
+        names: The fields.
+        table: None for options; else the parameters are settings of this table, which is that of
+            the command if empty.
+    """
+    text = inspect.getdoc(record) or ""
+    described = dict(re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)$", text, re.MULTILINE))
+    hints = get_type_hints(record, include_extras=True)
+    defaults = {entry.name: entry.default for entry in fields(record)}
+    parameters = []
+    for name in names:
+        known: dict[str, Any] = {"help": " ".join(described[name].split())}
+        if get_origin(hints[name]) is tuple:
+            known |= {"multiple": True, "callback": _split}
+        else:
+            known |= {"type": _click_type(hints[name]), "default": defaults[name]}
+        key = name.replace("_", "-")
+        if table is None:
+            is_shown = known["default"] is not None
+            parameters.append(click.option(f"--{key}", show_default=is_shown, **known))
+        else:
+            parameters.append(setting(key, table=table, **known))
+    return parameters
+
+
+def _click_type(hint: Any) -> click.ParamType[Any]:
+    """Return the type of click for the values of a field."""
+    if get_origin(hint) is Literal:
+        return click.Choice(get_args(hint))
+    if hasattr(hint, "__metadata__"):
+        kind: click.ParamType[Any] = hint.__metadata__[0]
+        return kind
+    return next(TYPES[kind] for kind in (hint, *get_args(hint)) if kind in TYPES)
+
+
+def _split(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Any:
+    """Return names that may be separated by commas."""
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
 false_alarms_setting = setting(
     "false-alarms-per-1000",
-    type=NumberRange(1.0, 10.0),
+    type=click.FloatRange(1.0, 10.0),
     default=3.0,
     help="False alarms allowed per 1,000 points of a series, from 1 to 10.",
 )
@@ -275,7 +294,7 @@ def open_store(
     Args:
         url: A file or the URL of a database.
         models: The models of its judge.
-        false_alarms_per_1000: False alarms allowed per 1,000 points of a series.
+        false_alarms_per_1000: The budget of its judge.
         **attributes: Other arguments of `Store`.
     """
     from barograph.detection.online import make_judge
@@ -288,14 +307,10 @@ def open_store(
 
 
 def _store_mode() -> int:
-    """Return the permissions of a new store.
-
-    Raises:
-        ConfigError: They are not octal, or the owner could not read and write the store.
-    """
+    """Return the permissions of a new store."""
     text = os.environ.get(STORE_MODE) or DEFAULT_MODE
-    if re.fullmatch(r"0?[0-7]{3}", text) and (mode := int(text, 8)) & 0o600 == 0o600:
-        return mode
+    if re.fullmatch("0?[67][0-7]{2}", text):
+        return int(text, 8)
     raise ConfigError(
         f"{STORE_MODE}: {text!r:.40} is not a file mode for a store; "
         "allowed: octal digits such as 600, 640 or 660 that let the owner read and write"

@@ -5,29 +5,17 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, RERUNS, JobAnswer, SeriesAnswer
+from barograph.cli.config import current_config
 from barograph.cli.options import echo_csv, echo_json
-from barograph.cli.words import (
-    answers_by_kind,
-    coverage,
-    detail,
-    headline,
-    listed,
-    movement,
-    place,
-    sentence,
-    too_short,
-    unjudged,
-    worst_first,
-)
-from barograph.results.wording import change_text, printable
+from barograph.results.wording import change_text, place_text, plural, printable
 
 FORMATS = ("text", "json", "csv", "markdown", "junit", "github")
 COLOURS = {
@@ -37,6 +25,7 @@ COLOURS = {
     "known": "bright_black",
     "suppressed": "bright_black",
 }
+NAMES = 5  # of new or missing series that are listed
 WIDEST = 60  # characters of a name that the other names are aligned with
 COLUMNS = (
     *("kind", "series", "fails", "way", "percent", "probability", "order", "commit", "begins"),
@@ -59,9 +48,6 @@ SKIPPED = {
 }
 # XML 1.0 has no way to write these, not even as references.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# GitHub.
-SUMMARY = "GITHUB_STEP_SUMMARY"
-MOST = 10  # annotations of a level that GitHub shows for a step
 
 
 def render(
@@ -83,12 +69,113 @@ def render(
         click.echo(comment(job))
     elif output == "junit":
         click.echo(junit(job))
+    elif output == "text":
+        click.echo("\n".join(text_lines(job)))
     else:
-        is_github = output == "github"
-        for line in text_lines(job):
-            click.echo(_without_commands(line) if is_github else line)
-        if is_github:
-            _annotate(job, file)
+        # GitHub must find no command in a line of the log.
+        log = (line.replace("##[", "## [").replace("::", ": :") for line in text_lines(job))
+        click.echo("\n".join([*log, *workflow_commands(job, file)]))
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with Path(summary).open("a", encoding="utf-8") as page:
+                page.write(comment(job) + "\n")
+
+
+def answers_by_kind(job: JobAnswer) -> Iterable[tuple[str, SeriesAnswer]]:
+    """Yield every answer that is not plainly quiet with its kind, the worst of each kind first."""
+    for kind in KINDS:
+        for answer in worst_first(job.of_kind(kind)):
+            yield kind, answer
+
+
+def worst_first(answers: Iterable[SeriesAnswer]) -> list[SeriesAnswer]:
+    """Sort answers by size; series that the configuration calls `low_priority` come last."""
+    config = current_config()
+    return sorted(
+        answers,
+        key=lambda answer: (config.kind_of(answer.series) == "low_priority", -abs(answer.percent)),
+    )
+
+
+def movement(answer: SeriesAnswer) -> str:
+    """Return the change in words, such as `up 19.3 % (worse)`."""
+    text = change_text(answer.percent)
+    moved = {"+": "up ", "-": "down "}.get(text[0])
+    text = f"{moved}{text[1:]}" if moved else text
+    return f"{text} ({answer.way})" if answer.direction else text
+
+
+def sentence(answer: SeriesAnswer) -> str:
+    """Return the change in words with its place and what else is known."""
+    details = detail(answer)
+    return f"{movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
+
+
+def place(answer: SeriesAnswer) -> str:
+    """Return where a change begins, or the result that an answer is about."""
+    if answer.begins is None:
+        return place_text(answer.commit, answer.order)
+    return place_text(answer.begins_commit, answer.begins)
+
+
+def detail(answer: SeriesAnswer) -> str:
+    """Return what else is known of an answer: when it was seen, how sure it is, what to do."""
+    parts = []
+    if answer.answer == "change" and answer.begins not in (None, answer.order):
+        parts.append(f"seen at {place_text(answer.commit, answer.order)}")
+    if answer.answer == "change" and not math.isnan(answer.probability):
+        parts.append(f"probability {answer.probability:.2f}")
+    if answer.answer == "suspect":
+        reason = answer.reason.partition(";")[0]
+        parts.append(reason or f"probability {answer.probability:.2f}")
+    if answer.answer != "quiet" and not answer.is_certain:
+        parts.append("not certain enough for the number of series")
+    if answer.suspect_reason == RERUNS:
+        parts.append(f"{answer.runs} runs differ")
+    if answer.reruns:
+        parts.append(answer.rerun_advice)
+    if answer.suppressed:
+        parts.append(f"suppressed: {answer.suppressed}")
+    return "; ".join(parts)
+
+
+def headline(job: JobAnswer) -> str:
+    """Return the numbers of answers of each kind, and of suspects that fail no job, as one line."""
+    counts = Counter(map(job.kind_of, job.answers))
+    parts = [plural(counts[kind], kind) for kind in ("regression", "suspect", "improvement")]
+    passing = sum(not job.fails(answer) for answer in job.of_kind("suspect"))
+    if passing:
+        parts[1] += f" ({passing:,} {'does' if passing == 1 else 'do'} not fail the job)"
+    if counts["suppressed"]:
+        parts.append(f"{counts['suppressed']:,} suppressed")
+    return ", ".join(parts)
+
+
+def too_short(job: JobAnswer) -> list[str]:
+    """Return the series that are too short to judge; a new one is named as new alone."""
+    return [name for name, kind in unjudged(job).items() if kind == "too short"]
+
+
+def unjudged(job: JobAnswer) -> dict[str, str]:
+    """Return why each series that was not judged was not: it is too short, new, or missing."""
+    new = frozenset(job.new)
+    kinds = {name: "new" if name in new else "too short" for name in job.too_short}
+    return kinds | dict.fromkeys(job.missing, "missing")
+
+
+def coverage(job: JobAnswer) -> str:
+    """Return how many series were judged, and how many could not be."""
+    parts = [f"{job.judged:,} series judged"]
+    named = {"too short to judge": too_short(job), "new": job.new}
+    named["without the newest commit"] = job.missing
+    parts += [f"{len(names):,} {text}" for text, names in named.items() if names]
+    return ", ".join(parts)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return some names, and how many more there are."""
+    every = [printable(name) for name in names]
+    rest = f" and {len(every) - NAMES:,} more" if len(every) > NAMES else ""
+    return ", ".join(every[:NAMES]) + rest
 
 
 def text_lines(job: JobAnswer) -> list[str]:
@@ -100,11 +187,21 @@ def text_lines(job: JobAnswer) -> list[str]:
             change_text(answer.percent),
             answer.way,
             printable(place(answer)),
-            printable(_text_detail(job, kind, answer)),
+            printable(detail(answer)),
+            "; fails the job" if kind == "suspect" and job.fails(answer) else "",
         )
         for kind, answer in answers_by_kind(job)
     ]
-    texts = [click.style(line, fg=COLOURS.get(row[0])) for row, line in _aligned(rows)]
+    name, size, way, at = (max((len(row[k]) for row in rows), default=0) for k in range(1, 5))
+    name = min(name, WIDEST)
+    texts = [
+        click.style(
+            f"{row[0]:<11}  {row[1]:<{name}}  {row[2]:>{size}}  {row[3]:<{way}}  "
+            f"at {row[4]:<{at}}  {row[5]}{row[6]}".rstrip(),
+            fg=COLOURS.get(row[0]),
+        )
+        for row in rows
+    ]
     for kind, names in (("too short", too_short(job)), ("new", job.new), ("missing", job.missing)):
         if names:
             texts.append(f"{kind:<11}  {listed(names)}")
@@ -112,47 +209,20 @@ def text_lines(job: JobAnswer) -> list[str]:
     return [*texts, f"{headline(job)}; {coverage(job)}"]
 
 
-def _text_detail(job: JobAnswer, kind: str, answer: SeriesAnswer) -> str:
-    """Return what else is known of an answer, and of a suspect whether it fails the job."""
-    fails = "fails the job" if kind == "suspect" and job.fails(answer) else ""
-    return "; ".join(filter(None, (detail(answer), fails)))
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], str]]:
-    """Return each row with its line; sizes are aligned to the right."""
-    widths = [max((len(row[k]) for row in rows), default=0) for k in range(5)]
-    widths[0], widths[1] = max(widths[0], 11), min(widths[1], WIDEST)
-    return [
-        (
-            row,
-            f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  "
-            f"{row[3]:<{widths[3]}}  at {row[4]:<{widths[4]}}  {row[5]}".rstrip(),
-        )
-        for row in rows
-    ]
-
-
 def csv_rows(job: JobAnswer) -> Iterator[list[Any]]:
     """Yield a row for each answer, and one with the kind alone for a series that was not judged."""
     for answer in job.answers:
-        yield _row(answer, job.kind_of(answer) or "quiet", fails=job.fails(answer))
+        first = (job.kind_of(answer) or "quiet", encodable(answer.series))
+        values = [getattr(answer, name) for name in COLUMNS[3:]]
+        known = ["" if value is None or value != value else value for value in values]
+        yield [*first, "yes" if job.fails(answer) else "no", *known]
     for name, kind in unjudged(job).items():
         yield [kind, encodable(name), *[""] * (len(COLUMNS) - 2)]
-
-
-def _row(answer: SeriesAnswer, kind: str, *, fails: bool) -> list[Any]:
-    first = (kind, encodable(answer.series), "yes" if fails else "no")
-    values = [getattr(answer, name) for name in COLUMNS[len(first) :]]
-    return [*first, *("" if _is_unknown(value) else value for value in values)]
 
 
 def encodable(name: str) -> str:
     """Return a name that UTF-8 can hold: lone surrogates become question marks."""
     return name.encode("utf-8", "replace").decode()
-
-
-def _is_unknown(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def comment(job: JobAnswer) -> str:
@@ -260,21 +330,8 @@ def valid(text: str) -> str:
     )
 
 
-def _annotate(job: JobAnswer, file: str) -> None:
-    """Print annotations of GitHub Actions, and add to the job summary if there is one."""
-    for line in workflow_commands(job, file):
-        click.echo(line)
-    summary = os.environ.get(SUMMARY)
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as page:
-            page.write(comment(job) + "\n")
-
-
 def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
-    """Return a workflow command for each answer: errors for those that fail the job.
-
-    GitHub shows ten of a level. So there are no more, and the last says how many are left out.
-    """
+    """Return a workflow command for each answer: errors for those that fail the job, first."""
     levels: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
     for kind, answer in answers_by_kind(job):
         if kind in MOVED:
@@ -286,21 +343,13 @@ def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
         level = "error" if job.answers or job.missing else "warning"
         reason = f"{headline(job)}; {coverage(job)}"
         levels[level].append(f"::{level} title=Barograph::{message(reason)}")
-    lines = []
-    for level, commands in levels.items():
-        shown = commands if len(commands) <= MOST else commands[: MOST - 1]
-        lines += shown
-        if len(shown) < len(commands):
-            rest = f"{len(commands) - len(shown):,} more are in the log"
-            lines.append(f"::{level} title=Barograph::{message(rest)}")
-    return lines
+    return [line for commands in levels.values() for line in commands]
 
 
 def _command(level: str, kind: str, answer: SeriesAnswer, file: str) -> str:
-    properties = [f"file={parameter(file)}"] if file else []
-    properties.append(f"title={parameter(f'{kind}: {answer.series}')}")
-    text = f"{answer.series}: {sentence(answer)}"
-    return f"::{level} {','.join(properties)}::{message(text)}"
+    place = f"file={parameter(file)}," if file else ""
+    title = parameter(f"{kind}: {answer.series}")
+    return f"::{level} {place}title={title}::{message(f'{answer.series}: {sentence(answer)}')}"
 
 
 def message(text: str) -> str:
@@ -316,8 +365,3 @@ def parameter(value: str) -> str:
         'a%3A%3Ab%2C 5 %25'
     """
     return message(value).replace(":", "%3A").replace(",", "%2C")
-
-
-def _without_commands(line: str) -> str:
-    """Return a line of the log in which GitHub finds no command."""
-    return line.replace("##[", "## [").replace("::", ": :")

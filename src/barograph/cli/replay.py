@@ -2,70 +2,71 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.classify import bulk_options, score_parts
-from barograph.cli.inputs import Inputs
-from barograph.cli.options import echo_json, false_alarms_setting
+from barograph.cli.inputs import Inputs, input_options
+from barograph.cli.options import echo_json, false_alarms_setting, format_option, model_option
 from barograph.results.wording import plural
 from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from barograph.results.history import History
 
-USE = "online"
-PARTS = ".parts"  # finished parts of a running replay
+SERIES = 200  # of one process at a time
 
 
 @click.command(epilog="Example: barograph replay data/interim --out replayed --format json")
-@bulk_options(USE, "scores new results")
+@input_options()
+@model_option("online")
 @false_alarms_setting
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write the change points to, as CSV and Parquet.",
+)
+@format_option("text", "json")
 def command(
-    inputs: Inputs,
-    model: Path,
-    false_alarms_per_1000: float,
-    scheduler: str | None,
-    out: Path | None,
-    output: str,
+    inputs: Inputs, model: Path, false_alarms_per_1000: float, out: Path | None, output: str
 ) -> None:
-    """Judge every commit in FILE as if it were the newest.
+    """Judge every commit in FILE as if it were the newest."""
+    import pyarrow as pa
 
-    FILE may also be a folder of the three tables. With --out, a replay that was interrupted
-    continues where it stopped.
-    """
+    from barograph.detection.bulk import history_parts
     from barograph.learning.replay import ReplayTask, change_points_of, replay_part
     from barograph.pipeline import report
+    from barograph.runtime.parallel import map_parallel
 
-    cache = "" if out is None else str((out / PARTS).resolve())
     path = str(model.resolve()) if model.exists() else ""
-    task = ReplayTask(path, false_alarms_per_1000, min_points=1, cache=cache).signed()
-    with inputs.tables() as folder:
-        points = score_parts(replay_part, folder, task, scheduler=scheduler)
-        if not points.num_rows:
-            raise NotEnoughDataError(f"{inputs.name}: no points")
-        summary = _summary(folder, points)
+    task = ReplayTask(path, false_alarms_per_1000, min_points=1).signed()
+    history = inputs.read()
+    if not history.values.size:
+        raise NotEnoughDataError(f"{inputs.name}: no points")
+    with TemporaryDirectory(prefix="barograph-") as folder:
+        history.write(folder)
+        calls = [(part, task) for part in history_parts(folder, SERIES)]
+        points = pa.concat_tables(map_parallel(replay_part, calls, "scoring"))
     if out is not None:
         change_points = change_points_of(points).to_pandas()
         report.write_csv(out / "found.csv", change_points)
         report.write_parquet(out / "found.parquet", change_points)
-        shutil.rmtree(cache, ignore_errors=True)
+    summary = _summary(history, points)
     if output == "json":
         echo_json(summary)
     else:
         _print(summary)
 
 
-def _summary(folder: str, points: pa.Table) -> dict[str, Any]:
+def _summary(history: History, points: pa.Table) -> dict[str, Any]:
     """Return how many alarms there are and, if people gave both verdicts, how good they are."""
     from barograph.learning.replay import alarm_rates, compare_with_verdicts
-    from barograph.results.history import History
 
-    history = History.read(folder)
     try:
         return compare_with_verdicts(history, points)
     except NotEnoughDataError as error:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli.detect import ChangeSearch, find, search_options
 from barograph.cli.detectors import DEFAULT_DETECTOR
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import setting
-from barograph.cli.search import ChangeSearch, find, search_options
 from barograph.results.wording import plural, printable
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="File to write, or - for the standard output.",
 )
-@setting("title", default="Barograph report", help="Title of the page.")
-def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None:
+def command(inputs: Inputs, search: ChangeSearch, out: Path) -> None:
     """Write a page with the changes of every series.
 
     The page is one file that makes no request: a table of all changes, the worst first, and for
@@ -44,7 +42,8 @@ def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None
     history = inputs.read()
     findings = find(history, search, explain=True)
     suspects = _suspects(history) if search.choice.name == DEFAULT_DETECTOR else []
-    page = Report(findings, title, _command_line(), _note(search), suspects).html()
+    command = shlex.join(["barograph", *sys.argv[1:]]) if sys.argv[1:2] == ["report"] else ""
+    page = Report(findings, command=command, note=_note(search), suspects=suspects).html()
     if str(out) == "-":
         click.echo(page, nl=False)
         return
@@ -62,7 +61,7 @@ def _suspects(history: History) -> list[tuple[str, str]]:
     from barograph.cli.judged import answers_of, judge_series
     from barograph.cli.judging import Selection
     from barograph.cli.options import RELEASED, online_models
-    from barograph.cli.words import sentence, worst_first
+    from barograph.cli.rendering import sentence, worst_first
     from barograph.detection.online import make_judge
 
     judge = make_judge(online_models(RELEASED / "online.baro"))
@@ -72,11 +71,6 @@ def _suspects(history: History) -> list[tuple[str, str]]:
     answers = answers_of(judge_series(judge, series, runs, Selection.of(series).counts), None)
     suspects = worst_first(JobAnswer(answers).of_kind("suspect"))
     return [(printable(answer.series), printable(sentence(answer))) for answer in suspects]
-
-
-def _command_line() -> str:
-    """Return the running command as the user may have typed it."""
-    return shlex.join(["barograph", *sys.argv[1:]]) if sys.argv[1:2] == ["report"] else ""
 
 
 def _note(search: ChangeSearch) -> str:

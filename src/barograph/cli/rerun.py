@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,20 +48,14 @@ def measure(command: str, tests: Sequence[str], folder: Path) -> Path:
         "{suspects}": shlex.join(tests),
         "{out}": shlex.quote(str(out)),
     }
-    process = subprocess.run(  # noqa: S602 - the user's own command line
-        _placed(command, placed), shell=True, check=False, stdout=STDERR
-    )
+    # In one pass, so that nothing in a name is taken for a placeholder.
+    line = re.sub("|".join(map(re.escape, placed)), lambda match: placed[match[0]], command)
+    process = subprocess.run(line, shell=True, check=False, stdout=STDERR)  # noqa: S602 - the user's
     if process.returncode:
         raise DataError(f"--rerun: the command ended with exit status {process.returncode}")
     if not out.exists():
         raise DataError("--rerun: the command wrote no results to {out}")
     return out
-
-
-def _placed(command: str, placed: Mapping[str, str]) -> str:
-    """Replace placeholders in one pass, so that nothing in a name is taken for one."""
-    pattern = "|".join(map(re.escape, placed))
-    return re.sub(pattern, lambda match: placed[match[0]], command)
 
 
 def settle(
@@ -82,28 +76,26 @@ def settle(
     """
     if "{out}" not in command:
         raise ConfigError(f"--rerun {command!r:.60}: needs {{out}}, the file to write")
-    if len(inputs.locations) != 1:
-        raise ConfigError(f"--rerun appends to one file; there are {len(inputs.locations)}")
-    if not Path(inputs.locations[0]).is_file():
-        raise ConfigError(f"--rerun appends to a file; {inputs.locations[0]} is none")
-    files = inputs.load()
-    job = judge(files)
+    if len(inputs.locations) != 1 or not Path(inputs.locations[0]).is_file():
+        raise ConfigError(f"--rerun appends to a file; {inputs.name} is none")
     number = 0
-    while suspects := [entry for entry in job.answers if entry.reruns and not entry.suppressed]:
+    while True:
+        files = inputs.load()
+        job = judge(files)
+        suspects = [entry for entry in job.answers if entry.reruns and not entry.suppressed]
+        if not suspects:
+            return job
         commit, done = _commit_to_measure(inputs, suspects)
         number = max(number, done) + 1
         if number > limit:
             click.echo(f"{commit} has {plural(number - 1, 'rerun')}, the maximum", err=True)
-            break
+            return job
         names = {str(entry.id): entry.id.test or str(entry.id) for entry in files.history}
         tests = [*dict.fromkeys(names[entry.series] for entry in suspects)]
         click.echo(f"rerun {number} of at most {limit}: {shlex.join(tests)}", err=True)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             out = measure(command, tests, Path(folder))
             _append(inputs, out, suspects, commit, RUN.format(number))
-        files = inputs.load()
-        job = judge(files)
-    return job
 
 
 def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tuple[str, int]:
@@ -138,13 +130,8 @@ def _append(
     from barograph.sources.formats.read import read_files
 
     base = inputs.options  # its other options are about the columns of the history
-    options = ReadOptions(
-        commit=commit,
-        project=base.project,
-        machine=base.machine,
-        branch=base.branch,
-        base_branch=base.base_branch,
-    )
+    kept = {key: getattr(base, key) for key in ("project", "machine", "branch", "base_branch")}
+    options = ReadOptions(commit=commit, **kept)
     measured = read_files([out], options).history
     names = {str(entry.id) for entry in measured}
     others = {name for entry in measured for name in entry.commits} - {commit, ""}

@@ -43,9 +43,6 @@ PRIOR = "prior"  # the profile of the simulated history
 @click.option(
     "--print-params",
     is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=lambda context, _option, value: _print_params(context, is_requested=value),
     help="Print the built-in parameters as a template for --params, and exit.",
 )
 @click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
@@ -54,6 +51,7 @@ def command(
     url: str,
     release_to: Path,
     path: Path | None,
+    print_params: bool,
     dry_run: bool,
     output: str,
 ) -> None:
@@ -63,6 +61,10 @@ def command(
     model on verdicts that neither of them has seen. It is released if the 90 % interval of its
     gain lies above 0. A running service that uses the same folder loads a released model by itself.
     """
+    if print_params:
+        built_in = resources.files("barograph.learning") / BUILT_IN
+        click.echo(built_in.read_text(encoding="utf-8"), nl=False)
+        return
     _require_xgboost()  # first, because its extra has all that is imported next
     from barograph.learning.registry import ReleaseFolders
     from barograph.learning.retrain import STEPS, retrain
@@ -92,13 +94,6 @@ def command(
         )
     else:
         click.echo("nothing was released")
-
-
-def _print_params(context: click.Context, *, is_requested: bool) -> None:
-    if is_requested and not context.resilient_parsing:
-        built_in = resources.files("barograph.learning") / BUILT_IN
-        click.echo(built_in.read_text(encoding="utf-8"), nl=False)
-        context.exit()
 
 
 def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:

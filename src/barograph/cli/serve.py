@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import math
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -16,56 +15,32 @@ from click.core import ParameterSource
 
 from barograph.cli.clusters import configured_settings
 from barograph.cli.config import NAME, current_config
-from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, DetectorName, make_detector
+from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, make_detector
 from barograph.cli.options import (
     RELEASED,
-    NumberRange,
     false_alarms_setting,
-    grouped,
     model_option,
+    online_models,
     open_store,
+    parameters_of,
     require_named_model,
     setting,
     store_option,
+    with_parameters,
 )
 from barograph.cli.retrain import read_params
-from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError
+from barograph.runtime.extras import needed
+from barograph.server.web.settings import Settings
 
 if TYPE_CHECKING:
     from barograph.server.store import Store
     from barograph.server.web.background import WorkerConfig
     from barograph.server.web.model_watch import ModelWatch
-    from barograph.server.web.settings import Settings
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 BURST = 10  # seconds of the rate that may come at once
 LEVELS = ("debug", "info", "warning", "error")
-
-
-def _access(
-    host: str,
-    trusted_proxy: tuple[str, ...],
-    allowed_host: tuple[str, ...],
-    session_hours: float,
-    rate: float,
-) -> Callable[[], tuple[str, Settings]]:
-    """Return what makes the host that the service listens on, and its settings."""
-
-    def access() -> tuple[str, Settings]:
-        from barograph.server.web.auth import is_loopback
-        from barograph.server.web.settings import Settings
-
-        return host, Settings(
-            local=is_loopback(host),
-            session_hours=session_hours,
-            allowed_hosts=frozenset(name.lower() for name in (host, *allowed_host)),
-            trusted_proxies=frozenset(trusted_proxy),
-            rate=rate,
-            burst=math.ceil(BURST * rate),
-        )
-
-    return access
 
 
 def _ip_address(text: str) -> str:
@@ -77,42 +52,8 @@ def _ip_address(text: str) -> str:
         ) from None
 
 
-access_options = grouped(
-    "access",
-    _access,
-    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-    click.option(
-        "--allowed-host",
-        multiple=True,
-        metavar="NAME",
-        help="Host name under which the service is reached, such as that of its proxy. Repeatable.",
-    ),
-    click.option(
-        "--trusted-proxy",
-        multiple=True,
-        metavar="ADDRESS",
-        callback=lambda _context, _option, texts: tuple(map(_ip_address, texts)),
-        help="IP address of a reverse proxy. Its X-Forwarded-For and X-Forwarded-Proto headers "
-        "are trusted. Repeatable.",
-    ),
-    setting(
-        "session-hours",
-        type=NumberRange(0, 8760, min_open=True),
-        default=12.0,
-        help="Hours after which a person must sign in to the pages again.",
-    ),
-    setting(
-        "rate",
-        type=NumberRange(min=0, min_open=True),
-        default=200.0,
-        help="Requests per second allowed for each token, or for each address without a token. "
-        "Bursts may be ten times as large.",
-    ),
-)
-
-
 @click.command(epilog="Example: barograph serve --port 8000 --store results.db")
-@access_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -125,22 +66,22 @@ access_options = grouped(
     is_flag=True,
     help="Serve a temporary store with simulated results, which is deleted at the end.",
 )
+@click.option(
+    "--allowed-host",
+    multiple=True,
+    metavar="NAME",
+    help="Host name under which the service is reached, such as that of its proxy. Repeatable.",
+)
+@click.option(
+    "--trusted-proxy",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=lambda _context, _option, texts: tuple(map(_ip_address, texts)),
+    help="IP address of a reverse proxy. Its X-Forwarded-For and X-Forwarded-Proto headers are "
+    "trusted. Repeatable.",
+)
 @store_option
 @model_option("online")
-@setting(
-    "label-free",
-    type=click.Path(path_type=Path),
-    callback=require_named_model,
-    default=RELEASED / "label_free.baro",
-    help="Model that scores candidates.",
-)
-@setting(
-    "detector",
-    type=DetectorName(),
-    default=DEFAULT_DETECTOR,
-    help="Method that recomputes change points when a series gets new results.",
-)
-@false_alarms_setting
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -148,35 +89,57 @@ access_options = grouped(
     show_default=True,
     help="Lowest level of log messages.",
 )
+@setting(
+    "label-free",
+    type=click.Path(path_type=Path),
+    callback=require_named_model,
+    default=RELEASED / "label_free.baro",
+    help="Model that scores candidates.",
+)
+@with_parameters(parameters_of(Settings, "rate", "session_hours", table=""))
+@false_alarms_setting
 @click.pass_context
 def command(
     context: click.Context,
-    access: Callable[[], tuple[str, Settings]],
+    host: str,
     port: int,
     demo: bool,
+    allowed_host: tuple[str, ...],
+    trusted_proxy: tuple[str, ...],
     url: str,
     model: Path,
-    label_free: Path,
-    detector: str,
-    false_alarms_per_1000: float,
     log_level: str,
+    label_free: Path,
+    rate: float,
+    session_hours: float,
+    false_alarms_per_1000: float,
 ) -> None:
     """Accept results over HTTP, judge and store them.
 
     Without a token the service serves this machine only; `barograph token add` creates one. A new
     model file at the same path is used without a restart.
     """
-    from barograph.runtime.extras import needed
-
-    _prepare_process(log_level, demo=demo)
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=log_level.upper(), format=form)
+    logging.getLogger("numba").setLevel(logging.WARNING)
     with needed("the service", "service"):
         import barograph.server.web.app  # noqa: F401 - what is missing is said before anything starts
+        from barograph.server.web.auth import is_loopback
         from barograph.server.web.background import WorkerConfig
         from barograph.server.web.model_watch import ModelWatch
     from barograph.cli.demo import demo_folder, demo_params, fill
+    from barograph.detection.online import make_judge
 
+    settings = Settings(
+        local=is_loopback(host),
+        session_hours=session_hours,
+        allowed_hosts=frozenset(name.lower() for name in (host, *allowed_host)),
+        trusted_proxies=frozenset(trusted_proxy),
+        rate=rate,
+        burst=math.ceil(BURST * rate),
+    )
     params = read_params  # called in the process that learns
-    method, name = make_detector(detector), DETECTORS[detector]
+    method, name = make_detector(DEFAULT_DETECTOR), DETECTORS[DEFAULT_DETECTOR]
     with ExitStack() as stack:
         if demo:
             _refuse_with_demo(context)
@@ -186,27 +149,15 @@ def command(
         watch = ModelWatch(model, false_alarms_per_1000)
         store = stack.enter_context(open_store(url, log=LOG_PAGES))
         _apply_patterns(store)
-        host, settings = access()
         _check_tokens(store, host, local=settings.local)
         shape = configured_settings()
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=shape, params=params)
         if demo:
+            store.judge = make_judge(online_models(model), false_alarms_per_1000)
             fill(store, method, name)
         _listen(host, port, store, watch, settings, worker)
     if watch.failure is not None:
         raise watch.failure
-
-
-def _prepare_process(log_level: str, *, demo: bool) -> None:
-    """Set up the log, and whether kernels are compiled."""
-    logging.basicConfig(
-        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    logging.getLogger("numba").setLevel(logging.WARNING)
-    if demo:
-        # Short histories need no compiled kernels, and compiling would keep charts and reasons
-        # waiting for half a minute after an installation.
-        choose(0)
 
 
 def _listen(

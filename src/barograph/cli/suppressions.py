@@ -7,9 +7,11 @@ of the configuration matches fail no job, either.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import msgspec
 
 from barograph.cli.answers import SeriesAnswer
 from barograph.cli.config import SUPPRESS, Config
@@ -17,14 +19,17 @@ from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 from barograph.sources.git import is_commit
 
-DIRECTIONS = ("", "up", "down")
 INFORMATIONAL = "informational in the configuration"
+ALLOWED = (
+    "it has series and reason, and may have commit, until, direction (up or down) and expires "
+    "(a date such as 2027-01-31)"
+)
 
 OrderOf = Callable[[str], int | None]  # from the name of a commit to its order, if it is known
+Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-@dataclass(frozen=True)
-class Suppression:
+class Suppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A change that is known and accepted.
 
     Attributes:
@@ -37,32 +42,12 @@ class Suppression:
         expires: The last day of the suppression; None if it does not end.
     """
 
-    series: str
-    reason: str
+    series: Words
+    reason: Words
     commit: str = ""
     until: str = ""
-    direction: str = ""
+    direction: Literal["", "up", "down"] = ""
     expires: dt.date | None = None
-
-    @classmethod
-    def read(cls, table: Mapping[str, Any], where: str) -> Suppression:
-        """Read one table; `where` names it in errors.
-
-        Raises:
-            ConfigError: A field is missing, unknown, or has a value that is not allowed.
-        """
-        allowed = [field.name for field in fields(cls)]
-        for name, value in table.items():
-            if name not in allowed:
-                raise ConfigError(f"{where} has no {name!r:.60}; allowed: {', '.join(allowed)}")
-            if name != "expires" and not isinstance(value, str):
-                raise ConfigError(f"{where}: {name} is {value!r:.60}; it must be text")
-        for name in ("series", "reason"):
-            if not table.get(name, "").strip():
-                raise ConfigError(f"{where}: {name} is missing; a suppression needs one")
-        if table.get("direction", "") not in DIRECTIONS:
-            raise ConfigError(f"{where}: direction is {table['direction']!r:.60}; use up or down")
-        return cls(**{**table, "expires": _date(table.get("expires"), where)})
 
     def __str__(self) -> str:
         commits = "..".join(name for name in (self.commit, self.until) if name)
@@ -80,19 +65,6 @@ class Suppression:
             return not self.commit or is_commit(name, self.commit) or str(begins) == self.commit
         first, last = order_of(self.commit) if self.commit else begins, order_of(self.until)
         return first is not None and last is not None and first <= begins <= last
-
-
-def _date(value: Any, where: str) -> dt.date | None:
-    if isinstance(value, dt.datetime):
-        return value.date()
-    if isinstance(value, str):
-        try:
-            return dt.date.fromisoformat(value)
-        except ValueError:
-            pass
-    elif value is None or isinstance(value, dt.date):
-        return value
-    raise ConfigError(f"{where}: expires is {value!r:.60}; use a date such as 2027-01-31")
 
 
 def suppress(
@@ -115,10 +87,10 @@ def suppress(
     Raises:
         ConfigError: A suppression cannot be used.
     """
-    rules = [
-        Suppression.read(table, f"{config.path}: {SUPPRESS} {k}")
-        for k, table in enumerate(config.suppress, 1)
-    ]
+    try:
+        rules = msgspec.convert(config.suppress, list[Suppression])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{config.path}: [[{SUPPRESS}]]: {error}; {ALLOWED}") from None
     day = today or dt.date.today()
     expired = [rule for rule in rules if rule.expires is not None and rule.expires < day]
     used: set[Suppression] = set()

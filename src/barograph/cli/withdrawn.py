@@ -8,9 +8,11 @@ from barograph.cli.options import Setting
 
 JUDGES = "gate score import replay serve series"
 SEARCHES = "detect report"
+READS = "input append classify clusters detect gate import replay report score"
 # What replaces an option of some commands, which is also a key of their tables.
 SUCCESSORS = {
     "alarm-policy": (JUDGES, "`steady` is the only policy; --false-red of `gate` is the budget"),
+    "detector": ("recompute serve", "change points are found by triaged, the default method"),
     "detector-option": (SEARCHES, "use --set NAME=VALUE, or `set` in barograph.toml"),
     "false-discoveries": (SEARCHES, "use control_discoveries of barograph.detection in Python"),
     "last": (SEARCHES, "use --since with a date, an age, a commit or an order"),
@@ -19,7 +21,12 @@ SUCCESSORS = {
     "no-second-look": (JUDGES, "results are judged again whenever the models support it"),
     "profile": ("retrain", "set `profile` in the file of --params"),
     "pvalue": (SEARCHES, "use --set pvalue=P"),
+    "out": ("classify", "use --format json, with a --limit that is large enough"),
+    "plot": ("detect", "use `barograph report`, or barograph.plot in Python"),
+    "scheduler": ("classify replay", "the stages of the pipeline run on a Dask scheduler"),
     "second-look": (JUDGES, "results are judged again whenever the models support it"),
+    "time": (READS, "give the results a column or field `time`"),
+    "title": ("report", "every page is titled Barograph report"),
     "seed": ("retrain", "set `seed` in the section `train` of the file of --params"),
     "store-mode": ("serve", "set the environment variable BAROGRAPH_STORE_MODE"),
     "suppressions": ("gate score", "write the tables [[suppress]] in barograph.toml"),
