@@ -47,7 +47,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict
     small_pair().save(place / "online.baro")
     watch = ModelWatch(place / "online.baro")
     with Store(str(place / "store.db"), watch.start().judge) as store:
-        settings = Settings(local=False, rate=1e6, burst=10**6, failures=10**6)
+        settings = Settings(local=False, rate=1e6, burst=10**6)
         secret = store.write(lambda c: tokens.create(c, "fuzz", [Scope.ADMIN], "test"))
         app = create_app(store, watch, settings)
         schema = schemathesis.openapi.from_asgi("/openapi.json", app)

@@ -32,7 +32,7 @@ from tests.service.servers import in_thread
 from tests.shared import PATIENCE, wait_for
 from tests.sources.server import running
 
-FAILURES, BURST = 2, 5
+BURST = 2
 Get = Callable[..., httpx2.Response]
 WRONG = {"Authorization": "Bearer baro_wrong"}
 
@@ -54,7 +54,7 @@ def app(tmp_path: Path, trusted: frozenset[str]) -> Iterator[FastAPI]:
     with Store(str(tmp_path / "store.db")) as store:
         store.write(lambda c: tokens.create(c, "any", [Scope.READ], "test"))
         watch = ModelWatch(tmp_path / "none.baro")
-        settings = Settings(failures=FAILURES, rate=0.001, burst=BURST, trusted_proxies=trusted)
+        settings = Settings(rate=0.001, burst=BURST, trusted_proxies=trusted)
         app = create_app(store, watch, settings)
         app.add_route("/seen", _seen)
         yield app
@@ -143,7 +143,7 @@ def test_trusted_proxy_names_the_client_and_its_scheme(app: FastAPI, certificate
         assert answer.json() == {"client": "127.0.0.2", "scheme": "https"}
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
         # Wrong tokens of one client do not lock out another, whatever it claims about itself.
-        claims = [WRONG | {"X-Forwarded-For": f"10.0.0.{k}"} for k in range(FAILURES + 1)]
+        claims = [WRONG | {"X-Forwarded-For": f"10.0.0.{k}"} for k in range(BURST + 1)]
         codes = [get("/api/v1/series", "127.0.0.2", headers).status_code for headers in claims]
         assert codes == [401, 401, 429]
         assert get("/api/v1/series", "127.0.0.3", WRONG).status_code == 401

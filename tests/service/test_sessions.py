@@ -74,7 +74,7 @@ def test_wrong_token_is_refused(client: TestClient, token: str) -> None:
 
 
 def test_wrong_tokens_are_rate_limited_at_the_sign_in(start: Start) -> None:
-    client = start(Settings(failures=2))
+    client = start(Settings(rate=0.001, burst=2))
     make_token(client, Scope.READ)
     answers = [sign_in(client, "baro_guess") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [401, 401, 429]

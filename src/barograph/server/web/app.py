@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +10,6 @@ from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import barograph
-from barograph.runtime.errors import BarographError
 from barograph.server.store import Store
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
@@ -33,18 +31,15 @@ from barograph.server.web.routes import (
     clusters,
     commits,
     inference,
-    lifecycle,
     operations,
     points,
     queue,
     series,
-    tickets,
     training,
     verdicts,
 )
 from barograph.server.web.settings import Settings
 
-LOG = logging.getLogger("barograph.server.web")
 MODEL_POLL = 1.0  # seconds between two checks of the model file
 ROUTERS = (  # requests are matched in this order
     points.routes,
@@ -58,14 +53,13 @@ ROUTERS = (  # requests are matched in this order
     commits.sending,
     clusters.routes,
     clusters.statuses,
-    tickets.routes,
-    tickets.filing,
+    verdicts.ticket_routes,
+    verdicts.filing,
     inference.routes,
     inference.administration,
     training.routes,
     training.administration,
     administration.routes,
-    lifecycle.routes,
     queue.routes,
     queue.saving,
     queue.administration,
@@ -143,12 +137,9 @@ def _add_parts(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     context: AppContext = app.state.context
-    preload = threading.Thread(
-        target=_preload, args=(context.store,), name="barograph-preload", daemon=True
-    )
     threading.Thread(
         target=context.watch.run,
-        args=(MODEL_POLL, preload.start, app.state.on_failure),
+        args=(MODEL_POLL, lambda: None, app.state.on_failure),
         name="barograph-model",
         daemon=True,
     ).start()
@@ -160,11 +151,3 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     context.watch.stop()
     if context.worker is not None:
         context.worker.stop()
-
-
-def _preload(store: Store) -> None:
-    """Read the newest values of all series into memory."""
-    try:
-        store.preload()
-    except BarographError as error:
-        LOG.info("preload failed, series are read on demand: %s", error)

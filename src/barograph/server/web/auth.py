@@ -67,7 +67,6 @@ class Auth:
         self.sessions = TokenCache(store, sessions.find)
         self._settings = settings
         self._requests = RateLimiter(settings.rate, settings.burst)
-        self._failures = RateLimiter(settings.failures / 60, settings.failures)
 
     async def admit(self, request: Request, scope: Scope) -> Caller:
         """Return the caller of a request, who may use the scope.
@@ -94,7 +93,7 @@ class Auth:
         if token is not None:
             _check_rate(self._requests.take(token.name))
             return token
-        self._check_failures(request)
+        self._check_address(request)
         raise ApiError(401, "unknown token")
 
     def forget(self) -> None:
@@ -109,7 +108,7 @@ class Auth:
             token = await self.tokens.find(secret.strip())
             if token is not None and scheme.lower() == "bearer":
                 return Caller(token.name, token.scopes)
-            self._check_failures(request)
+            self._check_address(request)
             raise ApiError(401, "unknown token", headers=CHALLENGE)
         if cookie and (token := await self.sessions.find(cookie)):
             csrf = csrf_of(cookie)
@@ -119,14 +118,14 @@ class Auth:
             return Caller(token.name, token.scopes, csrf)
         if self._settings.local and not await self.tokens.any():
             return _trust_local(request)
-        _check_rate(self._requests.take(f"without a token from {_address(request)}"))
+        self._check_address(request)
         message = "the session has ended; sign in again" if cookie else "a token is required"
         raise ApiError(401, message, headers=CHALLENGE)
 
-    def _check_failures(self, request: Request) -> None:
-        # Only wrong tokens are limited by address: clients behind one proxy share an address, and
-        # the errors of one must not lock out the others.
-        _check_rate(self._failures.take(_address(request)))
+    def _check_address(self, request: Request) -> None:
+        # Valid tokens have a limit each: clients behind one proxy share an address, and the errors
+        # of one must not lock out the others.
+        _check_rate(self._requests.take(f"without a token from {_address(request)}"))
 
 
 class TokenCache:

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Iterable
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,7 +45,9 @@ class ServiceMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = with_security_headers(message.get("headers", ()))
+                headers = [*message.get("headers", ())]
+                names = {name for name, _ in headers}
+                message["headers"] = headers + [h for h in RAW_HEADERS if h[0] not in names]
             await send(message)
 
         try:
@@ -63,10 +64,3 @@ class ServiceMiddleware:
             # The path of the route, never what the sender typed: that could be anything.
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.count_request(method, route, status, time.perf_counter() - start)
-
-
-def with_security_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer with the security headers that it lacks."""
-    kept = list(headers)
-    names = {name for name, _ in kept}
-    return kept + [pair for pair in RAW_HEADERS if pair[0] not in names]

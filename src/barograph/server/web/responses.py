@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -122,16 +122,8 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
     return error_response(422, "{field}: {message}".format(**details[0]), details=details)
 
 
-class HasId(Protocol):
-    """A row of a list that is ordered by id."""
-
-    @property
-    def id(self) -> int:
-        """Identifier of the row."""
-
-
-def next_cursor(rows: Sequence[HasId], limit: int) -> int | None:
-    """Return the `after` of the next page, or None on the last page."""
+def next_cursor(rows: Sequence[Any], limit: int) -> int | None:
+    """Return the id at which the next page starts, or None on the last page."""
     return rows[-1].id if len(rows) == limit else None
 
 

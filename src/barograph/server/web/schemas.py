@@ -73,7 +73,7 @@ def schema_of(
         path, type_ = change if isinstance(change, tuple) else (field, change)
         if isinstance(change, str):
             path, type_ = change, None
-        hint, text = _attribute(record, path)
+        hint, text = (type_, None) if "." in path and type_ else _attribute(record, path)
         alias = None if path == field else AliasPath(*path.split("."))
         fields[field] = (
             _type(hint) if type_ is None else type_,

@@ -17,7 +17,6 @@ class Settings:
         rate: Requests per second of one token, or of one address without a token, in the long run.
             It is below what a service on one core answers, so that it protects the others.
         burst: Requests that one caller may send at once.
-        failures: Wrong tokens per minute from one address before it has to wait.
         session_hours: How long a person stays signed in.
         allowed_hosts: Names of the service, besides those of this machine, in lower case.
         trusted_proxies: Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` name
@@ -29,7 +28,6 @@ class Settings:
     max_unpacked: int = 48 * MEBI
     rate: float = 200.0
     burst: int = 2000
-    failures: int = 60
     session_hours: float = 12.0
     allowed_hosts: frozenset[str] = frozenset()
     trusted_proxies: frozenset[str] = frozenset()

@@ -16,7 +16,7 @@ from barograph.server.triage.commits import ChangedSeries, CommitChanges, Commit
 from barograph.server.web.context import Context, guarded_router
 from barograph.server.web.routes.change_points import CHANGE_POINT, SIZE
 from barograph.server.web.routes.series import SERIES, Text
-from barograph.server.web.routes.tickets import TICKET
+from barograph.server.web.routes.verdicts import TICKET
 from barograph.server.web.schemas import Schema, answer, many, page_of, schema_of
 
 ProjectName = Annotated[Text, Query(max_length=2000)]

@@ -4,13 +4,14 @@ from collections import Counter
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from barograph.results.series import Floats
 from barograph.server.store.tokens import Scope
-from barograph.server.web.context import AppContext, Context, guarded_router
+from barograph.server.web.context import Context, guarded_router
+from barograph.server.web.model_watch import ModelWatch
 from barograph.server.web.responses import ApiError
-from barograph.server.web.schemas import Schema, answer
+from barograph.server.web.schemas import Schema, answer, schema_of
 
 FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
 MAX_ROWS = 50_000  # of one request
@@ -40,22 +41,20 @@ class InvocationsRequest(Schema):
 
 
 PREDICTIONS = answer("Predictions", predictions=list[float], threshold=float, model=str)
-MODEL = answer(
+FilledText = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+MODEL = schema_of(
+    ModelWatch,
     "ModelInUse",
-    version=str,
-    source=str,
-    use=str,
-    feature_set=str,
-    columns=Annotated[list[str], Field(description="The columns of a row of `/invocations`.")],
-    threshold=float,
-    card=dict[str, Any],
-    second_look=Annotated[bool, Field(description="Whether later results re-check a point.")],
-    second_look_disabled_reason=Annotated[
-        str | None, Field(description="Why the second look is off although it was requested.")
-    ],
-    refused_reason=Annotated[
-        str | None, Field(description="Why the newest model file was refused.")
-    ],
+    version=("current.judge.version", str),
+    source=("current.source", str),
+    use=("current.model.use", str),
+    feature_set=("current.model.feature_set", str),
+    columns=("current.model.columns", list[str]),
+    threshold=("current.model.threshold", float),
+    card=("current.model.card", Annotated[dict[str, Any], BeforeValidator(dict)]),
+    second_look=("current.second_look", bool),
+    second_look_disabled_reason=("current.second_look_disabled_reason", FilledText),
+    refused_reason=("refused_reason", FilledText),
 )
 
 routes = guarded_router(Scope.READ, "model")
@@ -79,16 +78,17 @@ def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, An
 
 
 @routes.get("/api/v1/model", response_model=MODEL, summary="The model in use")
-def get_model(context: Context) -> dict[str, Any]:
+def get_model(context: Context) -> ModelWatch:
     """Return which model is in use, its card, and why a newer file was refused."""
-    return _model_fields(context)
+    context.model  # noqa: B018 - 503 before there is one
+    return context.watch
 
 
 @administration.post("/api/v1/model/reload", response_model=MODEL, summary="Reload the model file")
-def post_reload(context: Context) -> dict[str, Any]:
+def post_reload(context: Context) -> ModelWatch:
     """Load the model file again; if it is refused, the last good model stays in use."""
     context.watch.check(force=True)
-    return _model_fields(context)
+    return get_model(context)
 
 
 def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...]) -> Floats:
@@ -126,19 +126,3 @@ def _ordered(row: dict[str, float], columns: tuple[str, ...]) -> list[float]:
     if set(row) != set(columns):
         raise ApiError(422, f"expected the columns {list(columns)}, got {list(row)[:40]}")
     return [row[name] for name in columns]
-
-
-def _model_fields(context: AppContext) -> dict[str, Any]:
-    loaded = context.model
-    return {
-        "version": loaded.judge.version,
-        "source": loaded.source,
-        "use": loaded.model.use,
-        "feature_set": loaded.model.feature_set,
-        "columns": list(loaded.model.columns),
-        "threshold": loaded.model.threshold,
-        "card": dict(loaded.model.card),
-        "second_look": loaded.second_look,
-        "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
-        "refused_reason": context.watch.refused_reason or None,
-    }

@@ -29,19 +29,11 @@ from barograph.server.web.requests import (
 )
 from barograph.server.web.responses import MAX_DETAILS, ApiError
 from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fields
-from barograph.server.web.schemas import answer, many, schema_of
+from barograph.server.web.schemas import answer, descriptions, many, schema_of
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
-Args = Annotated[
-    dict[str, Any],
-    Meta(
-        max_length=LIMITS.args,
-        description='Arguments of the benchmark. 8, 8.0 and "8" are equal; values that are neither '
-        "text nor numbers are compared by their JSON.",
-    ),
-]
 
 
 class PostedResult(Struct, forbid_unknown_fields=True):
@@ -49,46 +41,34 @@ class PostedResult(Struct, forbid_unknown_fields=True):
 
     Its identity is the series (project to args), the order (or the commit if there is no order),
     and the run. At least one label and the order or the commit are required.
+
+    Attributes:
+        value: What was measured.
+        args: Arguments of the benchmark. 8, 8.0 and "8" are equal; values that are neither text nor
+            numbers are compared by their JSON.
+        order: Position of the commit in the history of the project.
+        commit: The commit. Without an order it gets the order that it has in its project, or the
+            next free one.
+        run: Distinguishes results of one commit. The lowest run, compared by its bytes, is the
+            first; the others are its reruns.
+        time: Milliseconds since 1970, or ISO 8601; UTC unless it names a zone.
+        unit: The unit of the value. A series has the first that arrives; values in others are
+            converted or rejected. It gives the direction if that is unknown.
     """
 
-    value: Annotated[
-        float, Meta(ge=-LIMITS.largest, le=LIMITS.largest, description="What was measured.")
-    ]
+    value: Annotated[float, Meta(ge=-LIMITS.largest, le=LIMITS.largest)]
     project: Label = ""
     variant: Label = ""
     task: Label = ""
     test: Label = ""
     measurement: Label = ""
-    args: Args | None = None
-    order: Annotated[
-        Integer | None, Meta(description="Position of the commit in the history of the project.")
-    ] = None
-    commit: Annotated[
-        Label | None,
-        Meta(
-            description="The commit. Without an order it gets the order that it has in its "
-            "project, or the next free one."
-        ),
-    ] = None
-    run: Annotated[
-        Label | None,
-        Meta(
-            description="Distinguishes results of one commit. The lowest run, compared by its "
-            "bytes, is the first; the others are its reruns."
-        ),
-    ] = None
-    time: Annotated[
-        Integer | str | None,
-        Meta(description="Milliseconds since 1970, or ISO 8601; UTC unless it names a zone."),
-    ] = None
+    args: Annotated[dict[str, Any], Meta(max_length=LIMITS.args)] | None = None
+    order: Integer | None = None
+    commit: Label | None = None
+    run: Label | None = None
+    time: Integer | str | None = None
     direction: Literal[-1, 0, 1, "lower_is_better", "unknown", "higher_is_better"] = "unknown"
-    unit: Annotated[
-        Label | None,
-        Meta(
-            description="The unit of the value. A series has the first that arrives; values in "
-            "others are converted or rejected. It gives the direction if that is unknown."
-        ),
-    ] = None
+    unit: Label | None = None
 
     def to_measurement(self) -> Measurement:
         """Return the result as the store takes it.
@@ -117,6 +97,9 @@ class PostedResult(Struct, forbid_unknown_fields=True):
 (RESULT,), SCHEMAS = msgspec.json.schema_components(
     [PostedResult], ref_template="#/components/schemas/{name}"
 )
+SCHEMAS["PostedResult"]["description"] = "One result of one benchmark measurement."
+for name, text in descriptions(PostedResult).items():
+    SCHEMAS["PostedResult"]["properties"][name]["description"] = text
 RESULTS = {"type": "array", "items": RESULT, "minItems": 1}
 OBJECT = {"type": "object", "properties": {"points": RESULTS}, "required": ["points"]}
 REQUEST_BODY = {

@@ -40,6 +40,13 @@ VerdictFilter = Annotated[
 ]
 Who = Annotated[str, Query(max_length=200, description="Only of this person.")]
 FilterName = Annotated[Text, Path(min_length=1, max_length=saved_filters.LONGEST_NAME)]
+LongText = Annotated[Text, Query(max_length=2000)]
+Word = Annotated[Text, Query(max_length=20)]
+IDS = "Numbers of change points, separated by commas."
+SORT = (
+    "`expected`, `commit`, `name`, `change`, `hazard`, `probability`, `series` or `age`, with `-` "
+    "in front for the reverse."
+)
 Globs = Annotated[list[Text], Body(description="Globs over the names of series.")]
 
 
@@ -49,40 +56,19 @@ def _filter(
     task: Label = None,
     test: Label = None,
     measurement: Label = None,
-    args: Annotated[Text, Query(max_length=2000, description="An argument or its value.")] = "",
-    q: Annotated[Text, Query(max_length=2000, description="Words in names or commits.")] = "",
-    effect: Annotated[
-        Literal["", "worse", "better", "unknown"], Query(description="Direction of the change.")
-    ] = "",
+    args: Annotated[LongText, Query(description="An argument or its value.")] = "",
+    q: Annotated[LongText, Query(description="Words in names or commits.")] = "",
+    effect: Literal["", "worse", "better", "unknown"] = "",
     hazard: Annotated[float, Query(ge=0, allow_inf_nan=False, description="Least magnitude.")] = 0,
     probability: Annotated[float, Query(ge=0, le=1, description="Least probability.")] = 0,
-    since: Annotated[
-        Text, Query(max_length=20, description="Found since a day, or within days.")
-    ] = "",
-    until: Annotated[Text, Query(max_length=20, description="Found up to a day.")] = "",
-    state: Annotated[
-        Literal["open", "investigation", "unsure", "withdrawn", "any"],
-        Query(description="`withdrawn`: no longer found."),
-    ] = "open",
-    show: Annotated[
-        list[Kind] | None, Query(description="Kinds that are hidden otherwise.")
-    ] = None,
+    since: Annotated[Word, Query(description="Found since a day, or within days.")] = "",
+    until: Annotated[Word, Query(description="Found up to a day.")] = "",
+    state: Literal["open", "investigation", "unsure", "withdrawn", "any"] = "open",
+    show: Annotated[list[Kind] | None, Query(description="Kinds hidden otherwise.")] = None,
     ids: Annotated[
-        Text,
-        Query(
-            max_length=20_000,
-            pattern=r"^(\d{1,18}(,\d{1,18})*)?$",
-            description="Numbers of change points, separated by commas.",
-        ),
+        Text, Query(max_length=20_000, pattern=r"^(\d{1,18}(,\d{1,18})*)?$", description=IDS)
     ] = "",
-    sort: Annotated[
-        Text,
-        Query(
-            max_length=20,
-            description="`expected`, `commit`, `name`, `change`, `hazard`, `probability`, "
-            "`series` or `age`, with `-` in front for the reverse.",
-        ),
-    ] = "expected",
+    sort: Annotated[Word, Query(description=SORT)] = "expected",
 ) -> QueueFilter:
     return QueueFilter(
         *(project or "", variant or "", task or "", test or "", measurement or ""),
