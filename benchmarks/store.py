@@ -16,11 +16,11 @@ from barograph.models import OnlineModels, TriageModel
 from barograph.models.trees import Forest
 from barograph.results.series import Floats, SeriesId
 from barograph.server.store import Measurement, Store
-from barograph.server.store.cache import SeriesTail, needed, write_blocks
-from barograph.server.store.database import Row
-from barograph.server.store.judging import NEW_POINT
+from barograph.server.store.database import Insertion, Row
+from barograph.server.store.schema import points
 
 ROWS = 12_000
+POINT = Insertion(points, points.columns.keys())
 # High, so that noise is rarely called a change.
 TAILS = {"logits": [0.0, 3.0], "surprises": [1.0, 5.0]}
 THRESHOLDS = {"1": 12.0, "3": 11.0, "10": 10.0}
@@ -57,8 +57,7 @@ def filled(url: str, trees: OnlineModels, count: int, history: int) -> Store:
     for first in range(0, count, 1000):
         numbers = range(first + 1, min(first + 1000, count) + 1)
         table = random.normal(100.0, 1.0, (len(numbers), history))
-        store.write(partial(_write, numbers, table, judge.history))
-    store._ingest.forget()  # noqa: SLF001 - its cache does not know the points
+        store.write(partial(_write, numbers, table))
     return store
 
 
@@ -67,17 +66,11 @@ def series_id(number: int) -> SeriesId:
     return SeriesId("p", "v", "task", f"test{number}", "ops")
 
 
-def _write(numbers: range, table: Floats, kept: int, connection: sa.Connection) -> None:
+def _write(numbers: range, table: Floats, connection: sa.Connection) -> None:
     """Write a history directly into the table, which is faster than ingesting it."""
-    history = table.shape[1]
     new: list[Row] = [
-        (n, o, "", f"c{o}", None, v, 0, v, 0, 0.0, 0.0, o + 1, 0, None, 1, None)
+        (n, o, "", f"c{o}", None, v, 0, v, o + 1, 0, 0.0, 0.0, o + 1, 0, None, 1, None)
         for n, values in zip(numbers, table.tolist(), strict=True)
         for o, v in enumerate(values)
     ]
-    NEW_POINT.into(connection, new)
-    # The first point of each series is in the store already.
-    every = np.column_stack((np.ones(len(numbers)), table))
-    every = every[:, -needed(history + 1, kept) :]
-    tails = [SeriesTail(row, 0, history - 1, history + 1) for row in every]
-    write_blocks(connection, zip(numbers, tails, strict=True))
+    POINT.into(connection, new)

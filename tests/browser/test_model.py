@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from barograph.detection import Hunter
 from barograph.learning.registry import Index, ReleaseFolders
 from barograph.results.series import SeriesId, Verdict
-from barograph.server.store import Measurement, Store, arrivals, rejections, retrainings
+from barograph.server.store import Measurement, Store, arrivals, retrainings
 from barograph.server.store.audit import now
 from barograph.server.store.schema import candidates
 from barograph.server.triage.refresh import CandidateRefresher
@@ -219,7 +219,9 @@ def test_silent_series_is_named_and_news_are_offered(board: Board, page: "Page")
     assert (link.inner_text(), link.get_attribute("title")) == names
     assert "30 d ago" in silent.inner_text()
     assert page.locator(".findings .wrong").first.inner_text().split() == ["1", "silent", "series"]
-    board.store.write(lambda connection: rejections.note(connection, {"value: not a number": 3}))
+    board.store.write(
+        lambda connection: arrivals.note_rejections(connection, {"value: not a number": 3})
+    )
     page.clock.fast_forward(31_000)
     page.get_by_role("status").get_by_role("link", name="Show it").click()
     page.get_by_text("value: not a number").wait_for()

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from barograph.detection import Hunter
-from barograph.runtime.errors import StoreError
-from barograph.server.store import Store, audit, stale
+from barograph.server.store import Store, candidate_records
 from barograph.server.web import background
 from barograph.server.web.background import BackgroundWorker, WorkerConfig
 from tests.service.conftest import Start, store_of
@@ -46,25 +45,7 @@ def children(pid: int) -> set[int]:
 
 def is_refreshed(store: Store) -> bool:
     with store.read() as connection:
-        return stale.count(connection) == 0
-
-
-def test_log_is_written_back_although_the_refresh_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "store.db"
-    waits = iter([False, True])  # one round
-    stop: Any = SimpleNamespace(wait=lambda _: next(waits))
-
-    def full(*_: object, **_more: object) -> None:
-        raise StoreError("no space left on the device")
-
-    monkeypatch.setattr(background.RefreshLoop, "run_once", full)
-    with Store(str(path), log=0) as store:
-        store.write(lambda c: audit.note(c, 1, "ann", "test", "x" * 100_000))
-        before = path.stat().st_size
-        background.RefreshLoop(store, WorkerConfig(str(path), Hunter(), "", None)).run(stop)
-        assert path.stat().st_size >= before + 100_000
+        return candidate_records.count_stale(connection) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has its own priority")

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from barograph.server.store import audit, sessions, tokens
+from barograph.server.store import audit, tokens
 from barograph.server.store.audit import now
 from barograph.server.store.tokens import Scope
 from barograph.server.web.auth import COOKIE, CSRF
@@ -165,7 +165,7 @@ def test_session_expires(client: TestClient) -> None:
     def begin(connection: object) -> str:
         token = tokens.find(connection, secret)  # type: ignore[arg-type]
         assert token is not None
-        return sessions.create(connection, token, 1000, now() - 1001)  # type: ignore[arg-type]
+        return tokens.begin_session(connection, token, 1000, now() - 1001)  # type: ignore[arg-type]
 
     old = {"Cookie": f"{COOKIE}={store.write(begin)}"}
     answer = client.get("/api/v1/session", headers=old)

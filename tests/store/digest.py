@@ -24,7 +24,8 @@ STEP = ("order", "kind", "change_order", "from_order", "probability")
 
 
 def contents(store: Store) -> str:
-    """Return the digest of a store."""
+    """Return the digest of a store, once all decisions are made."""
+    store.finish()
     with store.read() as connection:
         return digest(connection)
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.online import AlarmLog, BatchDecisions, PendingSeries
+from barograph.detection.online import (
+    AlarmLog,
+    AlarmState,
+    AlarmStep,
+    BatchDecisions,
+    PendingSeries,
+    StepKind,
+)
 from barograph.detection.online.newest import settle
 from barograph.detection.online.views import kept_from
 from barograph.results.series import Floats
@@ -27,22 +34,26 @@ class Rule:
         logs: list[AlarmLog] = []
         settled: list[float] = []
         reruns: list[int] = []
-        for sent, first, previous, base, _, runs in stretches:
-            start, values, log = previous, sent.copy(), AlarmLog()
-            for split in range(first, values.size):
+        for pending in stretches:
+            values, base, log = pending.values.copy(), pending.base, AlarmLog(state=pending.state)
+            for split in range(pending.first, values.size):
                 kept = max(0, kept_from(base + split, self.history) - base)
                 reruns.append(0)
-                if split in runs:
-                    counted = settle(values[kept:split], runs[split])
+                if split in pending.runs:
+                    counted = settle(values[kept:split], pending.runs[split])
                     values[split], reruns[-1] = counted.value, counted.advised
                 settled.append(float(values[split]))
-                begin = max(start, kept)
+                known = None if log.state is None else log.state.change
+                begin = kept if known is None else max(known - base, kept)
                 score = self.score(values[begin:split], values[split]) if split else 0.0
                 probability.append(score)
                 pre.append(split - begin if split else 0)
                 if score >= self.threshold:
-                    start = split
-                    log.alarms.append(base + split)
+                    place = base + split
+                    log.alarms.append(place)
+                    log.steps.append(AlarmStep(StepKind.CALLED, place, place, score))
+                    log.state = AlarmState(place, score, False, 1, score)
+                    log.states.append(log.state)
             logs.append(log)
         scores = np.array(probability)
         is_change = scores >= self.threshold

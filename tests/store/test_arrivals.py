@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.results.series import SeriesId
-from barograph.server.store import Measurement, Store, arrivals, life, rejections, stale
+from barograph.server.store import Measurement, Store, arrivals, candidate_records, life
 from barograph.server.store.arrivals import HOUR, PATIENCE, usual_gap
 from barograph.server.store.schema import points
 from tests.store.judges import Rule
@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         opened.ingest(sent, "test")
         opened.ingest([late], "test")
         with opened.read() as connection:
-            numbers = stale.oldest(connection, 100)
+            numbers = candidate_records.oldest_stale(connection, 100)
             rows = arrivals.observe(connection, numbers)
         opened.write(lambda connection: arrivals.write(connection, rows))
         yield opened
@@ -55,11 +55,11 @@ def test_silence_of_a_retired_series_is_not_reported(store: Store) -> None:
     with store.read() as connection:
         seek = number_of(connection, SeriesId("db", "arm", "io", "seek", ""))
     assert seek is not None
-    store.change(lambda connection: life.retire(connection, seek, "ann"))
+    store.write(lambda connection: life.retire(connection, seek, "ann"))
     with store.read() as connection:
         assert names(arrivals.silent_series(connection, 30 * DAY, 10)) == []
         assert arrivals.counts(connection, 30 * DAY).active == 5
-    store.change(lambda connection: life.retire(connection, seek, "ann", retired=False))
+    store.write(lambda connection: life.retire(connection, seek, "ann", retired=False))
     with store.read() as connection:
         assert names(arrivals.silent_series(connection, 30 * DAY, 10)) == ["db/arm/io/seek/-"]
 
@@ -133,37 +133,38 @@ def test_usual_gap_is_robust_against_two_long_gaps(times: list[int], expected: i
 
 
 def test_rejections_are_counted_by_kind_and_day(store: Store) -> None:
-    day = rejections.DAY
+    day = arrivals.DAY
 
     def work(connection: sa.Connection) -> None:
-        rejections.note(connection, {"order 5 is 'a'": 2, "order 6 is 'b'": 1}, 10 * day)
-        rejections.note(connection, {"order 7 is 'c'": 4}, 10 * day + 5)
-        rejections.note(connection, {"order 8 is 'd'": 1}, 11 * day)
+        arrivals.note_rejections(connection, {"order 5 is 'a'": 2, "order 6 is 'b'": 1}, 10 * day)
+        arrivals.note_rejections(connection, {"order 7 is 'c'": 4}, 10 * day + 5)
+        arrivals.note_rejections(connection, {"order 8 is 'd'": 1}, 11 * day)
 
     store.write(work)
     with store.read() as connection:
-        [all_days] = rejections.recent(connection, 10 * day)
-        [today] = rejections.recent(connection, 11 * day + 7)
+        [all_days] = arrivals.recent_rejections(connection, 10 * day)
+        [today] = arrivals.recent_rejections(connection, 11 * day + 7)
     assert (all_days.reason, all_days.results, today.results) == ("order … is …", 8, 1)
 
 
 def test_kind_of_a_day_that_is_full_keeps_its_own_row(store: Store) -> None:
-    day = 5 * rejections.DAY
-    many = {f"field{'x' * k} is wrong": 1 for k in range(rejections.KINDS - 1)}
+    day = 5 * arrivals.DAY
+    many = {f"field{'x' * k} is wrong": 1 for k in range(arrivals.KINDS - 1)}
     last = {f"value {number} is bad": 1 for number in range(3)}
-    store.write(lambda connection: rejections.note(connection, many | last, day))
+    store.write(lambda connection: arrivals.note_rejections(connection, many | last, day))
     with store.read() as connection:
         results = {
-            rejection.reason: rejection.results for rejection in rejections.recent(connection, day)
+            rejection.reason: rejection.results
+            for rejection in arrivals.recent_rejections(connection, day)
         }
     assert results["value … is bad"] == 3
 
 
 def test_rejections_of_many_kinds_share_one_row(store: Store) -> None:
     many = {f"field{'x' * k} is wrong": 1 for k in range(150)}
-    store.write(lambda connection: rejections.note(connection, many, 20 * rejections.DAY))
+    store.write(lambda connection: arrivals.note_rejections(connection, many, 20 * arrivals.DAY))
     with store.read() as connection:
-        actual = rejections.recent(connection, 20 * rejections.DAY)
-    assert len(actual) == rejections.KINDS + 1
+        actual = arrivals.recent_rejections(connection, 20 * arrivals.DAY)
+    assert len(actual) == arrivals.KINDS + 1
     assert sum(rejection.results for rejection in actual) == 150
-    assert actual[0].reason == rejections.OTHER
+    assert actual[0].reason == arrivals.OTHER

@@ -83,7 +83,7 @@ def test_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path) -> No
     path.write_bytes(b"something else entirely" * 100)
     with pytest.raises(StoreError, match=rf"^{path}: not an SQLite database$"):
         Store(str(path), Rule())
-    assert list(tmp_path.iterdir()) == [path]  # no gate beside it
+    assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes().startswith(b"something else")
 
 
@@ -114,30 +114,6 @@ def test_postgresql_commits_synchronously_whatever_the_server_default(postgres: 
     with database.writing(engine) as connection:
         assert connection.scalar(sa.text("SHOW synchronous_commit")) == "on"
     engine.dispose()
-
-
-def test_log_is_written_back_only_on_demand(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with Store(str(path), Rule(), log=1_000_000) as store:
-        store.ingest(history("ab", 500), "ci")
-        before = path.stat().st_size
-        store.write_back()
-        assert path.stat().st_size > before
-
-
-def test_failed_write_back_is_reported_and_loses_nothing(tmp_path: Path) -> None:
-    path, (soft, hard) = tmp_path / "store.db", resource.getrlimit(resource.RLIMIT_FSIZE)
-    store = Store(str(path), Rule(), log=1_000_000)
-    store.ingest(history("ab", 500), "ci")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
-    try:
-        with pytest.raises(StoreError, match=rf"^{path}: (disk I/O error|no space left)"):
-            store.write_back()
-        store.close()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    with Store(str(path), Rule()) as store:
-        assert store.ingest(history("ab", 500), "ci").counts["duplicate"] == 1000
 
 
 def test_existing_store_on_a_full_disk_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -223,17 +224,24 @@ def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
     write()
     before = tables()
     fill(url, "b")
-    for module, function in ((export, "_candidate_rows"), (archive, "_rows")):
+    for module, function, last in ((export, "_candidate_rows", 0), (archive, "_schema", 5)):
         child = os.fork()
         if child == 0:
-            monkeypatch.setattr(module, function, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            calls, work = itertools.count(), getattr(module, function)
+
+            def killed(*given: object, calls: Any = calls, work: Any = work, at: int = last) -> Any:
+                if next(calls) == at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return work(*given)
+
+            monkeypatch.setattr(module, function, killed)
             write()
             os._exit(0)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
         after = tables()
         left = after.keys() - before.keys()
         assert left
-        assert all(name.startswith(".out.") or name.endswith(".tmp") for name in left)
+        assert all(name.startswith((".out.", "out/.store.")) for name in left)
         if module is export:
             assert before.items() <= after.items()
     write()

@@ -15,7 +15,6 @@ from barograph.server.store import (
     PointResult,
     PointStatus,
     Store,
-    cache,
     reading,
 )
 from barograph.server.store.measurement import CHANGE
@@ -105,7 +104,7 @@ def test_decisions_equal_those_on_the_whole_series(store: Store) -> None:
     store.ingest(sent, "ci")
     for number, name in enumerate("ab", 1):
         values = np.array([result.value for result in sent if result.series == series(name)])
-        judged = Rule().judge([PendingSeries(values, 0, 0)])
+        judged = Rule().judge([PendingSeries(values, 0)])
         with store.read() as connection:
             actual = connection.execute(
                 sa.select(points.c.probability, points.c.answer, points.c.baseline_size)
@@ -126,7 +125,7 @@ def test_contents_do_not_depend_on_order_or_repetition(
     sent = history("abc", 40, seed, runs=2)
     sent += [row._replace(value=row.value + 5) for row in sent[10:20]]
     sent += [row._replace(value=0.25, time=1) for row in sent[30:40]]
-    with Store(new_url(), Rule(history=15), room=200) as store:
+    with Store(new_url(), Rule(history=15)) as store:
         store.ingest(sent, "ci")
         expected = contents(store)
         for _ in range(3):
@@ -143,7 +142,7 @@ def shuffled(url: str, sent: Sequence[Measurement], rng: random.Random) -> str:
     batches = [list(sent) for _ in range(3)]
     for batch in batches:
         rng.shuffle(batch)
-    with Store(url, Rule(history=15), room=200) as store:
+    with Store(url, Rule(history=15)) as store:
         for batch in batches:
             while batch:
                 size = rng.randint(1, 40)
@@ -314,7 +313,7 @@ def test_rejected_result_gives_its_commit_no_order(store: Store) -> None:
 
 def test_commit_that_a_store_has_at_two_orders_keeps_both(store: Store) -> None:
     store.ingest([point(5), point(9)], "ci")
-    store.change(lambda c: c.execute(sa.update(points).values(commit="c5")))
+    store.write(lambda c: c.execute(sa.update(points).values(commit="c5")))
     again = point(9)._replace(commit="c5")
     assert store.ingest([again, again._replace(run="2")], "ci").counts["rejected"] == 0
 
@@ -325,17 +324,6 @@ def test_first_direction_of_a_series_holds(store: Store) -> None:
     answer = store.ingest([point(0), up, down], "ci")
     assert answer.counts["written"] == 2
     assert answer.points[2].reason == "direction: -1, but the series has 1"
-
-
-def test_registry_is_trimmed_only_between_batches(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "CACHED", 3)
-    names = [series(f"t{number}") for number in range(8)]
-    for order in range(3):
-        batch = [point(order)._replace(series=name) for name in names[: 4 + 2 * order]]
-        assert store.ingest(batch, "ci").counts["written"] == len(batch)
-    assert len(table(store, points, "series")) == 4 + 6 + 8
 
 
 def test_points_beyond_the_series_limit_are_rejected(url: str) -> None:
@@ -367,7 +355,5 @@ def test_two_processes_can_write_alternately(url: str) -> None:
 
 
 def test_store_without_a_judge_takes_no_measurements(url: str) -> None:
-    with Store(url) as store:
-        with pytest.raises(ConfigError, match="without a model"):
-            store.ingest([point(0)], "ci")
-        store.preload()
+    with Store(url) as store, pytest.raises(ConfigError, match="without a model"):
+        store.ingest([point(0)], "ci")

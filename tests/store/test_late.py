@@ -7,19 +7,9 @@ import pytest
 
 from barograph.detection.online import BatchDecisions, PendingSeries
 from barograph.runtime.errors import StoreError
-from barograph.server.store import (
-    Measurement,
-    PointResult,
-    Store,
-    database,
-    ingest,
-    late,
-    life,
-    reading,
-    retention,
-)
+from barograph.server.store import Measurement, Store, database, decide, life, reading, retention
 from tests.shared import PATIENCE, wait_for
-from tests.store.digest import digest
+from tests.store.digest import contents
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series
 
@@ -34,49 +24,34 @@ class Recorder(Rule):
         super().__init__()
         self.sizes: list[int] = []
         self.left = 10**9
-        self.during: Callable[[], None] | None = None
 
     def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
         if not self.left:
             raise StoreError("the disk is full")
         self.left -= 1
-        if self.during is not None:
-            during, self.during = self.during, None
-            during()
         self.sizes.append(sum(pending.values.size - pending.first for pending in stretches))
         return super().judge(stretches)
 
 
 @pytest.fixture(autouse=True)
 def _in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late, "JUDGED_AGAIN", TOGETHER)
-    monkeypatch.setattr(ingest, "STEPS", 1)
+    monkeypatch.setattr(decide, "SLICE", TOGETHER)
+    monkeypatch.setattr(decide, "SLICES", 1)
 
 
 def unjudged(store: Store) -> dict[int, int]:
     with store.read() as connection:
-        return late.unjudged_from(connection)
+        return decide.undecided(connection, range(1, 10))
 
 
-def contents(store: Store) -> str:
-    """Return the digest once all decisions are made."""
-    wait_for(lambda: not unjudged(store))
-    with store.read() as connection:
-        return digest(connection)
-
-
-def leave_decisions(store: Store, sent: Sequence[Measurement]) -> None:
+def leave_decisions(store: Store, sent: Sequence[Measurement]) -> Recorder:
     """Send results, the second as the last, and fail before all decisions are made again."""
     store.judge = judge = Recorder()
     store.ingest([*sent[:1], *sent[2:]], "ci")
     judge.left = 1
     store.ingest([sent[1]], "ci")
-    store.write(lambda _: None)  # waits for what was queued
-    judge.left = 10**9
-
-
-def answers(results: Sequence[PointResult]) -> list[object]:
-    return [(result.status, result.order, result.decision, result.steps) for result in results]
+    store.write(lambda _: None)  # waits for the slice that fails
+    return judge
 
 
 def expected(url: str, sent: Sequence[Measurement]) -> str:
@@ -85,20 +60,15 @@ def expected(url: str, sent: Sequence[Measurement]) -> str:
         return contents(store)
 
 
-def test_others_are_written_before_all_decisions_are_made_again(
-    new_url: Callable[[], str],
-) -> None:
+def test_decisions_are_made_again_in_slices(new_url: Callable[[], str]) -> None:
     sent, judge = history("ab", LENGTH), Recorder()
-    seen: list[int] = []
     with Store(new_url(), judge) as store:
         store.ingest([row for row in sent if row.order != 1], "ci")
         judge.sizes.clear()
-        judge.during = lambda: store._writer.add_slice(lambda: seen.append(len(judge.sizes)))
         answer = store.ingest([row for row in sent if row.order == 1], "ci")
         assert all(result.decision is not None for result in answer.points)
         content = contents(store)
-    assert seen == [1]  # the job that came meanwhile waited for one transaction
-    assert max(judge.sizes) <= TOGETHER
+    assert max(judge.sizes) <= TOGETHER + 2
     assert sum(judge.sizes) == 2 * (LENGTH - 1)
     assert content == expected(new_url(), sent)
 
@@ -142,45 +112,36 @@ def test_new_result_waits_for_one_slice_however_many_late_results_come(
         judge.sizes.clear()
         judge.store, judge.late = store, sent[-40:-10]
         store.ingest(sent[1:2], "ci")
-        wait_for(lambda: not judge.late and not unjudged(store))
-        store.write(lambda _: None)  # waits for what was queued
+        wait_for(lambda: not judge.late)
+        store.finish()
     assert len(judge.waits) == 30
     assert max(judge.waits) <= 3  # the rest of a transaction, a slice, and its own transaction
-    assert max(judge.sizes) <= TOGETHER + 2
+    assert max(judge.sizes) <= TOGETHER + 4  # a slice, and what two calls have sent
 
 
-def test_request_is_answered_once_all_its_decisions_are_made(
-    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answer_on_a_decision_that_waits_is_pending(new_url: Callable[[], str]) -> None:
     sent = history("a", LENGTH)
-    late_rows = [sent[place] for place in (1, 50, 51, 117)]
-    late_rows.append(sent[70])  # a duplicate, whose decision changes
-    late_rows.append(sent[90]._replace(value=-90.0, time=1))
-    rest = [row for row in sent if row not in late_rows or row in (sent[70], sent[90])]
-    contents_in_turn = []
-    for together in (TOGETHER, 10**6):
-        monkeypatch.setattr(late, "JUDGED_AGAIN", together)
-        with Store(new_url(), Rule()) as store:
-            store.ingest(rest, "ci")
-            contents_in_turn.append(
-                (answers(store.ingest(late_rows, "ci").points), contents(store))
-            )
-    (in_parts, left), (at_once, whole) = contents_in_turn
-    assert left == whole
-    # A duplicate that is judged in the same transaction is answered as it was stored before.
-    assert [result for k, result in enumerate(in_parts) if k != 4] == [
-        result for k, result in enumerate(at_once) if k != 4
-    ]
+    corrected = sent[70]._replace(value=-90.0, time=1)
+    with Store(new_url(), Rule()) as store:
+        store.ingest([row for row in sent if row.order not in (1, 110)], "ci")
+        decided, waits, revised = store.ingest([sent[1], sent[110], corrected], "ci").points
+        assert decided.decision is not None
+        assert (waits.status, waits.decision, waits.order) == ("written", None, 110)
+        assert waits.reason.startswith("pending: ")
+        assert (revised.decision, revised.reason) == (None, "the value -90.0 holds")
+        store.finish()
+        [again] = store.ingest([sent[110]], "ci").points
+        assert (again.status, again.decision is None) == ("duplicate", False)
+        assert contents(store) == expected(new_url(), [*sent, corrected])
 
 
 def test_next_request_makes_the_decisions_that_an_error_left(new_url: Callable[[], str]) -> None:
-    sent, judge = [*history("a", LENGTH), *history("b", 5)], Recorder()
-    with Store(new_url(), judge) as store:
-        store.ingest([row for row in sent if row.order not in (1, 110)], "ci")
-        judge.left = 2
-        with pytest.raises(StoreError, match="send the request again: the disk is full"):
-            store.ingest([sent[1], sent[110]], "ci")
-        assert list(unjudged(store).values()) == [41]
+    sent = [*history("a", LENGTH), *history("b", 5)]
+    with Store(new_url(), Rule()) as store:
+        judge = leave_decisions(store, sent[:LENGTH])
+        assert list(unjudged(store).values()) == [22]
+        with pytest.raises(StoreError, match="the disk is full"):
+            store.finish()
         judge.left = 10**9
         store.ingest(sent[-5:], "ci")  # another series
         assert contents(store) == expected(new_url(), sent)
@@ -189,16 +150,13 @@ def test_next_request_makes_the_decisions_that_an_error_left(new_url: Callable[[
 def test_next_process_makes_the_decisions_that_were_left(
     url: str, new_url: Callable[[], str]
 ) -> None:
-    sent, judge = history("a", LENGTH), Recorder()
-    with Store(url, judge) as store:
-        store.ingest(sent[:1] + sent[2:], "ci")
-        judge.left = 3
-        store.ingest([sent[1]], "ci")
-        store.write(lambda _: None)  # waits for what was queued
-    judge.left = 10**9
-    with Store(url, judge) as store:
-        assert list(unjudged(store).values()) == [61]
-        store.preload()
+    sent = history("a", LENGTH)
+    with Store(url, Rule()) as store:
+        leave_decisions(store, sent)
+    with Store(url) as store:
+        assert list(unjudged(store).values()) == [22]
+        store.judge = Rule()
+        wait_for(lambda: not unjudged(store))
         assert contents(store) == expected(new_url(), sent)
 
 
@@ -213,7 +171,7 @@ def test_contents_do_not_depend_on_the_order_of_arrival(
     sent += [row._replace(value=row.value + 5, time=1) for row in rng.sample(sent, 20)]
     shuffled = rng.sample(sent, len(sent)) + rng.sample(sent, 40)
     url = new_url()
-    with Store(url, Rule(history=15)) as first, Store(url, Rule(history=15), room=40) as other:
+    with Store(url, Rule(history=15)) as first, Store(url, Rule(history=15)) as other:
         waiting = []
         while shuffled:
             size = rng.randint(1, 12)
@@ -228,55 +186,27 @@ def test_contents_do_not_depend_on_the_order_of_arrival(
 
 
 def test_next_order_of_a_series_with_decisions_left_is_after_all_its_results(store: Store) -> None:
-    leave_decisions(store, history("a", LENGTH))
+    leave_decisions(store, history("a", LENGTH)).left = 10**9
     new = Measurement(series("a"), 20.0, None, "new")
     assert store.ingest([new], "ci").points[0].order == LENGTH
 
 
 def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> None:
-    leave_decisions(store, [*history("a", LENGTH), point(500, name="b")])
+    leave_decisions(store, [*history("a", LENGTH), point(500, name="b")]).left = 10**9
     with store.read() as connection:
         numbers = {row.name.test: row.id for row in reading.find_series(connection)}
     store.merge(numbers["b"], numbers["a"], "me")
+    store.finish()
     assert not unjudged(store)
-    store.change(lambda connection: life.delete(connection, numbers["a"], "me"))
-
-
-@pytest.mark.parametrize("act", ["delete", "merge"])
-def test_late_result_without_a_series_for_its_decision_reports_so(
-    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch, act: str
-) -> None:
-    sent, judge = history("a", LENGTH), Recorder()
-    with Store(new_url(), judge) as store:
-        late_rows = (
-            sent.pop(LENGTH - 2),
-            sent.pop(1),
-        )  # the second is judged in the first transaction
-        store.ingest([*sent, point(500, name="b")], "ci")
-        with store.read() as connection:
-            numbers = {row.name.test: row.id for row in reading.find_series(connection)}
-
-        def end_series() -> None:
-            """Let the series end after this transaction, before the one that judges the rest."""
-            with monkeypatch.context() as patch:
-                patch.setattr(store._writer, "run", store._writer.add_slice)
-                if act == "delete":
-                    store.change(lambda c: life.delete(c, numbers["a"], "me"))
-                else:
-                    store.merge(numbers["a"], numbers["b"], "me")
-
-        judge.during = end_series
-        left, judged = store.ingest(late_rows, "ci").points
-    assert (left.status, left.decision) == ("written", None)
-    assert left.reason == "deleted, or merged into another series, before its decision was made"
-    assert (judged.reason, judged.decision is None) == ("", False)
+    store.write(lambda connection: life.delete(connection, numbers["a"], "me"))
 
 
 def test_decisions_left_on_deleted_results_are_dropped(store: Store) -> None:
-    leave_decisions(store, history("a", LENGTH))
+    judge = leave_decisions(store, history("a", LENGTH))
     [number] = unjudged(store)
-    store.change(lambda connection: life.retire(connection, number, "me"))
+    store.write(lambda connection: life.retire(connection, number, "me"))
     assert retention.prune(store, 1, "me", timestamp=2**45).points
+    judge.left = 10**9
     store.ingest([point(500, name="b")], "ci")
-    store.write(lambda _: None)
+    store.finish()
     assert not unjudged(store)

@@ -15,6 +15,7 @@ from barograph.server.store import (
     PointStatus,
     Store,
     audit,
+    decide,
     life,
     reading,
     retention,
@@ -23,7 +24,7 @@ from barograph.server.store.candidate_records import find_candidates
 from barograph.server.store.schema import metadata, verdicts
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.triage.verdicts import record_batch
-from tests.store.digest import digest
+from tests.store.digest import contents, digest
 from tests.store.judges import Rule
 from tests.store.samples import history, number_of, point, series
 from tests.triage.test_refresh import Scripted
@@ -43,7 +44,7 @@ def orders(store: Store, number: int) -> list[int]:
 
 def rename(store: Store, number: int, test: str, project: str = "p") -> None:
     name = series(test, project)
-    store.change(lambda connection: life.rename(connection, number, name, "ann"))
+    store.write(lambda connection: life.rename(connection, number, name, "ann"))
 
 
 def searched(store: Store, *places: int) -> None:
@@ -104,7 +105,7 @@ def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:
 def test_merge_leaves_what_one_series_with_all_results_has(
     store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
-    monkeypatch.setattr("barograph.server.store.store.TOGETHER", together)
+    monkeypatch.setattr(decide, "SLICE", together)
     sent = history("a", 40)
     halves = sent[::2], sent[1::2]
     store.ingest([halve._replace(series=series("b")) for halve in halves[0]], "ci")
@@ -117,29 +118,26 @@ def test_merge_leaves_what_one_series_with_all_results_has(
     assert late.series == numbers["a"]
     with Store(new_url(), Rule()) as other:
         other.ingest([*sent, point(0, 5.0, "unrelated"), point(99)], "ci")
-        with store.read() as first, other.read() as two:
-            assert digest(first) == digest(two)
+        assert contents(store) == contents(other)
 
 
-def test_merge_that_ends_in_between_is_completed_by_the_next_one(
+def test_merge_that_fails_changes_nothing_and_can_be_repeated(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class KilledError(Exception):
-        pass
-
-    def killed(*_: object) -> None:
-        raise KilledError
-
     sent = history("a", 40)
     store.ingest([row._replace(series=series("b")) for row in sent[::2]], "ci")
     store.ingest(sent[1::2], "ci")
-    monkeypatch.setattr("barograph.server.store.store.TOGETHER", 7)
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is full")
+
     with monkeypatch.context() as context:
-        context.setattr(life, "take_out", killed)
-        with pytest.raises(StoreError, match="KilledError"):
+        context.setattr(decide, "decide", fail)
+        with pytest.raises(StoreError, match="the disk is full"):
             store.merge(1, 2, "ann")
+    assert named(store) == {1: "b", 2: "a"}
     assert orders(store, 1) == [*range(0, 40, 2)]
-    assert orders(store, 2) == [*range(40)]
+    assert orders(store, 2) == [*range(1, 40, 2)]
     assert store.merge(1, 2, "ann") == 20
     assert named(store) == {2: "a"}
     assert orders(store, 2) == [*range(40)]
@@ -182,7 +180,7 @@ def test_merged_series_has_the_unit_that_either_states(
 
 def test_renamed_series_keeps_its_unit(store: Store) -> None:
     store.ingest([point(0)._replace(unit="ms")], "ci")
-    renamed = store.change(lambda connection: life.rename(connection, 1, series("b"), "ann"))
+    renamed = store.write(lambda connection: life.rename(connection, 1, series("b"), "ann"))
     assert renamed.unit == "ms"
     [outcome] = store.ingest([point(1, 0.5)._replace(unit="s")], "ci").points
     assert outcome.series == 1
@@ -192,7 +190,7 @@ def test_renamed_series_keeps_its_unit(store: Store) -> None:
 
 def test_names_of_a_series_share_the_unit_that_either_states(store: Store) -> None:
     store.ingest([point(0)], "ci")
-    store.change(lambda connection: life.rename(connection, 1, series("b"), "ann"))
+    store.write(lambda connection: life.rename(connection, 1, series("b"), "ann"))
     store.ingest([point(1), point(2, name="b")], "ci")  # both names are cached
     store.ingest([point(3, 4.5)._replace(unit="ms")], "ci")
     store.ingest([point(4, 0.5, "b")._replace(unit="s")], "ci")
@@ -210,7 +208,7 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
     with store.read() as connection:
         before = digest(connection)
     for source, target, reason in (
-        (1, 2, "series 1 and 2 have different commits at order 0"),
+        (1, 2, "1 results do not fit, such as: commit: order 0 of this series is 'other'"),
         (3, 4, "differ in which direction is better"),
         (5, 6, "the values of series 5 are in 's', those of 6 in 'ms'"),
         (1, 1, "cannot be merged with itself"),
@@ -220,15 +218,15 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
             store.merge(source, target, "ann")
     with Store(url) as other, pytest.raises(ConfigError, match="without a model"):
         other.merge(1, 3, "ann")
-    limits = Limits(series_length=1, runs=1)
+    limits = Limits(series_length=1)
     store.ingest([point(1, name="c"), point(0, run="2")], "ci")
     with store.read() as connection:
         before = digest(connection)
     with Store(url, Rule(), limits=limits) as other:
-        with pytest.raises(DataError, match="have 2 commits together, allowed are 1"):
-            other.merge(1, 3, "ann")
+        with pytest.raises(DataError, match="series: has 1 commits, and no more"):
+            other.merge(3, 1, "ann")
         other.limits = Limits(runs=1)
-        with pytest.raises(DataError, match="have 2 runs of a commit together, allowed are 1"):
+        with pytest.raises(DataError, match="run: order 0 has 1 runs, and no more"):
             other.merge(1, 3, "ann")
     with store.read() as connection:
         assert digest(connection) == before
@@ -236,18 +234,18 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
 
 def test_series_with_another_order_of_a_commit_is_not_merged(store: Store) -> None:
     store.ingest([point(5), point(3)._replace(series=series("b", "other"), commit="c5")], "ci")
-    reason = "commit 'c5' has order 3 in series 2, but order 5 in project 'p'; a commit has one"
+    reason = "order: 3, but commit 'c5' of project 'p' has order 5; a commit has one order"
     with pytest.raises(DataError, match=reason):
         store.merge(2, 1, "ann")
 
 
 def test_retired_series_keeps_its_points_and_can_be_brought_back(store: Store) -> None:
     store.ingest([point(0)], "ci")
-    store.change(lambda connection: life.retire(connection, 1, "ann"))
+    store.write(lambda connection: life.retire(connection, 1, "ann"))
     with store.read() as connection:
         assert reading.get_series(connection, 1).retired is not None
     assert orders(store, 1) == [0]
-    store.change(lambda connection: life.retire(connection, 1, "ann", retired=False))
+    store.write(lambda connection: life.retire(connection, 1, "ann", retired=False))
     with store.read() as connection:
         assert reading.get_series(connection, 1).retired is None
     assert last_entry(store).action == "bring back series"
@@ -259,7 +257,7 @@ def test_series_that_is_retired_again_keeps_its_time(
     store.ingest([point(0)], "ci")
     for now, retired in ((1000, True), (2000, True), (3000, False), (4000, False)):
         monkeypatch.setattr(audit, "now", lambda now=now: now)
-        store.change(partial(life.retire, number=1, who="ann", retired=retired))
+        store.write(partial(life.retire, number=1, who="ann", retired=retired))
         with store.read() as connection:
             assert reading.get_series(connection, 1).retired == (1000 if retired else None)
             actions = [entry.action for entry in audit.trail(connection, 10)]
@@ -278,8 +276,8 @@ def test_delete_removes_every_row_of_a_series(store: Store) -> None:
     searched(store, 22)
     judge(store, 2)
     with pytest.raises(DataError, match="series 2 has 1 verdicts, which train models"):
-        store.change(lambda connection: life.delete(connection, 2, "ann"))
-    deleted = store.change(lambda c: life.delete(c, 2, "ann", with_verdicts=True))
+        store.write(lambda connection: life.delete(connection, 2, "ann"))
+    deleted = store.write(lambda c: life.delete(c, 2, "ann", with_verdicts=True))
     assert (deleted.points, deleted.candidates, deleted.verdicts) == (140, 1, 1)
     assert last_entry(store).detail["name"] == str(series("renamed"))
     with store.read() as connection:
@@ -310,7 +308,7 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     with store.read() as connection:
         [judged] = [candidate.id for candidate in find_candidates(connection, number=1, limit=1)]
     judge(store, judged)
-    store.change(lambda connection: life.retire(connection, 3, "ann"))
+    store.write(lambda connection: life.retire(connection, 3, "ann"))
 
     def prune(days: float, *, dry_run: bool = False) -> tuple[int, ...]:
         return astuple(retention.prune(store, days, "ann", dry_run=dry_run, timestamp=100 * DAY))
@@ -341,10 +339,10 @@ def test_prune_that_ends_in_between_has_noted_what_it_deleted(
     delete = retention._delete
     store.ingest([row._replace(time=(row.order or 0) * DAY) for row in history("ab", 50)], "ci")
 
-    def once(connection: sa.Connection, number: int, cut: int) -> None:
+    def once(connection: sa.Connection, number: int, cut: int) -> dict[str, int]:
         if number > 1:
             raise StoreError("the disk is full")
-        delete(connection, number, cut)
+        return delete(connection, number, cut)
 
     monkeypatch.setattr(retention, "_delete", once)
     with pytest.raises(StoreError, match="the disk is full"):

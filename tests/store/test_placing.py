@@ -2,9 +2,10 @@
 
 import sqlalchemy as sa
 
-from barograph.server.store import Measurement, Store, late
-from barograph.server.store.placing import place_commits
-from barograph.server.store.schema import commits
+from barograph.server.store import Measurement, Store
+from barograph.server.store.exchange import place_commits
+from barograph.server.store.schema import commits, points
+from tests.store.digest import table
 from tests.store.samples import point, series
 
 TIME = 1_700_000_000_000
@@ -64,10 +65,8 @@ def test_runs_without_a_name_are_told_apart_by_time(store: Store) -> None:
     statuses = [store.ingest([row], "ci").points[0].status.value for row in sent]
     assert statuses == ["written", "written", "written", "revised"]
     assert {store.ingest([row], "ci").points[0].status.value for row in sent[:3]} == {"duplicate"}
-    with store.read() as connection:
-        [stored] = late.stored_values(connection, [(1, 5)]).values()
-    assert {run: (row.value, row.time) for run, row in stored.items()} == {
-        "": (1.0, 10),
-        "#2": (3.0, 20),
-        "#3": (3.0, 30),
-    }
+    assert table(store, points, "run", "value", "time") == [
+        ("", 1.0, 10),
+        ("#2", 3.0, 20),
+        ("#3", 3.0, 30),
+    ]

@@ -6,8 +6,7 @@ import sqlalchemy as sa
 
 from barograph.runtime.errors import DataError
 from barograph.server.store import Store, reading
-from barograph.server.store.cache import orders_before
-from barograph.server.store.reasons import store_reasons
+from barograph.server.store.reading import orders_before, store_reasons
 from barograph.server.triage import tickets
 from tests.store.samples import history, number_of, point, series
 

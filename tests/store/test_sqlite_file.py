@@ -9,11 +9,11 @@ import pytest
 
 from barograph.runtime.errors import StoreError
 from barograph.server.store import Store
-from barograph.server.store.sqlite_file import SQLiteFile
+from barograph.server.store.database import SQLiteFile
 from tests.store.judges import Rule
 from tests.store.samples import history
 
-FILES = ("store.db", "store.db-wal", "store.db-shm", "store.db-gate")
+FILES = ("store.db", "store.db-wal", "store.db-shm")
 
 
 def mode_of(path: Path) -> int:
@@ -40,7 +40,7 @@ def test_store_is_private_by_default_and_keeps_given_permissions(tmp_path: Path)
     assert mode_of(path) == 0o640
 
 
-def test_store_behind_a_link_is_private_and_has_one_gate(tmp_path: Path) -> None:
+def test_store_behind_a_link_is_private(tmp_path: Path) -> None:
     link, path = tmp_path / "link.db", tmp_path / "store.db"
     link.symlink_to(path)
     with Store(str(link)) as store, Store(str(path)) as other:
@@ -50,19 +50,11 @@ def test_store_behind_a_link_is_private_and_has_one_gate(tmp_path: Path) -> None
         assert mode_of(path) == 0o600
 
 
-def test_pipe_in_the_place_of_the_gate_delays_no_writer(tmp_path: Path) -> None:
-    Store(str(tmp_path / "store.db")).close()
-    (tmp_path / "store.db-gate").unlink()
-    os.mkfifo(tmp_path / "store.db-gate")
-    with Store(str(tmp_path / "store.db")) as store:
-        store.write(lambda _: None)
-
-
 @pytest.mark.parametrize("field", ["st_dev", "st_ino"])
 def test_file_with_the_number_of_another_device_is_another_one(tmp_path: Path, field: str) -> None:
     path = tmp_path / "store.db"
     path.touch()
-    file = SQLiteFile(path, 0o600, 1.0)
+    file = SQLiteFile(path, 0o600)
     file.opened()
     file.check()
     stat = path.stat()

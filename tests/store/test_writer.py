@@ -1,14 +1,14 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from functools import partial
 
 import pytest
 
 from barograph.runtime.errors import DataError, StoreError
 from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus
+from barograph.server.store import writer as writers
 from barograph.server.store.writer import Request, Writer
-from tests.shared import PATIENCE
+from tests.shared import PATIENCE, wait_for
 from tests.store.samples import series
 
 
@@ -37,6 +37,11 @@ class Recorder:
         ]
 
 
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "TOGETHER", 10)
+
+
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder()
@@ -44,7 +49,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 def writer(recorder: Recorder) -> Iterator[Writer]:
-    started = Writer(recorder, together=10, backlog=20)
+    started = Writer(recorder, lambda: False)
     yield started
     recorder.go_on.set()
     started.close()
@@ -111,14 +116,7 @@ def test_cancelled_request_is_not_written(writer: Writer, recorder: Recorder) ->
     assert answer(stays) == [3]
     assert not stays.cancel()
     assert recorder.groups == [[1], [3]]
-    assert len(answer(send(writer, *[0] * 20))) == 20  # nothing of it is counted as waiting
-
-
-def test_request_beyond_the_backlog_is_refused(writer: Writer, recorder: Recorder) -> None:
-    hold(writer, recorder)
-    send(writer, *[0] * 15)
-    with pytest.raises(StoreError, match="15 measurements are waiting already"):
-        send(writer, *[0] * 6)
+    assert len(answer(send(writer, *[0] * 20))) == 20
 
 
 def test_parts_of_a_request_let_others_in_between(writer: Writer, recorder: Recorder) -> None:
@@ -134,20 +132,42 @@ def test_parts_after_a_failed_one_are_not_written(writer: Writer, recorder: Reco
     with pytest.raises(StoreError, match=r"only 10 of 28 results were written.*disk is full"):
         answer(send(writer, *[1] * 10, 13, *[1] * 9, *[2] * 8))
     assert recorder.groups == [[1] * 10]
-    assert len(answer(send(writer, *[0] * 20))) == 20  # nothing of it is counted as waiting
+    assert len(answer(send(writer, *[0] * 20))) == 20
 
 
-def test_slices_come_after_what_waits_and_take_turns_with_it(
-    writer: Writer, recorder: Recorder
-) -> None:
+def test_work_that_was_left_goes_on_after_what_waits(recorder: Recorder) -> None:
+    left = [-1.0, -2.0, -3.0, -4.0]
+
+    def go_on() -> bool:
+        recorder.groups.append([left.pop(0)])
+        return bool(left)
+
+    writer = Writer(recorder, go_on)
     hold(writer, recorder)
-    for number in (-1, -2, -3, -4):
-        writer.add_slice(partial(recorder.groups.append, [number]))
+    writer.resume()
     waiting = [send(writer, *[value] * 10) for value in (2, 3)]
     recorder.go_on.set()
     assert [answer(future) for future in waiting] == [[2] * 10, [3] * 10]
     writer.close()
-    assert [group[0] for group in recorder.groups] == [1, -1, 2, -2, 3, -3, -4]
+    assert [group[0] for group in recorder.groups] == [1, -1, 2, 3, -2, -3, -4]
+
+
+def test_work_that_fails_is_tried_again_after_the_next_request(recorder: Recorder) -> None:
+    tried = list[int]()
+
+    def go_on() -> bool:
+        tried.append(len(tried))
+        if len(tried) < 2:
+            raise StoreError("the disk is full")
+        return False
+
+    writer = Writer(recorder, go_on)
+    writer.resume()
+    wait_for(lambda: bool(tried))
+    wait_for(lambda: writer.has_failed)
+    writer.resume()
+    writer.close()
+    assert tried == [0, 1]
 
 
 def test_jobs_run_alone_and_raise_their_errors(writer: Writer) -> None:
@@ -163,10 +183,10 @@ def _fail(error: Exception) -> int:
 
 
 def test_close_finishes_the_queue(recorder: Recorder) -> None:
-    writer = Writer(recorder, together=10)
+    writer = Writer(recorder, lambda: False)
     waiting = [send(writer, item) for item in range(1, 6)]
-    waiting.append(send(writer, *[6] * 25))
+    waiting.append(send(writer, *[6] * 15))
     writer.close()
-    assert [answer(future, 0) for future in waiting] == [[1], [2], [3], [4], [5], [6] * 25]
+    assert [answer(future, 0) for future in waiting] == [[1], [2], [3], [4], [5], [6] * 15]
     with pytest.raises(StoreError, match="closed"):
         send(writer, 1)

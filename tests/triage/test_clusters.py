@@ -59,7 +59,7 @@ def delete(store: Store, numbers: Iterable[Hashable]) -> None:
         for number in numbers:
             life.delete(connection, int(str(number)), "ann")
 
-    store.change(work)
+    store.write(work)
 
 
 def test_ignored_cluster_goes_with_its_last_series(store: Store) -> None:

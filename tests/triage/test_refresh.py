@@ -18,10 +18,10 @@ from barograph.server.store import (
     Store,
     arrivals,
     audit,
+    candidate_records,
     export,
     reading,
     schema,
-    stale,
 )
 from barograph.server.store.candidate_records import find_candidates, get_candidate, moves_of
 from barograph.server.store.database import Row
@@ -99,7 +99,7 @@ def test_refresh_searches_each_touched_series_once(store: Store) -> None:
     assert sorted(detector.lengths) == [20, 21, 30]
     assert CandidateRefresher(detector, "d").recompute(store).series == 2
     with store.read() as connection:
-        assert stale.count(connection) == 0
+        assert candidate_records.count_stale(connection) == 0
 
 
 def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
@@ -327,5 +327,5 @@ def test_refresh_observes_arrivals_of_the_results_that_it_searched(
     monkeypatch.undo()
     loop.run_once(clusters=False)
     with store.read() as connection:
-        assert stale.count(connection) == 0
+        assert candidate_records.count_stale(connection) == 0
         assert connection.scalar(sa.select(schema.arrivals.c.last)) == 29_000

@@ -16,7 +16,7 @@ import numpy as np
 from barograph.cli.retrain import read_params
 from barograph.models import TriageModel
 from barograph.results.series import Verdict
-from barograph.server.store import Measurement, arrivals, commit_details, rejections
+from barograph.server.store import Measurement, arrivals, commit_details
 from barograph.server.store.audit import now
 from barograph.server.store.candidate_records import candidates_of_series, date_candidates
 from barograph.server.store.commit_details import CommitDetails
@@ -117,7 +117,7 @@ def fill(store: Store, detector: Detector, name: str) -> None:
 
     def work(connection: sa.Connection) -> None:
         arrivals.write(connection, rows)
-        rejections.note(connection, REJECTED, moment - DAY)
+        arrivals.note_rejections(connection, REJECTED, moment - DAY)
         set_patterns(connection, PATTERNS, WHO, moment)
         commit_details.save(connection, _described(many))
         _decide(connection, dict(zip(numbers, many, strict=True)), moment)

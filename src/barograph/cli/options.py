@@ -287,15 +287,13 @@ def open_store(
     url: str,
     models: OnlineModels | None = None,
     false_alarms_per_1000: float = 3.0,
-    **attributes: Any,
 ) -> Store:
     """Open a store, and create it if there is none; without models it accepts no results.
 
     Args:
         url: A file or the URL of a database.
         models: The models of its judge.
-        false_alarms_per_1000: The budget of its judge.
-        **attributes: Other arguments of `Store`.
+        false_alarms_per_1000: False alarms allowed per 1,000 points of a series.
     """
     from barograph.detection.online import make_judge
     from barograph.server.store import Store
@@ -303,7 +301,7 @@ def open_store(
     judge = None if models is None else make_judge(models, false_alarms_per_1000)
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
-    return Store(url, judge, mode=_store_mode(), **attributes)
+    return Store(url, judge, mode=_store_mode())
 
 
 def _store_mode() -> int:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from barograph.server.web.background import WorkerConfig
     from barograph.server.web.model_watch import ModelWatch
 
-LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 BURST = 10  # seconds of the rate that may come at once
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -147,7 +146,7 @@ def command(
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
         watch = ModelWatch(model, false_alarms_per_1000)
-        store = stack.enter_context(open_store(url, log=LOG_PAGES))
+        store = stack.enter_context(open_store(url))
         _apply_patterns(store)
         _check_tokens(store, host, local=settings.local)
         shape = configured_settings()

@@ -182,7 +182,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
             changed = SeriesId(**{**name.labels, **changes}, args=arguments or name.args)
             return life.rename(connection, number, changed, WHO, store.limits)
 
-        renamed = store.change(work)
+        renamed = store.write(work)
     click.echo(f"{renamed.id}  {renamed.name}")
 
 
@@ -217,7 +217,7 @@ def retire(which: str, undo: bool, url: str) -> None:
 
     with open_existing(url) as store:
         number = _number(store, which)
-        store.change(lambda c: life.retire(c, number, WHO, retired=not undo))
+        store.write(lambda c: life.retire(c, number, WHO, retired=not undo))
 
 
 @series.command(epilog="Example: barograph series delete 7")
@@ -235,7 +235,7 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
 
     with open_existing(url) as store:
         number = _number(store, which)
-        deleted = store.change(lambda c: life.delete(c, number, WHO, with_verdicts=with_verdicts))
+        deleted = store.write(lambda c: life.delete(c, number, WHO, with_verdicts=with_verdicts))
     if output == "json":
         echo_json(asdict(deleted))
         return

@@ -2,13 +2,10 @@
 
 Besides the three tables of `exchange`, an archive has everything else that the store holds: who
 gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, and the
-audit trail. Tokens and sessions are left out. A list of checksums, written last, reveals a table
-that is damaged or was written by another export: Parquet itself notices little of that.
+audit trail. Tokens and sessions are left out. Checksums of pages reveal a damaged file.
 """
 
-import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,16 +13,15 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from barograph.runtime.errors import DataError
-from barograph.runtime.files import whole
+from barograph.runtime.files import published
 from barograph.server.store.database import Insertion, count_rows
-from barograph.server.store.schema import VERSION, blocks, metadata, series, sessions, state, tokens
+from barograph.server.store.schema import VERSION, metadata, series, sessions, state, tokens
 from barograph.server.store.store import Store
 
 FOLDER = "store"  # next to the three tables
 BATCH = 50_000  # rows at a time
-LEFT_OUT = {state, blocks, tokens, sessions}
-TABLES = tuple(table for table in metadata.sorted_tables if table not in LEFT_OUT)
-LIST = "archive.json"  # the version of the tables, and the SHA-256 of each file
+TABLES = tuple(t for t in metadata.sorted_tables if t not in {state, tokens, sessions})
+LIST = "archive.json"  # the version of the tables; written last
 TYPES = (
     (sa.Boolean, pa.bool_()),
     (sa.Integer, pa.int64()),  # includes BigInteger and SmallInteger
@@ -42,11 +38,10 @@ def archive(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
         connection: A reading transaction, so that the tables are consistent.
         folder: Gets a folder `store`.
     """
-    target = Path(folder) / FOLDER
-    counts = {table.name: _write(connection, table, target) for table in TABLES}
-    listing = {"version": VERSION, "sha256": {name: _sum(target, name) for name in counts}}
-    with whole(target / LIST) as draft:
-        draft.write_text(json.dumps(listing, indent=1))
+    names = (*(f"{table.name}.parquet" for table in TABLES), LIST)
+    with published(Path(folder) / FOLDER, names) as draft:
+        counts = {table.name: _write(connection, table, draft) for table in TABLES}
+        (draft / LIST).write_text(json.dumps({"version": VERSION}))
     return counts
 
 
@@ -58,8 +53,14 @@ def restore(store: Store, folder: str | Path) -> dict[str, int]:
             the tables are of another version.
     """
     source = Path(folder) / FOLDER
-    names = _checked(source)
-    return store.change(lambda connection: _fill(connection, source, names))
+    _check_version(source)
+
+    def fill(connection: sa.Connection) -> dict[str, int]:
+        if count_rows(connection, series):
+            raise DataError("the store holds series; only an empty one can be restored")
+        return {table.name: _read(connection, table, source) for table in TABLES}
+
+    return store.write(fill)
 
 
 def _schema(table: sa.Table) -> pa.Schema:
@@ -69,18 +70,13 @@ def _schema(table: sa.Table) -> pa.Schema:
     )
 
 
-def _sum(folder: Path, name: str) -> str:
-    with (folder / f"{name}.parquet").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
     schema, count = _schema(table), 0
-    with (
-        whole(folder / f"{table.name}.parquet") as path,
-        pq.ParquetWriter(path, schema, compression="zstd") as writer,
-    ):
-        for rows in _rows(connection, table):
+    query = sa.select(table).order_by(*table.primary_key)
+    result = connection.execute(query, execution_options={"yield_per": BATCH})
+    path = folder / f"{table.name}.parquet"
+    with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
+        for rows in result.partitions():
             columns = zip(*rows, strict=True)
             arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
@@ -88,17 +84,9 @@ def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
     return count
 
 
-def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
-    query = sa.select(table).order_by(*table.primary_key)
-    result = connection.execute(query, execution_options={"yield_per": BATCH})
-    yield from map(list, result.partitions())
-
-
-def _checked(folder: Path) -> set[str]:
-    """Verify the checksums of an archive; return the names of its tables."""
+def _check_version(folder: Path) -> None:
     try:
-        listing = json.loads((folder / LIST).read_text())
-        version, sums = listing["version"], dict(listing["sha256"])
+        version = json.loads((folder / LIST).read_text())["version"]
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
     except (ValueError, TypeError, KeyError) as error:
@@ -108,35 +96,23 @@ def _checked(folder: Path) -> set[str]:
             f"{folder} was written for tables of version {version!r}, but this is version "
             f"{VERSION!r}; import the folder without --restore"
         )
-    for name, written in sums.items():
-        path = folder / f"{name}.parquet"
-        if not path.is_file():
-            raise DataError(f"{path} is missing: `barograph export` writes it")
-        if _sum(folder, name) != written:
-            raise DataError(f"{path} is damaged, or of another export: its checksum differs")
-    return set(sums)
-
-
-def _fill(connection: sa.Connection, source: Path, names: set[str]) -> dict[str, int]:
-    if count_rows(connection, series):
-        raise DataError("the store holds series; only an empty one can be restored")
-    if wrong := {table.name for table in TABLES} ^ names:
-        raise DataError(
-            f"{source / LIST} is damaged: missing or unknown tables: {', '.join(sorted(wrong))}"
-        )
-    return {table.name: _read(connection, table, source) for table in TABLES}
 
 
 def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:
     connection.execute(sa.delete(table))
     names = [column.name for column in table.columns]
-    rows = Insertion(table, names)
-    count = 0
-    with pq.ParquetFile(source / f"{table.name}.parquet") as file:
-        for batch in file.iter_batches(BATCH, columns=names):
-            values = [batch.column(name).to_pylist() for name in names]
-            rows.into(connection, list(zip(*values, strict=True)))
-            count += batch.num_rows
+    rows, count = Insertion(table, names), 0
+    path = source / f"{table.name}.parquet"
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(BATCH, columns=names):
+                values = [batch.column(name).to_pylist() for name in names]
+                rows.into(connection, list(zip(*values, strict=True)))
+                count += batch.num_rows
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing: `barograph export` writes it") from None
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise DataError(f"{path} is damaged: {error}") from error
     _restart_sequence(connection, table)
     return count
 
@@ -144,8 +120,7 @@ def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:
 def _restart_sequence(connection: sa.Connection, table: sa.Table) -> None:
     """Make PostgreSQL continue the ids after the restored ones; SQLite does so by itself."""
     number = table.columns.get("id")
-    if connection.dialect.name != "postgresql" or number is None:
-        return
-    sequence = sa.func.pg_get_serial_sequence(f'"{table.name}"', "id")
-    following = sa.select(sa.func.coalesce(sa.func.max(number), 0) + 1).scalar_subquery()
-    connection.execute(sa.select(sa.func.setval(sequence, following, False)))
+    if connection.dialect.name == "postgresql" and number is not None:
+        sequence = sa.func.pg_get_serial_sequence(f'"{table.name}"', "id")
+        following = sa.select(sa.func.coalesce(sa.func.max(number), 0) + 1).scalar_subquery()
+        connection.execute(sa.select(sa.func.setval(sequence, following, False)))

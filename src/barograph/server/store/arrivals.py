@@ -1,5 +1,7 @@
 """When results of each series come, so that silence, lateness and waiting are noticed.
 
+Results that were rejected are counted by day and kind of reason.
+
 A series whose points changed is looked at again: of its newest commits, how long the gaps between
 them were, which came late, and whether the newest one is a suspect that waits for a rerun. One row
 holds what was found; questions about all series read these rows, never the points.
@@ -7,7 +9,9 @@ holds what was found; questions about all series read these rows, never the poin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, starmap
 from statistics import median
 from typing import Any, NamedTuple
@@ -18,9 +22,10 @@ import sqlalchemy as sa
 from barograph.detection.online import ANSWERS, Answer
 from barograph.results.series import MIN_CHANGE, SeriesId
 from barograph.results.sizes import Size
+from barograph.server.store.audit import now
 from barograph.server.store.database import Insertion, Row
 from barograph.server.store.reading import series_id
-from barograph.server.store.schema import arrivals, points, series
+from barograph.server.store.schema import arrivals, points, rejections, series
 
 NEWEST = 21  # commits that the usual gap is learned from
 LEAST = 5  # gaps; with fewer, the usual gap is unknown
@@ -30,6 +35,16 @@ HOUR = 3_600_000  # milliseconds; a shorter silence is never reported
 SUSPECT = ANSWERS.index(Answer.SUSPECT)
 COLUMNS = ("last", "expected", "late", "late_order", "late_received", "suspect_order", "reruns")
 ARRIVAL = Insertion(arrivals, ("series", *COLUMNS), replace=COLUMNS)
+DAY = 86_400_000  # milliseconds
+KINDS = 100  # reasons of one day; more are counted as OTHER
+OTHER = "other reasons"
+LENGTH = 160  # characters
+VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=unknown )field `[^`]*`|-?\d[\d.,e+-]*")
+COUNTED = Insertion(
+    rejections,
+    ("day", "reason", "count", "example", "last"),
+    replace=("count", "example", "last"),
+)
 PIPELINE = (series.c.project, series.c.variant, series.c.task)
 
 
@@ -82,6 +97,15 @@ class SeriesCounts(NamedTuple):
     silent: int
     late: int
     suspects: int
+
+
+class Rejection(NamedTuple):
+    """A kind of reason, how often it occurred, an example, and when it occurred last."""
+
+    reason: str
+    results: int
+    example: str
+    last: int
 
 
 def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
@@ -249,3 +273,59 @@ def _is_silent(now: int) -> sa.ColumnElement[bool]:
     a = arrivals.c
     silent = a.expected.is_not(None), a.last + PATIENCE * a.expected < now, a.last + HOUR < now
     return sa.and_(*silent)
+
+
+def kind_of(reason: str) -> str:
+    """Return a reason without the values in it, so that equal faults are counted together.
+
+    Example:
+        >>> kind_of("commit: order 5 of this series is 'abc'")
+        'commit: order … of this series is …'
+    """
+    return VARIABLE.sub("…", reason)[:LENGTH]
+
+
+def note_rejections(
+    connection: sa.Connection, reasons: Mapping[str, int], timestamp: int | None = None
+) -> None:
+    """Add counts to those of the day.
+
+    Args:
+        connection: The connection of a write transaction.
+        reasons: How many results were rejected, by reason.
+        timestamp: Milliseconds since 1970; now by default.
+    """
+    timestamp = now() if timestamp is None else timestamp
+    day = timestamp - timestamp % DAY
+    r = rejections.c
+    stored = sa.select(r.reason, r.count).where(r.day == day)
+    known: dict[str, int] = dict(connection.execute(stored).all())
+    added: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for reason, count in reasons.items():
+        kind = kind_of(reason)
+        kinds = known.keys() | added.keys()
+        if kind not in kinds and len(kinds) >= KINDS:
+            kind = OTHER
+        added[kind] += count
+        examples[kind] = reason[: 2 * LENGTH]
+    rows = [
+        (day, kind, known.get(kind, 0) + count, examples[kind], timestamp)
+        for kind, count in added.items()
+    ]
+    COUNTED.into(connection, list(rows))
+
+
+def recent_rejections(connection: sa.Connection, since: int) -> list[Rejection]:
+    """Return the reasons of all days since a time, the most frequent first."""
+    r = rejections.c
+    query = (
+        sa.select(r.reason, sa.func.sum(r.count), sa.func.max(r.example), sa.func.max(r.last))
+        .where(r.day >= since - since % DAY)
+        .group_by(r.reason)
+        .order_by(sa.func.sum(r.count).desc(), r.reason)
+    )
+    return [
+        Rejection(reason, int(count), example, last)
+        for reason, count, example, last in connection.execute(query)
+    ]

@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -49,15 +49,6 @@ def trail(
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
-    return _entries(connection, query)
-
-
-def entries_of(connection: sa.Connection, action: str) -> list[AuditEntry]:
-    """Return all entries of an action."""
-    return _entries(connection, sa.select(audit).where(audit.c.action == action))
-
-
-def _entries(connection: sa.Connection, query: sa.Select[Any]) -> list[AuditEntry]:
     return [
         AuditEntry(**{**row._asdict(), "detail": json.loads(row.detail)})
         for row in connection.execute(query)

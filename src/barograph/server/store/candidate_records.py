@@ -1,9 +1,15 @@
-"""Read candidates by page, number or series, with what happened to them; date old ones."""
+"""Read candidates by page, number or series, with what happened to them; date old ones.
+
+Ingest marks a series that it changes as stale: its candidates are older than its points. The
+refresh reads the oldest of them, computes outside any transaction, and claims those whose points
+have not changed meanwhile.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -13,8 +19,10 @@ import sqlalchemy as sa
 from barograph.results.series import Region, Verdict
 from barograph.results.sizes import Size
 from barograph.runtime.errors import NotFoundError
-from barograph.server.store.database import rows_in
-from barograph.server.store.schema import candidates, models, moves, series
+from barograph.server.store.database import Insertion, count_rows, rows_in
+from barograph.server.store.schema import candidates, models, moves, series, touched
+
+MARK = Insertion(touched, ("series", "version"), replace=("version",))
 
 
 @dataclass(frozen=True)
@@ -190,6 +198,42 @@ def moves_of(connection: sa.Connection, candidate: int) -> list[CandidateMove]:
     m = moves.c
     query = sa.select(m.kind, m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
     return [CandidateMove(*row) for row in connection.execute(query.order_by(m.id))]
+
+
+def mark_stale(connection: sa.Connection, changed: Iterable[int]) -> None:
+    """Mark series as stale, with a new version of their points."""
+    version = time.time_ns()
+    MARK.into(connection, [(series, version) for series in changed])
+
+
+def count_stale(connection: sa.Connection) -> int:
+    """Return how many series are stale."""
+    return count_rows(connection, touched)
+
+
+def stale_lag(connection: sa.Connection) -> tuple[int, int | None]:
+    """Return how many series are stale, and since when the first, in milliseconds since 1970."""
+    query = sa.select(sa.func.count(), sa.func.min(touched.c.version)).select_from(touched)
+    waiting, version = connection.execute(query).one()
+    return waiting, None if version is None else version // 1_000_000
+
+
+def oldest_stale(connection: sa.Connection, limit: int) -> dict[int, int]:
+    """Return the series that have been stale longest, each with the version of its points."""
+    t = touched.c
+    query = sa.select(t.series, t.version).order_by(t.version, t.series).limit(limit)
+    return dict(connection.execute(query).all())
+
+
+def claim_stale(connection: sa.Connection, versions: dict[int, int]) -> set[int]:
+    """Return the series whose points still have these versions; they are stale no longer."""
+    t = touched.c
+    query = sa.select(t.series, t.version).where(t.series.in_(versions))
+    current = {
+        series for series, version in connection.execute(query) if version == versions[series]
+    }
+    connection.execute(sa.delete(touched).where(t.series.in_(current)))
+    return current
 
 
 def _candidate_query() -> sa.Select[Any]:

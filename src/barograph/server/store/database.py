@@ -1,13 +1,12 @@
 """Open the database, an SQLite file or PostgreSQL; read and write many rows."""
 
+import os
 import sqlite3
 import time
 import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +17,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from barograph.runtime.errors import ConfigError, StoreError
 from barograph.runtime.extras import needed
 from barograph.server.store.schema import state
-from barograph.server.store.sqlite_file import MODE, SQLiteFile, missing_right
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -27,9 +25,10 @@ Row = tuple[object, ...]
 Item = TypeVar("Item")
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
+MODE = 0o600  # of a new SQLite file
+SPACE = 1 << 20  # bytes that must be free on the disk of an SQLite file
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
 CACHE = 16_384  # KiB for each connection; the operating system caches the rest
-LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 CHUNK = 500  # values in one condition
@@ -42,12 +41,74 @@ PLAIN = {  # what SQLite's errors mean
 }
 
 
-def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
+class SQLiteFile:
+    """The database file of an engine.
+
+    Args:
+        path: Path of the file.
+        mode: Permissions of a new file; SQLite gives its log the same.
+    """
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self._path, self._mode = path, mode
+        self._identity: tuple[int, int] | None = None  # unknown before the first connection
+
+    def prepare(self) -> None:
+        """Create the file before the first connection; check it before each other one."""
+        if self._identity is not None:
+            self.check()
+            return
+        with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
+            target = os.path.realpath(self._path)
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode))
+            Path(target).chmod(self._mode)  # whatever the umask is
+
+    def opened(self) -> None:
+        """Remember which file the first connection opened."""
+        if self._identity is None:
+            self._identity = self._current()
+
+    def check(self) -> None:
+        """Check that the file at the path is the one that was opened.
+
+        Raises:
+            StoreError: It was deleted or replaced. What is written now would be lost.
+        """
+        identity = self._current()
+        if identity != self._identity:
+            what = "deleted" if identity is None else "replaced"
+            raise StoreError(
+                f"the database file {self._path} was {what} while it was open; "
+                "put it back, or restore a copy and restart this process"
+            )
+
+    def check_space(self) -> None:
+        """Check that the disk has room for a transaction; a small one may fit in a full disk's log.
+
+        Raises:
+            StoreError: It has not.
+        """
+        try:
+            stat = os.statvfs(Path(os.path.realpath(self._path)).parent)
+        except (AttributeError, OSError):  # Windows has no such function
+            return
+        blocks = stat.f_bfree if os.geteuid() == 0 else stat.f_bavail
+        if blocks * stat.f_frsize < SPACE:
+            raise StoreError(f"{self._path}: no space left on the device")
+
+    def _current(self) -> tuple[int, int] | None:
+        try:
+            stat = self._path.stat()
+        except OSError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+
+def connect(url: str, mode: int = MODE) -> sa.Engine:
     """Return the engine for a database.
 
     Args:
         url: URL, or path of an SQLite file.
-        log: Number of pages in SQLite's log from which a commit writes them to the database file.
         mode: Permissions of a new SQLite file.
     """
     try:
@@ -63,14 +124,14 @@ def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
         raise ConfigError("an SQLite store needs a file; a database in memory would be lost")
     if Path(address.database).is_dir():
         raise ConfigError(f"{address.database}: is a directory; an SQLite store needs a file")
-    file = SQLiteFile(Path(address.database), mode, BUSY_MS / 1000)
+    file = SQLiteFile(Path(address.database), mode)
     # The last in is the first out: a connection has a cache, which another that writes empties.
     pool = {"pool_size": 8, "max_overflow": -1, "pool_use_lifo": True}
     engine = sa.create_engine(address, execution_options={"file": file}, **pool)
     sa.event.listen(engine, "do_connect", lambda *_: file.prepare())
-    sa.event.listen(engine, "connect", partial(_configure_sqlite, log))
+    sa.event.listen(engine, "connect", _configure_sqlite)
     sa.event.listen(engine, "connect", lambda *_: file.opened())
-    sa.event.listen(engine, "begin", partial(_begin, file))
+    sa.event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -91,7 +152,7 @@ def _configure_postgresql(connection: Any, _record: object) -> None:
     connection.commit()
 
 
-def _configure_sqlite(log: int, connection: Any, _record: object) -> None:
+def _configure_sqlite(connection: Any, _record: object) -> None:
     """Set WAL with full sync: without it a power cut may lose acknowledged commits."""
     connection.isolation_level = None  # `_begin` starts transactions
     cursor = connection.cursor()
@@ -99,7 +160,6 @@ def _configure_sqlite(log: int, connection: Any, _record: object) -> None:
     cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a new database
     _enable_wal(cursor)
     cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute(f"PRAGMA wal_autocheckpoint = {log}")
     cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA cache_size = -{CACHE}")
@@ -120,32 +180,21 @@ def _enable_wal(cursor: sqlite3.Cursor) -> None:
             return
 
 
-def _begin(file: SQLiteFile, connection: sa.Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     # A writer takes the lock at once: a transaction that has read cannot wait for it later.
     mode = connection.get_execution_options().get("begin", "DEFERRED")
-    if mode == "IMMEDIATE" and file.begin(_driver(connection)):
-        return
     connection.exec_driver_sql(f"BEGIN {mode}")
 
 
-def _driver(connection: sa.Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the connection is open
-    return driver
-
-
-def _check_file(
-    connection: sa.Connection, check: Callable[[SQLiteFile], None] = SQLiteFile.check
-) -> None:
-    """Check that an SQLite file is still at its path, or something else about it."""
+def _file_of(connection: sa.Connection) -> SQLiteFile | None:
     file: SQLiteFile | None = connection.get_execution_options().get("file")
-    if file is not None:
-        check(file)
+    return file
 
 
 def check_space(connection: sa.Connection) -> None:
     """Check that the disk of an SQLite file has room for a transaction."""
-    _check_file(connection, SQLiteFile.check_space)
+    if file := _file_of(connection):
+        file.check_space()
 
 
 @contextmanager
@@ -159,33 +208,40 @@ def _guarded(engine: sa.Engine) -> Iterator[None]:
         text = PLAIN.get(code) or PLAIN.get(code & 0xFF)
         is_file = engine.dialect.name == "sqlite"
         if is_file and code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-            text = missing_right(engine.url.database or "")
+            text = _missing_right(engine.url.database or "")
         text = text or " ".join(str(cause).split())[:300]
         raise StoreError(
             f"{engine.url.database if is_file else 'the store failed'}: {text}"
         ) from error
 
 
+def _missing_right(database: str) -> str:
+    """Return what keeps SQLite from opening or writing a file; empty if nothing seems to."""
+    path = Path(os.path.realpath(database))
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        return f"the folder {path.parent} is not writable, and SQLite keeps a log in it"
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        return "the file is not readable and writable"
+    return ""
+
+
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Open a writing transaction."""
     with _guarded(engine), engine.connect().execution_options(begin="IMMEDIATE") as connection:
+        file = _file_of(connection)
         try:
+            if file is not None:
+                file.check()
             with connection.begin():
                 yield connection
-            _check_file(connection)  # else what was just committed is lost
+            if file is not None:
+                file.check()  # else what was just committed is lost
         except SQLAlchemyError:
             connection.invalidate()  # do not reuse a connection after an I/O error
             raise
-
-
-def write_back(engine: sa.Engine) -> None:
-    """Write SQLite's log to the database file, as far as no reader or writer must wait."""
-    if engine.dialect.name != "sqlite":
-        return
-    with _guarded(engine), engine.connect() as connection:
-        # SQLAlchemy would start a transaction, in which SQLite refuses this.
-        _driver(connection).execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 @contextmanager
@@ -198,7 +254,8 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         engine.connect().execution_options(**level) as connection,
         connection.begin(),
     ):
-        _check_file(connection)
+        if file := _file_of(connection):
+            file.check()
         yield connection
 
 
@@ -249,47 +306,8 @@ def insert(connection: sa.Connection, table: sa.Table) -> "sqlite.Insert | postg
     return sqlite.insert(table)
 
 
-class _ManyRows(ABC):
-    """One statement for many rows, each with a value for each name.
-
-    It is compiled once, and the rows go straight to the driver: SQLAlchemy's own handling of
-    parameters costs more per row than SQLite does.
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-        self._compiled: dict[str, tuple[str, tuple[str, ...] | None]] = {}
-
-    @abstractmethod
-    def _build(self, connection: sa.Connection) -> sa.UpdateBase:
-        """Return the statement, with a parameter for each name."""
-
-    def into(self, connection: sa.Connection, rows: list[Row]) -> None:
-        """Write the rows."""
-        if not rows:
-            return
-        text, order = self._statement(connection)
-        if order is None:
-            named = [dict(zip(self.names, row, strict=True)) for row in rows]
-            connection.exec_driver_sql(text, named)
-        elif order == self.names:
-            connection.exec_driver_sql(text, rows)
-        else:  # the statement has the columns in the order of the table
-            pick = itemgetter(*map(self.names.index, order))
-            connection.exec_driver_sql(text, [pick(row) for row in rows])
-
-    def _statement(self, connection: sa.Connection) -> tuple[str, tuple[str, ...] | None]:
-        """Return the text for a dialect, and the order of its parameters if they are positional."""
-        dialect = connection.dialect
-        if dialect.name not in self._compiled:
-            compiled = self._build(connection).compile(dialect=dialect)
-            order = getattr(compiled, "positiontup", None)
-            self._compiled[dialect.name] = (str(compiled), None if order is None else tuple(order))
-        return self._compiled[dialect.name]
-
-
-class Insertion(_ManyRows):
-    """An INSERT of some columns of a table.
+class Insertion:
+    """An INSERT of some columns of a table, for many rows.
 
     Args:
         table: Table to insert into.
@@ -306,12 +324,20 @@ class Insertion(_ManyRows):
         replace: Iterable[str] = (),
         keep: bool = False,
     ) -> None:
-        super().__init__(names)
-        self._table = table
-        self._replace = tuple(replace)
-        self._keep = keep
+        self._table, self._names = table, tuple(names)
+        self._replace, self._keep = tuple(replace), keep
+        self._statements: dict[str, sa.Insert] = {}  # by dialect
 
-    def _build(self, connection: sa.Connection) -> sa.UpdateBase:
+    def into(self, connection: sa.Connection, rows: Sequence[Row]) -> None:
+        """Write the rows."""
+        if rows:
+            name = connection.dialect.name
+            if name not in self._statements:
+                self._statements[name] = self._statement(connection)
+            values = [dict(zip(self._names, row, strict=True)) for row in rows]
+            connection.execute(self._statements[name], values)
+
+    def _statement(self, connection: sa.Connection) -> sa.Insert:
         statement = insert(connection, self._table)
         if self._replace:
             keys = [column.name for column in self._table.primary_key]
@@ -319,10 +345,10 @@ class Insertion(_ManyRows):
             statement = statement.on_conflict_do_update(index_elements=keys, set_=new)
         elif self._keep:
             statement = statement.on_conflict_do_nothing()
-        return statement.values({name: sa.bindparam(name) for name in self.names})
+        return statement
 
 
-class BulkUpdate(_ManyRows):
+class BulkUpdate:
     """An UPDATE of some columns of existing rows.
 
     Args:
@@ -332,11 +358,17 @@ class BulkUpdate(_ManyRows):
     """
 
     def __init__(self, table: sa.Table, keys: Sequence[str], names: Sequence[str]) -> None:
-        super().__init__([*(f"at_{key}" for key in keys), *names])
-        self._table = table
-        self._keys, self._columns = tuple(keys), tuple(names)
+        self._table, self._keys, self._columns = table, tuple(keys), tuple(names)
+        self._names = [*(f"at_{key}" for key in keys), *names]
 
-    def _build(self, connection: sa.Connection) -> sa.UpdateBase:  # noqa: ARG002 - one signature
+    @cached_property
+    def _statement(self) -> sa.Update:
         same = [self._table.c[key] == sa.bindparam(f"at_{key}") for key in self._keys]
         new: dict[str, Any] = {name: sa.bindparam(name) for name in self._columns}
         return sa.update(self._table).where(*same).values(new)
+
+    def into(self, connection: sa.Connection, rows: Sequence[Row]) -> None:
+        """Write the rows."""
+        if rows:
+            values = [dict(zip(self._names, row, strict=True)) for row in rows]
+            connection.execute(self._statement, values)

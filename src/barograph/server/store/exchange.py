@@ -3,8 +3,9 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import sqlalchemy as sa
@@ -13,14 +14,16 @@ from barograph.results.candidates import Candidates
 from barograph.results.history import History
 from barograph.results.series import UNKNOWN_TIME, Ints, Verdict
 from barograph.results.texts import CONTROL
-from barograph.server.store import audit, stale
+from barograph.server.store import audit
 from barograph.server.store.audit import now
-from barograph.server.store.database import BulkUpdate, Insertion, Row
+from barograph.server.store.candidate_records import mark_stale
+from barograph.server.store.database import BulkUpdate, Insertion, Row, rows_in
 from barograph.server.store.measurement import Measurement, PointStatus
-from barograph.server.store.placing import NEAR, place_commits
-from barograph.server.store.schema import NEARBY, candidates, moves, verdicts
+from barograph.server.store.schema import NEARBY, candidates, commits, moves, verdicts
 from barograph.server.store.store import Store
 
+CommitName = tuple[str, str]  # project and name
+NEAR = 2**40  # milliseconds, 35 years: orders that are farther apart are not both times
 NAMED = 20  # rejected points
 BATCH = 20_000  # points in one transaction
 CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version")
@@ -79,6 +82,7 @@ def import_history(store: Store, history: History, who: str) -> ImportResult:
             if point.status is PointStatus.REJECTED and len(rejected) < NAMED:
                 place = f"{measurement.series}, order {measurement.order}"
                 rejected.append(f"{place:.200}: {point.reason}")
+    store.finish()
     written = store.write(lambda connection: _write_candidates(connection, history, numbers, who))
     return ImportResult(counts, dict(reasons), tuple(rejected), *written)
 
@@ -174,17 +178,17 @@ def _write_candidates(
                 imported[place] = verdict, dates[row][-1]
         elif is_judged and not version:
             judged.append((number, verdict, 1, *dates[row]))
-            entries.append(_entry(number, verdict, who, dates[row][-1], timestamp))
+            entries.append((number, verdict, who, dates[row][-1] or timestamp, "imported", "", 1))
     NEW.into(connection, new)
     JUDGED.into(connection, judged)
     numbered = _known_candidates(connection) if imported else {}
     entries += [
-        _entry(numbered[place][0], verdict, who, triaged_on, timestamp)
+        (numbered[place][0], verdict, who, triaged_on or timestamp, "imported", "", 1)
         for place, (verdict, triaged_on) in imported.items()
     ]
     IMPORTED.into(connection, entries)
     # A refresh that ran meanwhile has not matched its change points with these candidates.
-    stale.mark(connection, set(filter(None, owners.tolist())) if new else ())
+    mark_stale(connection, set(filter(None, owners.tolist())) if new else ())
     written = len(new) + len(judged)
     if written:
         audit.note(connection, timestamp, who, "import", "candidates", written=written)
@@ -217,19 +221,6 @@ def _known_candidates(connection: sa.Connection) -> KnownCandidates:
     }
 
 
-def _entry(number: int, verdict: object, who: str, triaged_on: object, timestamp: int) -> Row:
-    """Return the entry of an imported verdict in the history of its candidate."""
-    return (
-        number,
-        verdict,
-        who,
-        timestamp if triaged_on is None else triaged_on,
-        "imported",
-        "",
-        1,
-    )
-
-
 def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:
     """Return the values that the latest search of an exported store gave each candidate."""
     if table.present is None or table.discovery is None or table.q is None:
@@ -243,3 +234,51 @@ def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:
 
 def _known(dates: Ints) -> list[int | None]:
     return [None if date == UNKNOWN_TIME else date for date in dates.tolist()]
+
+
+def place_commits(
+    connection: sa.Connection, proposed: Mapping[CommitName, tuple[int, bool]]
+) -> dict[CommitName, int]:
+    """Return the orders of commits, and store those of new ones.
+
+    A commit that its project has keeps its order. A new one gets the proposed order if that is
+    after all others. Else it is inserted by its time, or comes after the last if it has none.
+
+    Args:
+        connection: From `Store.write`.
+        proposed: An order for each commit that fits the other commits here, and whether it is a
+            time in milliseconds.
+    """
+    placed: dict[CommitName, int] = {}
+    for project, names in groupby(sorted(proposed), lambda commit: commit[0]):
+        c, listed = commits.c, [name for _, name in names]
+        query = sa.select(c.commit, c.order).where(c.project == project)
+        known = {row.commit: row.order for row in rows_in(connection, query, c.commit, listed)}
+        new = sorted((*proposed[project, name], name) for name in listed if name not in known)
+        if new:
+            known |= _place_new(connection, project, new)
+        placed |= {(project, name): order for name, order in known.items()}
+    return placed
+
+
+def _place_new(
+    connection: sa.Connection, project: str, new: list[tuple[int, bool, str]]
+) -> dict[str, int]:
+    """Store and return the orders of new commits: (proposal, whether it is a time, name)."""
+    c = commits.c
+    orders = sa.select(c.order).where(c.project == project).order_by(c.order.desc())
+    last = connection.scalar(orders.limit(1))
+    following = new[0][0] if last is None else last + 1
+    taken = set(connection.scalars(orders.where(c.order >= new[0][0])))
+    placed = {}
+    for proposal, is_time, name in new:
+        is_between = is_time and following - proposal < NEAR
+        order = proposal if is_between else max(proposal, following)
+        while order in taken:
+            order += 1
+        taken.add(order)
+        placed[name] = order
+        following = max(following, order + 1)
+    rows = [{"project": project, "commit": n, "order": order} for n, order in placed.items()]
+    connection.execute(sa.insert(commits), rows)
+    return placed

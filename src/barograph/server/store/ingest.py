@@ -1,310 +1,310 @@
-"""Take a group of measurements into the store: placed, written and judged in one transaction."""
+"""Take measurements into the store: find their places, and write their rows.
 
+A measurement of a new place is a new row. One of a known place is a duplicate or a revision: of all
+values of a place the one measured last holds, else the largest. Arrival plays no part in it, so the
+same measurements in any order leave the same rows.
+"""
+
+import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from typing import Any
 
 import sqlalchemy as sa
 
-from barograph.detection.online import Judge
-from barograph.runtime.errors import DataError
-from barograph.server.store import stale
-from barograph.server.store.cache import Registry, TailCache, fits, load_tails
-from barograph.server.store.judging import (
-    Arrival,
-    PointRows,
-    Unjudged,
-    UnjudgedCommit,
-    UnjudgedRun,
-    decide,
-    name_known_changes,
-    stored_value,
+from barograph.detection.online import AlarmStep, Judge, StepKind
+from barograph.results.series import UNKNOWN_TIME
+from barograph.server.store import decide
+from barograph.server.store.database import (
+    BulkUpdate,
+    Insertion,
+    Row,
+    chunks,
+    count_rows,
 )
-from barograph.server.store.late import (
-    ChangedHistory,
-    judge_again,
-    note_unjudged,
-    stored_values,
-    unjudged_from,
-    write_late,
-)
+from barograph.server.store.locate import NEWEST, Arrival, Locator, commit_of
 from barograph.server.store.measurement import (
+    DECISION,
+    CommitDecision,
     Limits,
     Measurement,
     PointResult,
     PointStatus,
-    fault,
+    StoredDecision,
+    commit_fault,
     length_fault,
     order_fault,
     rerun_fault,
 )
+from barograph.server.store.reading import commits_at
+from barograph.server.store.schema import points, revisions, steps
 
-STEPS = 8  # of `JUDGED_AGAIN` results in one transaction, unless others wait
-Arrived = dict[int, list[Arrival]]  # by series
+PENDING = "pending: the decision follows once those on earlier commits are made"
+UNNAMED = re.compile("|#+[0-9]+")  # runs that no sender named
+UNDECIDED = (0, 0.0, 0.0, 0, 0, None)  # the columns DECISION of a result that waits
+PLACE = ("series", "order", "run")
+MEASURED = ("commit", "time", "value", "received")
+NEW_POINT = Insertion(points, (*PLACE, *MEASURED, "settled", *DECISION, "model"))
+OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
+REVISION = Insertion(revisions, (*PLACE, "value", "time", "received"), replace=("time", "received"))
+_P, _R, _S = points.c, revisions.c, steps.c
+DECISIONS = (_P.series, _P.order, *(_P[name] for name in DECISION))
+STEPS = (_S.kind, _S.change_order, _S.order, _S.probability, _S.from_order, _S.score)
+AT_ONCE = 1000  # series or orders in one query
+SeriesOrder = tuple[int, int]  # a series and an order
 
 
-class Taken(NamedTuple):
-    """What became of the measurements of one transaction.
+@dataclass
+class StoredRun:
+    """All values of one series, order and run.
 
     Attributes:
-        results: The result of each measurement.
-        waiting: Those whose decisions are left for later transactions.
-        is_complete: Whether no decision on any series is left.
+        commit: Commit, or an empty text.
+        value: The value that holds.
+        times: When each value was measured last, if known.
+        stored: The commit, the value and the times that are stored; None if this is a new run.
     """
 
-    results: list[PointResult]
-    waiting: list[PointResult]
-    is_complete: bool
+    commit: str
+    value: float
+    times: dict[float, int | None] = field(default_factory=dict)
+    stored: tuple[str, float, dict[float, int | None]] | None = None
+
+    def add(self, measurement: Measurement) -> PointStatus:
+        """Add another value, and return what happened to it."""
+        value, time, held = stored_value(measurement), measurement.time, self.value
+        self.commit = self.commit or measurement.commit
+        is_known = value in self.times
+        if is_known and _sortable(time) <= _sortable(self.times[value]):
+            return PointStatus.DUPLICATE
+        self.times[value] = time
+        self.value = max(self.times, key=lambda other: (_sortable(self.times[other]), other))
+        if value == held or (is_known and self.value != value):
+            return PointStatus.DUPLICATE
+        return PointStatus.REVISED
+
+
+def _sortable(time: int | None) -> int:
+    return UNKNOWN_TIME if time is None else time
+
+
+def stored_value(measurement: Measurement) -> float:
+    """Return the value of a measurement as it is stored: -0.0 becomes 0.0."""
+    return float(measurement.value) + 0.0
 
 
 class Ingest:
-    """Takes measurements in, and caches what the next ones need.
-
-    The cache must not survive a failed transaction: call `forget` after one.
+    """One transaction that takes measurements.
 
     Args:
+        connection: Of the writing transaction.
+        judge: Decides.
+        model: Number of its model.
         limits: What a sender may ask.
-        room: Number of recent values to hold in memory.
+        received: When the measurements were received.
     """
 
-    def __init__(self, limits: Limits, room: int) -> None:
-        self.limits, self._room = limits, room
-        self.forget()
+    def __init__(
+        self, connection: sa.Connection, judge: Judge, model: int, limits: Limits, received: int
+    ) -> None:
+        self._connection, self._judge, self._model = connection, judge, model
+        self._limits, self._received = limits, received
+        self._locator = Locator(connection, limits)
+        self._runs: dict[SeriesOrder, dict[str, StoredRun]] = defaultdict(
+            dict
+        )  # that are stored, or arrive
+        self._new: list[Row] = []
+        self._replaced: list[Row] = []
+        self._revised: list[Row] = []
 
-    def forget(self) -> None:
-        """Empty the cache."""
-        self.registry = Registry()
-        self.tails = TailCache(self._room)
-        self._unjudged: dict[int, int] | None = None  # unknown until they are read
-        self._left: dict[int, ChangedHistory] = {}  # what the last slice left
+    def take(self, measurements: Sequence[Measurement]) -> tuple[list[PointResult], bool]:
+        """Write measurements, and decide on their commits and on those after them.
 
-    def preload(self, connection: sa.Connection, after: int, count: int, history: int) -> int:
-        """Cache the series whose numbers follow one; return the last number, 0 at the end."""
-        numbers = self.registry.preload(connection, after, count)
-        if not numbers or self.tails.is_full:
-            return 0
-        self._load(connection, numbers, history)
-        return numbers[-1]
-
-    def take(
-        self,
-        connection: sa.Connection,
-        measurements: Sequence[Measurement],
-        judge: Judge,
-        rows: PointRows,
-        *,
-        complete: bool = False,
-    ) -> Taken:
-        """Write new points and judge them, and judge again the points after a late one.
-
-        Args:
-            connection: Of the writing transaction.
-            measurements: The measurements of all requests of a group.
-            judge: Decides.
-            rows: Takes the rows of points, which are written.
-            complete: Whether to leave no decision for a later transaction.
+        Returns:
+            The result of each measurement, and whether decisions are left for later transactions.
         """
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
-        self.registry.new_commits.clear()
-        arrived = self._locate(connection, measurements, results, judge.history)
-        self._load(connection, list(arrived), judge.history)
-        unjudged = self._unjudged_from(connection)
-        appended: Unjudged = {}
-        late: Arrived = {}
-        for series, arrivals in arrived.items():
-            if not self._follows(series, arrivals) or series in unjudged:
-                late[series] = arrivals
-            elif commits := self._append(series, arrivals, rows):
-                appended[series] = commits
-        changed: dict[int, ChangedHistory] = {}
-        if late:
-            lengths = {series: self.tails[series].count for series in late}
-            changed = write_late(connection, late, lengths, unjudged, self.limits, rows)
-        for series, history in changed.items():
-            tail = self.tails[series]
-            tail.count, tail.last = lengths[series], max(tail.last, *history.results)
-        decide(connection, self.tails, appended, judge, rows)
-        stale.mark(connection, appended)
-        left = self._judge_again(connection, changed, judge, rows)
-        while left and complete:
-            left = self._judge_again(connection, left, judge, rows)
-        name_known_changes(connection, results)
-        if any(result.status is PointStatus.REJECTED for result in results):
-            pairs = zip(measurements, results, strict=True)
-            kept = [m for m, result in pairs if result.status is not PointStatus.REJECTED]
-            self.registry.keep_commits(connection, {(m.series.project, m.commit) for m in kept})
-        self.tails.trim()
-        waiting = [result for history in left.values() for result in history.waiting]
-        return Taken(results, waiting, not self._unjudged)
+        arrived = self._locator.locate(measurements, results)
+        self._read_runs({(n, a.order) for n, arrivals in arrived.items() for a in arrivals})
+        added: dict[int, int] = {}
+        changed: dict[int, int] = {}
+        for number, arrivals in arrived.items():
+            before = len(self._new)
+            since = self._upsert(number, sorted(arrivals))
+            added[number] = len(self._new) - before
+            if since is not None:
+                changed[number] = since
+        self._write()
+        self._locator.save_orders(measurements, results)
+        left = decide.undecided(self._connection, arrived)
+        changed = {n: min(order, left.get(n, order)) for n, order in changed.items()}
+        decide.decide(self._connection, self._judge, self._model, changed, added, left)
+        self._report(results, left)
+        return results, bool(left)
 
-    def go_on(
-        self,
-        connection: sa.Connection,
-        judge: Judge,
-        rows: PointRows,
-        is_enough: Callable[[], bool],
-    ) -> Mapping[int, int]:
-        """Make decisions that are left, until it is enough; return from where on each is left."""
-        unjudged = self._unjudged_from(connection)
-        left = {k: ChangedHistory(since, {}) for k, since in unjudged.items()}
-        same = {k: last for k, last in self._left.items() if unjudged.get(k) == last.since}
-        left |= {k: last._replace(results={}) for k, last in same.items()}
-        for _ in range(STEPS):
-            left = self._judge_again(connection, left, judge, rows)
-            if not left or is_enough():
-                break
-        return self._unjudged_from(connection)
+    def _upsert(self, number: int, arrivals: Sequence[Arrival]) -> int | None:
+        """Add the rows that arrivals of a series need; return the first order that changes."""
+        since: int | None = None
+        room = self._room(number, len({arrival.order for arrival in arrivals}))
+        for order, group in groupby(arrivals, lambda arrival: arrival.order):
+            runs = self._runs[number, order]
+            is_new = not runs
+            for arrival in group:
+                reason = self._refusal(arrival, runs, room)
+                if reason:
+                    arrival.result.reason = reason
+                elif self._add(number, arrival, runs) and since is None:
+                    since = order
+            room -= is_new and bool(runs)
+            for k, (name, run) in enumerate(runs.items()):
+                self._add_rows((number, order, name), run, is_first=k == 0)
+        return since
 
-    def _judge_again(
-        self,
-        connection: sa.Connection,
-        changed: dict[int, ChangedHistory],
-        judge: Judge,
-        rows: PointRows,
-    ) -> dict[int, ChangedHistory]:
-        """Make decisions again, as many as fit into a transaction; note and return what is left."""
-        if not changed:
-            return {}
-        left = judge_again(connection, self.tails, changed, judge, rows)
-        orders = {series: history.since for series, history in left.items()}
-        unjudged = self._unjudged_from(connection)
-        done = changed.keys() - left.keys()
-        note_unjudged(connection, orders, done & unjudged.keys())
-        self._unjudged = {k: unjudged[k] for k in unjudged.keys() - done} | orders
-        stale.mark(connection, changed)
-        self._left = left
-        return left
+    def _room(self, number: int, commits: int) -> int:
+        """Return how many further commits a series may have, or `commits` if there are as many."""
+        last = self._connection.execute(NEWEST, {"series": number}).first()
+        if last is None:
+            return self._limits.series_length
+        if last.place is not None and last.place + 1 + commits <= self._limits.series_length:
+            return commits
+        of_series = _P.series == number, _P.settled.is_not(None)
+        return self._limits.series_length - count_rows(self._connection, points, *of_series)
 
-    def _unjudged_from(self, connection: sa.Connection) -> dict[int, int]:
-        """Return the order from which decisions are left, by series."""
-        if self._unjudged is None:
-            self._unjudged = unjudged_from(connection)
-        return self._unjudged
+    def _read_runs(self, places: Iterable[SeriesOrder]) -> None:
+        """Read what the store has of some commits."""
+        measured = _P.series, _P.order, _P.run, _P.commit, _P.time, _P.value
+        for series, order, run, commit, time, value in self._rows_at(places, *measured):
+            self._runs[series, order][run] = StoredRun(commit, value, {value: time})
+        superseded = _R.series, _R.order, _R.run, _R.time, _R.value
+        for series, order, run, time, value in self._rows_at(self._runs, *superseded):
+            self._runs[series, order][run].times[value] = time
+        for runs in self._runs.values():
+            for stored in runs.values():
+                stored.stored = (stored.commit, stored.value, dict(stored.times))
 
-    def _locate(
-        self,
-        connection: sa.Connection,
-        measurements: Sequence[Measurement],
-        results: list[PointResult],
-        history: int,
-    ) -> Arrived:
-        """Find the series and the order of each measurement; reject those that have none."""
-        valid = []
-        for row, measurement in enumerate(measurements):
-            results[row].reason = fault(measurement, self.limits)
-            if not results[row].reason:
-                valid.append(row)
-        found = self.registry.find(connection, [measurements[row] for row in valid], self.limits)
-        arrived: Arrived = {}
-        orders: dict[tuple[str, str], int] = {}
-        without_order: list[tuple[int, int, Measurement]] = []
-        for row, known in zip(valid, found, strict=True):
-            measurement, result = measurements[row], results[row]
-            if isinstance(known, str):
-                result.reason = known
-                continue
-            if not fits(known, measurement):
-                try:
-                    measurement = self.registry.fit(connection, measurement, self.limits)
-                except DataError as error:
-                    result.reason = str(error)
-                    continue
-            if measurement.order is None:
-                without_order.append((known.id, row, measurement))
-                continue
-            arrival = Arrival(measurement.order, measurement.run, row, measurement, result)
-            arrived.setdefault(known.id, []).append(arrival)
-            if measurement.commit:
-                commit = (measurement.series.project, measurement.commit)
-                orders.setdefault(commit, measurement.order)
-        self.registry.add_commits(connection, orders)
-        self._refuse_other_orders(connection, arrived)
-        for series, row, measurement in without_order:
-            arrivals = arrived.get(series, [])
-            order = self._order_of(connection, series, measurement, arrivals, history)
-            arrivals.append(Arrival(order, measurement.run, row, measurement, results[row]))
-            arrived[series] = arrivals
-        return arrived
+    def _rows_at(self, places: Iterable[SeriesOrder], *columns: sa.Column[Any]) -> Iterator[Any]:
+        """Yield rows at some places; the first columns are the series and the order."""
+        series, order = columns[:2]
+        for numbers, orders in batched_lookups(places):
+            query = sa.select(*columns).where(series.in_(numbers), order.in_(orders))
+            yield from self._connection.execute(query).all()
 
-    def _refuse_other_orders(self, connection: sa.Connection, arrived: Arrived) -> None:
-        """Refuse new results that give a commit another order than it has in its project."""
-        other: dict[tuple[int, int], list[tuple[Arrival, int]]] = defaultdict(list)
-        for series, arrivals in arrived.items():
-            for arrival in arrivals:
-                project, commit = arrival.measurement.series.project, arrival.measurement.commit
-                known = self.registry.order_of(connection, project, commit) if commit else None
-                if known not in (None, arrival.order):
-                    other[series, arrival.order].append((arrival, known))
-        stored = stored_values(connection, other)
-        for (series, order), refused in other.items():
-            if (series, order) in stored:  # it came before such orders were refused
-                continue
-            for arrival, known in refused:
-                arrival.result.reason = order_fault(arrival.measurement, order, known)
-                arrived[series].remove(arrival)
-            if not arrived[series]:
-                del arrived[series]
+    def _refusal(self, arrival: Arrival, runs: Mapping[str, StoredRun], room: int) -> str:
+        """Return why a measurement is refused, given what the store has of its commit."""
+        measurement, order = arrival.measurement, arrival.order
+        known = self._locator.orders.get(commit_of(measurement), order)
+        if known != order and not any(run.stored for run in runs.values()):
+            return order_fault(measurement, order, known)
+        if not runs:
+            return "" if room > 0 else length_fault(self._limits)
+        names = [run.commit for run in runs.values()]
+        if _run_of(arrival, runs) in runs:
+            return commit_fault(measurement, order, names)
+        return rerun_fault(measurement, order, names, self._limits)
 
-    def _order_of(
-        self,
-        connection: sa.Connection,
-        series: int,
-        measurement: Measurement,
-        arrivals: Sequence[Arrival],
-        history: int,
-    ) -> int:
-        """Return the order of the commit of a measurement; a new commit gets the next one."""
-        commit = (measurement.series.project, measurement.commit)
-        order = self.registry.order_of(connection, *commit)
-        if order is None:
-            self._load(connection, [series], history)
-            tail = self.tails[series]
-            order = max(
-                self.registry.next_order(connection, measurement.series.project),
-                tail.last + 1 if tail.count else 0,
-                *(arrival.order + 1 for arrival in arrivals),
-            )
-            self.registry.add_commits(connection, {commit: order})
-        return order
-
-    def _load(self, connection: sa.Connection, numbers: list[int], history: int) -> None:
-        """Read the tails that are not cached."""
-        missing = [series for series in numbers if not self.tails.use(series)]
-        for series, tail in load_tails(connection, missing, history).items():
-            self.tails.put(series, tail)
-
-    def _follows(self, series: int, arrivals: list[Arrival]) -> bool:
-        """Sort arrivals; return whether all are of later commits than the last, each run once."""
-        arrivals.sort()
-        if arrivals[0].order <= self.tails[series].last:
-            return False
-        if len(arrivals) == 1:
+    def _add(self, number: int, arrival: Arrival, runs: dict[str, StoredRun]) -> bool:
+        """Add a measurement to the runs of its commit; return whether the history changes."""
+        measurement, result = arrival.measurement, arrival.result
+        result.series, result.order = number, arrival.order
+        name = _run_of(arrival, runs)
+        if name not in runs:
+            value = stored_value(measurement)
+            runs[name] = StoredRun(measurement.commit, value, {value: measurement.time})
+            result.status = PointStatus.WRITTEN
             return True
-        return all(arrival[:2] != following[:2] for arrival, following in pairwise(arrivals))
+        run = runs[name]
+        held, result.status = run.value, run.add(measurement)
+        if result.status is PointStatus.REVISED:
+            result.reason = f"the value {run.value!r} holds"
+        return run.value != held
 
-    def _append(
-        self, series: int, arrivals: list[Arrival], rows: PointRows
-    ) -> list[UnjudgedCommit]:
-        """Return the commits to append to a series; reject what is beyond a limit."""
-        room = self.limits.series_length - self.tails[series].count
-        commits: list[UnjudgedCommit] = []
-        named: list[str] = []  # the commit that each run of the last one names
-        for arrival in arrivals:
-            measurement, result = arrival.measurement, arrival.result
-            if not commits or commits[-1].order != arrival.order:
-                if len(commits) >= room:
-                    result.reason = length_fault(self.limits)
-                    continue
-                commits.append(UnjudgedCommit(arrival.order, [], []))
-                named = []
-            elif reason := rerun_fault(measurement, arrival.order, named, self.limits):
-                result.reason = reason
+    def _add_rows(self, place: Row, run: StoredRun, *, is_first: bool) -> None:
+        """Add the rows that differ from those that are stored."""
+        measured = (run.commit, run.times[run.value], run.value, self._received)
+        if run.stored is None:
+            value = run.value if is_first else None
+            self._new.append((*place, *measured, value, *UNDECIDED, self._model))
+            commit, value, times = run.commit, run.value, {run.value: run.times[run.value]}
+        else:
+            commit, value, times = run.stored
+        if (run.commit, run.value, run.times[run.value]) != (commit, value, times[value]):
+            self._replaced.append((*place, *measured))
+        if run.value != value and run.value in times:
+            keys = zip(revisions.primary_key, (*place, run.value), strict=True)
+            self._connection.execute(sa.delete(revisions).where(*(c == key for c, key in keys)))
+        for other, time in run.times.items():
+            if other != run.value and (other == value or (other, time) not in times.items()):
+                self._revised.append((*place, other, time, self._received))
+
+    def _write(self) -> None:
+        NEW_POINT.into(self._connection, self._new)
+        OTHER_VALUE.into(self._connection, self._replaced)
+        REVISION.into(self._connection, self._revised)
+
+    def _report(self, results: Sequence[PointResult], left: Mapping[int, int]) -> None:
+        """Add the stored decisions to the results that have one."""
+        made: dict[SeriesOrder, list[PointResult]] = defaultdict(list)
+        for result in results:
+            if result.order is None:
                 continue
-            measured = rows.measured(series, arrival)
-            run = UnjudgedRun(arrival.run, stored_value(measurement), measured)
-            commits[-1].runs.append(run)
-            commits[-1].results.append(result)
-            named.append(measurement.commit)
-            result.status, result.series, result.order = PointStatus.WRITTEN, series, arrival.order
-        return commits
+            if result.order < left.get(result.series, result.order + 1):
+                made[result.series, result.order].append(result)
+            else:
+                result.reason = result.reason or PENDING
+        for series, order, *stored in self._rows_at(made, *DECISIONS):
+            for result in made[series, order]:
+                result.decision = result.decision or self._decision(series, tuple(stored))
+        for series, order, *step in self._rows_at(made, _S.series, _S.order, *STEPS):
+            for result in made[series, order]:
+                result.steps = (AlarmStep(StepKind(step[0]), *step[1:]),)
+
+    def _decision(self, series: int, stored: StoredDecision) -> CommitDecision:
+        since = stored[-1]
+        if since is None:
+            return CommitDecision.of(stored)
+        commits = commits_at(self._connection, series, [since])
+        return CommitDecision.of(stored, commits.get(since, ""))
+
+
+def _run_of(arrival: Arrival, runs: Mapping[str, StoredRun]) -> str:
+    """Return the run of a result; one without a name that was measured again gets the next number.
+
+    Readers number the runs without a name in the same way: "", #2, #3 and so on.
+    """
+    measurement, name = arrival.measurement, arrival.run
+    if not measurement.made_up or measurement.time is None or not UNNAMED.fullmatch(name):
+        return name
+    same = [
+        run
+        for run, known in runs.items()
+        if UNNAMED.fullmatch(run) and known.times[known.value] == measurement.time
+    ]
+    if equal := [run for run in same if runs[run].value == stored_value(measurement)]:
+        return equal[0]
+    if name not in runs or same:
+        return name if name not in runs else same[0]
+    return next(run for k in count(2) if (run := f"#{k}") not in runs)
+
+
+def batched_lookups(places: Iterable[SeriesOrder]) -> Iterator[tuple[list[int], list[int]]]:
+    """Split pairs of series and order into queries that the database answers by key.
+
+    Each query is one order of many series, or many orders of one series, whichever takes fewer
+    queries. SQLite answers a list of pairs by scanning the whole table.
+
+    Returns:
+        Lists of series and of orders, to be combined with each other.
+    """
+    by_order: dict[int, set[int]] = defaultdict(set)
+    by_series: dict[int, set[int]] = defaultdict(set)
+    for series, order in places:
+        by_order[order].add(series)
+        by_series[series].add(order)
+    if len(by_order) <= len(by_series):
+        for order, numbers in sorted(by_order.items()):
+            yield from ((part, [order]) for part in chunks(sorted(numbers), AT_ONCE))
+    else:
+        for series, orders in sorted(by_series.items()):
+            yield from (([series], part) for part in chunks(sorted(orders), AT_ONCE))

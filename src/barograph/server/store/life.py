@@ -1,7 +1,6 @@
 """The life of a series: rename it, merge it into another one, retire it, or delete it.
 
-Each of these changes what writers have cached, so it runs in `Store.change`. A name that a series
-had before stays known: results that arrive under it go to the series.
+A name that a series had before stays known: results that arrive under it go to the series.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def rename(
     """Give a series another identity; results under its former ones still go to it.
 
     Args:
-        connection: Of `Store.change`.
+        connection: From `Store.write`.
         number: Number of the series.
         name: The new identity.
         who: Name for the audit trail.
@@ -73,7 +72,7 @@ def rename(
     connection.execute(sa.delete(aliases).where(aliases.c.digest == name.digest))
     row = {"digest": name.digest, **name.labels, "args": name.args_json}
     connection.execute(sa.update(series).where(series.c.id == number).values(row))
-    _add_alias(connection, old.name, number)
+    connection.execute(sa.insert(aliases), {"digest": old.name.digest, "series": number})
     if name.project != old.name.project:
         _copy_commits(connection, number, old.name.project, name.project)
     _note(connection, who, "rename", number, before=str(old.name), after=str(name))
@@ -106,7 +105,7 @@ def delete(
     """Delete a series with its points, decisions, candidates and former names.
 
     Args:
-        connection: Of `Store.change`.
+        connection: From `Store.write`.
         number: Number of the series.
         who: Name for the audit trail.
         with_verdicts: Whether to delete verdicts, too.
@@ -133,16 +132,17 @@ def delete(
     return deleted
 
 
-def results_to_move(
-    connection: sa.Connection, source: int, target: int, limits: Limits
-) -> list[Measurement]:
-    """Return the results of a series under the name of another one that it can be merged into.
+def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
+    """Move everything but the points of one series to another, and delete the first.
 
     Args:
-        connection: From `Store.read`.
+        connection: From `Store.write`.
         source: Number of the series to merge.
         target: Number of the series to merge it into.
-        limits: What a series may contain.
+        who: Name for the audit trail.
+
+    Returns:
+        The results of the deleted series, under the name of the other one.
 
     Raises:
         DataError: One of them does not exist, they are the same, or they do not fit together.
@@ -156,48 +156,6 @@ def results_to_move(
         raise DataError(
             f"the values of series {source} are in {old.unit!r}, those of {target} in {new.unit!r}"
         )
-    p, q = points.c, points.alias().c
-    same_order = q.series == target, p.series == source, p.order == q.order
-    differ = p.commit != q.commit, p.commit != "", q.commit != ""
-    order = connection.scalar(sa.select(sa.func.min(p.order)).where(*same_order, *differ))
-    if order is not None:
-        raise DataError(f"series {source} and {target} have different commits at order {order}")
-    k = commits.c
-    same_commit = p.series == source, k.project == new.name.project, k.commit == p.commit
-    moved = sa.select(p.commit, p.order, k.order).where(*same_commit, k.order != p.order)
-    if row := connection.execute(moved.limit(1)).first():
-        raise DataError(
-            f"commit {row[0]!r} has order {row[1]} in series {source}, but order {row[2]} in "
-            f"project {new.name.project!r}; a commit has one order in its project"
-        )
-    runs = sa.func.count(p.run.distinct())
-    both = sa.select(runs.label("runs")).where(p.series.in_([source, target])).group_by(p.order)
-    count = both.subquery().c.runs
-    length, most = connection.execute(sa.select(sa.func.count(), sa.func.max(count))).one()
-    for what, number, limit in (
-        ("commits", length, limits.series_length),
-        ("runs of a commit", most or 0, limits.runs),
-    ):
-        if number > limit:
-            raise DataError(
-                f"series {source} and {target} have {number} {what} together, allowed are {limit}"
-            )
-    return _results(connection, old, new)
-
-
-def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
-    """Move everything but the points of one series to another, and delete the first.
-
-    Args:
-        connection: Of `Store.change`.
-        source: Number of the series to merge.
-        target: Number of the series to merge it into.
-        who: Name for the audit trail.
-
-    Returns:
-        The results of the deleted series, under the name of the other one.
-    """
-    old, new = get_series(connection, source), get_series(connection, target)
     results = _results(connection, old, new)
     if new.name.project != old.name.project:
         _copy_commits(connection, source, old.name.project, new.name.project)
@@ -205,7 +163,7 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
     of_source = aliases.c.series == source
     connection.execute(sa.update(aliases).where(of_source).values(series=target))
     _remove(connection, source)
-    _add_alias(connection, old.name, target)
+    connection.execute(sa.insert(aliases), {"digest": old.name.digest, "series": target})
     _note(connection, who, "merge", source, name=str(old.name), into=target, points=len(results))
     return results
 
@@ -259,14 +217,10 @@ def _move_tickets(connection: sa.Connection, dropped: int, kept: int) -> None:
 def _remove(connection: sa.Connection, number: int) -> None:
     """Delete every row of a series."""
     of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
-    for table in reversed(metadata.sorted_tables):
-        for column in table.columns:
-            if column.references(candidates.c.id):
-                connection.execute(sa.delete(table).where(column.in_(of_series)))
-    for table in reversed(metadata.sorted_tables):
-        for column in table.columns:
-            if column.references(series.c.id):
-                connection.execute(sa.delete(table).where(column == number))
+    for owner, numbers in ((candidates.c.id, of_series), (series.c.id, [number])):
+        for table in reversed(metadata.sorted_tables):
+            for column in (column for column in table.columns if column.references(owner)):
+                connection.execute(sa.delete(table).where(column.in_(numbers)))
     _leave_clusters(connection, number)
     connection.execute(sa.delete(series).where(series.c.id == number))
 
@@ -280,10 +234,6 @@ def _leave_clusters(connection: sa.Connection, number: int) -> None:
             left = json.dumps([member for member in members if member != number])
             connection.execute(sa.update(clusters).where(k.id == cluster).values(members=left))
     connection.execute(sa.delete(clusters).where(k.members == "[]"))
-
-
-def _add_alias(connection: sa.Connection, name: SeriesId, number: int) -> None:
-    connection.execute(sa.insert(aliases), {"digest": name.digest, "series": number})
 
 
 def _copy_commits(connection: sa.Connection, number: int, former: str, project: str) -> None:

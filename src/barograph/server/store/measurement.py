@@ -139,11 +139,10 @@ class PointResult:
 
     Attributes:
         status: See `PointStatus`.
-        reason: Why it was rejected or has no decision, or which value of a revised point holds.
+        reason: Why it was rejected or is pending, or which value of a revised point holds.
         series: Number of the series; 0 if it was rejected.
         order: Order of the point.
-        decision: The decision on the commit; None if the measurement was rejected, or if it was
-            deleted or its series merged before the decision was made.
+        decision: The decision on the commit; None if it was rejected or is pending.
         steps: What the second look did when the commit arrived, by orders.
     """
 

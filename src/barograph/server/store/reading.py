@@ -1,10 +1,9 @@
-"""Read series, points with their decisions, and candidates, page by page."""
+"""Read series, and points with their decisions and reasons, page by page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -13,6 +12,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmStep, StepKind
+from barograph.detection.online.decision import reasons_for_newest
+from barograph.models import TriageModel
 from barograph.results.series import LABELS, Direction, Floats, Series, SeriesId
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store.database import rows_in
@@ -21,6 +22,10 @@ from barograph.server.store.schema import aliases, models, points, revisions, se
 
 POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
 STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
+
+
+class OtherModelError(DataError):
+    """Raised when the model of a decision is no longer loaded."""
 
 
 class StoredSeries(NamedTuple):
@@ -154,36 +159,21 @@ def points_of(
         limit: Maximum number of points.
         reruns: Whether to return all runs of a commit, not the first one alone.
     """
-    query = _points_query(first is not None, last is not None, reruns)
-    values = {"number": number, "first": first, "last": last, "count": limit}
-    rows = connection.execute(query, values).all()
+    p = points.c
+    page = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
+    if first is not None:
+        page = page.where(p.order >= first)
+    if last is not None:
+        page = page.where(p.order <= last)
+    if not reruns:
+        page = page.where(p.settled.is_not(None))
+    # With the join inside the subquery PostgreSQL would read the whole series for each page.
+    c = page.order_by(p.order, p.run).limit(limit).subquery().c
+    columns = (*(c[name] for name in POINT), models.c.version, models.c.threshold)
+    query = sa.select(*columns).join(models, models.c.id == c.model).order_by(c.order, c.run)
+    rows = connection.execute(query).all()
     commits = commits_at(connection, number, {row.known_since for row in rows})
     return [_point(row, commits) for row in rows]
-
-
-@lru_cache
-def _points_query(is_from: bool, is_until: bool, reruns: bool) -> sa.Select[Any]:
-    """Return the query of `points_of`; to build it takes longer than to run it."""
-    p = points.c
-    selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(
-        p.series == sa.bindparam("number")
-    )
-    if is_from:
-        selected = selected.where(p.order >= sa.bindparam("first"))
-    if is_until:
-        selected = selected.where(p.order <= sa.bindparam("last"))
-    if not reruns:
-        selected = selected.where(p.settled.is_not(None))
-    page = (
-        selected.order_by(p.order, p.run).limit(sa.bindparam("count", type_=sa.Integer)).subquery()
-    )
-    # With the join inside the subquery PostgreSQL would read the whole series for each page.
-    return (
-        sa.select(*(page.c[name] for name in POINT))
-        .add_columns(models.c.version.label("model"), models.c.threshold)
-        .join_from(page, models, models.c.id == page.c.model)
-        .order_by(page.c.order, page.c.run)
-    )
 
 
 def commits_at(
@@ -197,22 +187,12 @@ def commits_at(
     return dict(tuple(row) for row in rows)
 
 
-def settled_tail(
-    connection: sa.Connection, number: int, order: int, count: int
-) -> list[tuple[int, str, float]]:
-    """Return order, name and settled value of the last commits of a series up to an order.
-
-    Args:
-        connection: From `Store.read`.
-        number: Number of the series.
-        order: Order of the last commit.
-        count: Maximum number of commits.
-    """
+def orders_before(connection: sa.Connection, series: int, order: int, count: int) -> list[int]:
+    """Return the orders of the last commits of a series before an order, the newest first."""
     p = points.c
-    match = p.series == number, p.order <= order, p.settled.is_not(None)
-    newest_first = sa.select(p.order, p.commit, p.settled).where(*match).order_by(p.order.desc())
-    rows = connection.execute(newest_first.limit(count)).all()
-    return [tuple(row) for row in rows[::-1]]
+    before = p.series == series, p.order < order, p.settled.is_not(None)
+    newest_first = sa.select(p.order).where(*before).order_by(p.order.desc())
+    return list(connection.scalars(newest_first.limit(count)))
 
 
 def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
@@ -317,24 +297,9 @@ def steps_between(
     s = steps.c
     query = sa.select(*(s[name] for name in STEP), models.c.version)
     chosen = query.join(models, models.c.id == s.model).where(s.series == number)
-    rows = connection.execute(chosen.where(s.order >= first, s.order <= last))
-    return {step.newest: (step, model) for *fields, model in rows for step in [_step(fields)]}
-
-
-def steps_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[AlarmStep]]:
-    """Return all steps of each series, in order."""
-    s = steps.c
-    query = sa.select(s.series, *(s[name] for name in STEP)).order_by(s.series, s.order)
-    by_series: dict[int, list[AlarmStep]] = {number: [] for number in numbers}
-    for number, *fields in rows_in(connection, query, s.series, numbers):
-        by_series[number].append(_step(fields))
-    return by_series
-
-
-def _step(fields: Sequence[Any]) -> AlarmStep:
-    """Return the step of the columns STEP."""
-    kind, *rest = fields
-    return AlarmStep(StepKind(kind), *rest)
+    rows = connection.execute(chosen.where(s.order >= first, s.order <= last)).all()
+    happened = [(AlarmStep(StepKind(kind), *rest), model) for kind, *rest, model in rows]
+    return {step.newest: (step, model) for step, model in happened}
 
 
 def current_states(connection: sa.Connection, number: int, first: int, last: int) -> dict[int, str]:
@@ -356,3 +321,46 @@ def current_states(connection: sa.Connection, number: int, first: int, last: int
             replaced = kind == StepKind.CALLED.value
             states[from_order] = StepKind.WITHDRAWN.value if replaced else kind
     return {order: state for order, state in states.items() if first <= order <= last}
+
+
+def explained(
+    connection: sa.Connection, model: TriageModel, version: str, series: int, order: int
+) -> list[dict[str, Any]]:
+    """Return the features of a commit with value and contribution, the most decisive first.
+
+    Args:
+        connection: Of a writing transaction: the reasons are stored.
+        model: The model that decides now.
+        version: Its version.
+        series: Number of the series.
+        order: Order of the commit.
+
+    Raises:
+        NotFoundError: There is no such point.
+        OtherModelError: Another model decided, and its reasons were never requested.
+    """
+    first_run = points_of(connection, series, first=order, last=order, limit=1)
+    if not first_run:
+        raise NotFoundError(f"there is no point at order {order}")
+    [point] = first_run
+    if point.reasons is not None or not point.decision.baseline_size:
+        return point.reasons or []  # the first points of a series are not judged
+    if point.model != version:
+        raise OtherModelError(
+            f"the point was decided by model {point.model}, but {version} is loaded now"
+        )
+    p, count = points.c, point.decision.baseline_size + 1
+    match = p.series == series, p.order <= order, p.settled.is_not(None)
+    query = sa.select(p.settled).where(*match).order_by(p.order.desc()).limit(count)
+    values = np.array(connection.scalars(query).all()[::-1])
+    reasons = [reason._asdict() for reason in reasons_for_newest(model, values)]
+    store_reasons(connection, series, order, reasons)
+    return reasons
+
+
+def store_reasons(connection: sa.Connection, series: int, order: int, reasons: Any) -> None:
+    """Store the reasons of a decision, with the first run of its commit."""
+    p = points.c
+    same = sa.and_(p.series == series, p.order == order, p.settled.is_not(None))
+    text = json.dumps(reasons, ensure_ascii=False)
+    connection.execute(sa.update(points).where(same).values(reasons=text))

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 
 from barograph.results.series import Verdict
 from barograph.runtime.errors import DataError
-from barograph.server.store import audit, stale
-from barograph.server.store.database import chunks, count_rows
+from barograph.server.store import audit
+from barograph.server.store.candidate_records import mark_stale
+from barograph.server.store.database import chunks
 from barograph.server.store.schema import (
-    blocks,
     candidates,
     moves,
     points,
@@ -83,28 +83,25 @@ def prune(
         numbers = sorted(connection.scalars(old))
 
     def work(connection: sa.Connection, part: list[int]) -> Counter[str]:
-        counts = _prune(connection, part, limit, dry_run=dry_run)
-        if counts["series"] and not dry_run:
+        attempt = connection.begin_nested()
+        counts = _prune(connection, part, limit)
+        if dry_run:
+            attempt.rollback()
+        elif counts["series"]:
             about, facts = f"older than {older_than:g} days", asdict(PruneResult(**counts))
             audit.note(connection, audit.now(), who, "prune", about, **facts)
         return counts
 
     total = Counter[str]()
     for part in chunks(numbers, CHUNK):
-        if dry_run:
-            with store.read() as connection:
-                total.update(work(connection, part))
-        else:
-            total.update(store.change(partial(work, part=part)))
+        total.update(store.write(partial(work, part=part)))
     return PruneResult(**total)
 
 
-def _prune(
-    connection: sa.Connection, numbers: list[int], limit: int, *, dry_run: bool
-) -> Counter[str]:
-    """Prune some series, or only count; return the counts of a `PruneResult`."""
+def _prune(connection: sa.Connection, numbers: list[int], limit: int) -> Counter[str]:
+    """Prune some series; return the counts of a `PruneResult`."""
     protected = _protected(connection, numbers)
-    s, p, c = series.c, points.c, candidates.c
+    s = series.c
     counts = Counter[str]()
     for number, retired in connection.execute(
         sa.select(s.id, s.retired).where(s.id.in_(numbers))
@@ -116,12 +113,7 @@ def _prune(
             counts["kept"] += 1
             continue
         counts["series"] += 1
-        counts["points"] += count_rows(connection, points, p.series == number, p.order < cut)
-        # The first result that is left is no change point: nothing is before it.
-        lost = c.series == number, c.order <= cut
-        counts["candidates"] += count_rows(connection, candidates, *lost)
-        if not dry_run:
-            _delete(connection, number, cut)
+        counts.update(_delete(connection, number, cut))
     return counts
 
 
@@ -155,19 +147,18 @@ def _cut(connection: sa.Connection, number: int, limit: int, newest: int) -> int
     return cut if first is not None and first < cut else None
 
 
-def _delete(connection: sa.Connection, number: int, cut: int) -> None:
-    """Delete the results of a series before an order, and what refers only to them."""
-    p, c, s = points.c, candidates.c, steps.c
-    before = p.series == number, p.order < cut, p.settled.is_not(None)
-    removed = count_rows(connection, points, *before)
+def _delete(connection: sa.Connection, number: int, cut: int) -> dict[str, int]:
+    """Delete the results of a series before an order, and what refers only to them; count them."""
+    c, s = candidates.c, steps.c
+    # The first result that is left is no change point: nothing is before it.
     gone = sa.select(c.id).where(c.series == number, c.order <= cut)
     connection.execute(sa.delete(moves).where(moves.c.candidate.in_(gone)))
-    connection.execute(sa.delete(candidates).where(c.series == number, c.order <= cut))
-    for table in (points, revisions, steps):
+    lost = connection.execute(sa.delete(candidates).where(c.id.in_(gone))).rowcount
+    for table in (revisions, steps):
         connection.execute(sa.delete(table).where(table.c.series == number, table.c.order < cut))
-    connection.execute(sa.delete(blocks).where(blocks.c.series == number))
-    # Positions of the second look count all results of the series.
-    standing = sa.case((s.standing > removed, s.standing - removed), else_=sa.null())
-    kept = sa.update(steps).where(s.series == number, s.standing.is_not(None))
-    connection.execute(kept.values(standing=standing))
-    stale.mark(connection, [number])
+    old = points.c.series == number, points.c.order < cut
+    removed = connection.execute(sa.delete(points).where(*old)).rowcount
+    ended = sa.update(steps).where(s.series == number, s.change_order <= cut)
+    connection.execute(ended.values(standing=None))
+    mark_stale(connection, [number])
+    return {"points": removed, "candidates": lost}

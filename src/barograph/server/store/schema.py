@@ -15,7 +15,7 @@ Bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "sizes"  # of the tables in an archive
+VERSION = "places"  # of the tables in an archive
 NEARBY = 6  # results on each side of a candidate whose orders are stored with it
 
 metadata = sa.MetaData(
@@ -56,17 +56,19 @@ def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=False)
 
 
+def _int(name: str, *, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
+
+
 def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
 
-# `writer` names the process that ingested last: what any other one has cached is out of date.
 # `database.revision` describes `revision`.
 state = sa.Table(
     "state",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    _text("writer"),
     _text("revision"),
 )
 
@@ -132,6 +134,9 @@ points = sa.Table(
     sa.Column("value", sa.Double, nullable=False),
     _time("received"),
     sa.Column("settled", sa.Double, nullable=True),
+    # Position of the commit in its series, in the row of its first run; null until it is decided.
+    # Deleted commits count, so that retention changes no position.
+    sa.Column("place", sa.BigInteger, nullable=True),
     sa.Column("answer", sa.SmallInteger, nullable=False),  # 0 quiet, 1 suspect, 2 change
     sa.Column("probability", sa.Double, nullable=False),
     sa.Column("surprise", sa.Double, nullable=False),  # of the settled value, in nats
@@ -154,19 +159,8 @@ revisions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The newest values of a series up to one of its commits, as the bytes of doubles: see `cache`.
-blocks = sa.Table(
-    "blocks",
-    metadata,
-    _only_series(),
-    sa.Column("order", sa.BigInteger, nullable=False),
-    sa.Column("count", sa.BigInteger, nullable=False),  # number of all commits up to this one
-    sa.Column("start", sa.Integer, nullable=False),  # index of the last change point among them
-    sa.Column("values", sa.LargeBinary, nullable=False),
-)
-
-# What the second look did when a commit arrived: at most one step a commit. The position `standing`
-# counts all commits of the series; with the next columns it is the state of the next look.
+# What the second look did when a commit arrived: at most one step a commit. `standing` is a
+# `place`; with the next columns it is the state of the next look.
 steps = sa.Table(
     "steps",
     metadata,
@@ -184,10 +178,10 @@ steps = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Series whose candidates are older than their points: see `stale`.
+# Series whose candidates are older than their points: see `candidate_records`.
 touched = sa.Table("touched", metadata, _only_series(), _time("version"))
 
-# Series of which the decisions from an order on are still to be made again: see `late`.
+# Series of which the decisions from an order on are still to be made: see `decide`.
 unjudged = sa.Table(
     "unjudged", metadata, _only_series(), sa.Column("order", sa.BigInteger, nullable=False)
 )

@@ -16,6 +16,8 @@ from barograph.runtime.errors import StoreError
 from barograph.server.store.database import reading, writing
 from barograph.server.store.schema import candidates, metadata, points, series, state
 
+REMOVED = {"state.writer"}  # columns of older versions
+
 COLUMNS = {
     f"{table.name}.{column.name}": column
     for table in metadata.tables.values()
@@ -55,7 +57,7 @@ def _complete(connection: sa.Connection) -> None:
         name for name in COLUMNS if name not in existing and COLUMNS[name].table.name in tables
     ]
     wrong = {name for name in lacking if not _has_default(COLUMNS[name])}
-    wrong |= existing - COLUMNS.keys()
+    wrong |= existing - COLUMNS.keys() - REMOVED
     if wrong:
         raise StoreError(
             f"the store's tables cannot be brought to this version: {', '.join(sorted(wrong))} "
@@ -63,11 +65,17 @@ def _complete(connection: sa.Connection) -> None:
         )
     metadata.create_all(connection)
     if state.name not in tables:
-        connection.execute(sa.insert(state), {"id": 1, "writer": "", "revision": uuid.uuid4().hex})
+        connection.execute(sa.insert(state), {"id": 1, "revision": uuid.uuid4().hex})
     for name in lacking:
         _add(connection, COLUMNS[name])
+    for name in sorted(existing & REMOVED):
+        table, _, column = name.partition(".")
+        connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.exec_driver_sql("DROP TABLE IF EXISTS blocks")  # of older versions, a cache
     if "candidates.trend" in lacking:
         _measure_again(connection)
+    if "points.place" in lacking:
+        _number(connection)
 
 
 def _has_default(column: sa.Column[Any]) -> bool:
@@ -78,6 +86,15 @@ def _add(connection: sa.Connection, column: sa.Column[Any]) -> None:
     table = connection.dialect.identifier_preparer.format_table(column.table)
     definition = CreateColumn(column).compile(dialect=connection.dialect)
     connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {definition}")
+
+
+def _number(connection: sa.Connection) -> None:
+    """Number the commits of every series."""
+    number = sa.func.row_number().over(partition_by=_P.series, order_by=_P.order) - 1
+    query = sa.select(_P.series, _P.order, number.label("place")).where(_P.settled.is_not(None))
+    found = query.subquery()
+    same = _P.series == found.c.series, _P.order == found.c.order, _P.settled.is_not(None)
+    connection.execute(sa.update(points).where(*same).values(place=found.c.place))
 
 
 def _measure_again(connection: sa.Connection) -> None:

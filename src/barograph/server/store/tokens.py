@@ -1,8 +1,11 @@
-"""Access tokens and their scopes.
+"""Access tokens and their scopes, and the sessions of people in a browser.
 
 A token is 256 random bits, so the store keeps its plain SHA-256: salt and stretching slow down
 guessing, which 256 bits rule out, and a fast hash can be checked on every request. Tokens are
 neither stored nor logged.
+
+A session stands for a token. It is 256 random bits in a cookie, and the store keeps its hash. It
+ends when its time is over, when the person signs out, and when its token is revoked.
 """
 
 import hashlib
@@ -18,7 +21,7 @@ import sqlalchemy as sa
 from barograph.runtime.errors import DataError
 from barograph.server.store import audit
 from barograph.server.store.audit import now
-from barograph.server.store.schema import tokens
+from barograph.server.store.schema import sessions, tokens
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # a URL holds it as it is
 RESERVED = ("local", "cli")  # these stand in the audit trail for callers without a token
@@ -111,6 +114,58 @@ def valid(connection: sa.Connection, number: int) -> Token | None:
     query = sa.select(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
     row = connection.execute(query).first()
     return None if row is None else _token(row)
+
+
+def begin_session(
+    connection: sa.Connection, token: Token, lifetime: int, timestamp: int | None = None
+) -> str:
+    """Begin a session and return its secret, which cannot be read again.
+
+    Args:
+        connection: The connection of a write transaction.
+        token: The token that the person signed in with.
+        lifetime: How long the session lasts, in milliseconds.
+        timestamp: Milliseconds since 1970; now by default.
+
+    Raises:
+        DataError: The token was revoked meanwhile.
+    """
+    timestamp = now() if timestamp is None else timestamp
+    if valid(connection, token.id) is None:
+        raise DataError(f"the token {token.name!r} was revoked")
+    secret = new_secret()
+    connection.execute(sa.delete(sessions).where(sessions.c.expires <= timestamp))
+    row = {
+        "hash": secret_hash(secret),
+        "token": token.id,
+        "expires": timestamp + lifetime,
+    }
+    connection.execute(sa.insert(sessions), row)
+    audit.note(connection, timestamp, token.name, "signed in", token.name)
+    return secret
+
+
+def session_token(
+    connection: sa.Connection, secret: str, timestamp: int | None = None
+) -> Token | None:
+    """Return the token of a session that has not ended.
+
+    Args:
+        connection: From `Store.read`.
+        secret: What `begin_session` returned.
+        timestamp: Milliseconds since 1970; now by default.
+    """
+    s = sessions.c
+    # The hash of a secret of 256 bits is looked up as it is: the time that takes depends on the
+    # hash of a guess, which says nothing about the secret.
+    query = sa.select(s.token).where(s.hash == secret_hash(secret))
+    number = connection.scalar(query.where(s.expires > (now() if timestamp is None else timestamp)))
+    return None if number is None else valid(connection, number)
+
+
+def end_session(connection: sa.Connection, secret: str) -> None:
+    """End a session; nothing happens if there is none."""
+    connection.execute(sa.delete(sessions).where(sessions.c.hash == secret_hash(secret)))
 
 
 def new_secret() -> str:

@@ -1,32 +1,22 @@
-"""One thread does all writing; requests that wait together are committed together.
+"""One thread does all writing, in the order of asking; requests that wait are committed together.
 
-A large request is cut into parts with a transaction each, so that others need not wait long. If
+A large request is written in parts with a transaction each, so that others need not wait long. If
 some parts were written before an error or a crash, it is repaired when it is sent again: what the
 store has is a duplicate.
 """
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
-from barograph.results.series import SeriesId
 from barograph.runtime.errors import BarographError, StoreError
 from barograph.server.store.measurement import IngestResult, Measurement, PointResult, PointStatus
 
 R = TypeVar("R")
-Positions = list[int]
-TOGETHER = 2_000  # a transaction of as many results takes a tenth of a second
-
-
-@dataclass
-class _Job:
-    """Work with a transaction of its own."""
-
-    work: Callable[[], object]
-    future: Future[object] = field(default_factory=Future)
+TOGETHER = 2_000  # a transaction of as many results takes about half a second
 
 
 @dataclass
@@ -54,34 +44,34 @@ class Request:
 
 
 class Writer:
-    """A queue of requests, and the thread that writes groups of them.
+    """A thread that does jobs in the order of asking, and writes groups of requests.
 
     Args:
         commit: Writes the next parts of a group of requests in one transaction, and returns their
-            results; None if one needs further work, after which `answer` gets the result. If it
-            fails because of its content, each request is retried alone.
-        together: Maximum number of measurements in a part, and in a group.
-        backlog: Number of measurements that may wait; beyond it requests are refused.
+            results. If it fails because of its content, each request is retried alone.
+        go_on: Does work that was left, in a transaction of its own, and returns whether any
+            remains. It takes turns with what waits until nothing remains.
+
+    Attributes:
+        has_failed: Whether the store failed in the last transaction.
     """
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Request]], Sequence[IngestResult | None]],
-        *,
-        together: int = TOGETHER,
-        backlog: int = 1_000_000,
+        commit: Callable[[Sequence[Request]], Sequence[IngestResult]],
+        go_on: Callable[[], bool],
     ) -> None:
-        self._commit = commit
-        self._together = together
-        self._backlog = backlog
-        self._queue: deque[Request | _Job] = deque()
-        self._slices: deque[_Job] = deque()
-        self._waiting = 0
-        self._closed = False
-        self._failure = ""  # of the last transaction
-        self._wake = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="barograph-writer", daemon=True)
-        self._thread.start()
+        self._commit, self._go_on = commit, go_on
+        self._thread = ThreadPoolExecutor(1, "barograph-writer")
+        self._requests: deque[Request] = deque()
+        self._waiting: deque[None] = deque()  # an entry for each job
+        self._has_work = self._closed = self.has_failed = False
+        self._thread.submit(int)  # starts it now, with the priority that its creator has now
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether jobs wait."""
+        return bool(self._waiting)
 
     def submit(self, measurements: Sequence[Measurement], who: str) -> Future[IngestResult]:
         """Queue a request; its future has the result once all of it is committed.
@@ -89,157 +79,110 @@ class Writer:
         Between the parts of a large request others are written. If one fails, those after it are
         not written.
         """
-        count = len(measurements)
-        is_small = count <= self._together
-        parts = [range(count)] if is_small else cut(measurements, self._together)
-        points = [PointResult(PointStatus.REJECTED)] * count
-        request = Request(who, measurements, deque(parts), points)
-        with self._wake:
-            if self._waiting and self._waiting + count > self._backlog:
-                raise StoreError(
-                    f"the store is busy: {self._waiting} measurements are waiting already"
-                )
-            self._put(request)
-            self._waiting += count
+        self._check_open()
+        points = [PointResult(PointStatus.REJECTED)] * len(measurements)
+        request = Request(who, measurements, deque(cut(measurements, TOGETHER)), points)
+        self._requests.append(request)
+        self._queue(self._write_group)
         return request.future
 
     def run(self, work: Callable[[], R]) -> R:
         """Run work in the writing thread, and return its result."""
-        job = _Job(work)
-        with self._wake:
-            self._put(job)
-        return job.future.result()  # type: ignore[return-value]
+        self._check_open()
+        try:
+            return self._queue(partial(self._watched, work)).result()
+        except BarographError:
+            raise
+        except Exception as error:
+            raise _wrapped(error) from error
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether requests or jobs wait."""
-        return bool(self._queue)
-
-    def add_slice(self, work: Callable[[], object]) -> None:
-        """Queue a slice of a long work, which is done even if the writer is closed meanwhile.
-
-        Requests and jobs come first, but after each of them there is one slice.
-        """
-        with self._wake:
-            self._slices.append(_Job(work))
-            self._wake.notify()
-
-    def answer(self, request: Request, result: IngestResult) -> None:
-        """Take the result of a part in the writing thread; queue the next part, if there is one."""
-        for row, point in zip(request.parts.popleft(), result.points, strict=True):
-            request.points[row] = point
-        if request.parts:
-            self._queue.append(request)  # the queue is finished even if it was closed meanwhile
-        else:
-            request.future.set_result(IngestResult(request.points, result.model))
-
-    def fail(self, request: Request, error: Exception) -> None:
-        """Let a request fail whose next part was not written, or not completely."""
-        left = sum(map(len, request.parts))
-        written, count = len(request.measurements) - left, len(request.measurements)
-        with self._wake:
-            self._waiting -= left - len(request.parts[0])
-        if written and isinstance(error, BarographError):
-            error = StoreError(
-                f"only {written} of {count} results were written; send all again: {error}"
-            )
-        request.future.set_exception(error)
-
-    def check(self, work: Callable[[], object]) -> None:
-        """Run work if the last transaction failed, which shows whether the next one will.
-
-        Raises:
-            StoreError: It failed again, or others wait to try again.
-        """
-        if failure := self._failure:
-            if self._queue:
-                raise StoreError(failure)
-            self.run(work)
+    def resume(self) -> None:
+        """Do the work that was left."""
+        if not self._has_work:
+            self._has_work = True
+            self._queue(self._continue)
 
     def close(self) -> None:
-        """Finish the queue, then stop the thread."""
-        with self._wake:
-            self._closed = True
-            self._wake.notify()
-        self._thread.join()
+        """Finish what waits and the work that was left, then stop the thread."""
+        self._closed = True
+        while self._queue(lambda: self.is_busy).result():
+            pass  # parts of requests and the work that was left were queued again
+        self._thread.shutdown()
 
-    def _put(self, item: Request | _Job) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise StoreError("the store is closed")
-        self._queue.append(item)
-        self._wake.notify()
 
-    def _run(self) -> None:
-        while self._wait():
-            if self._queue:
-                with self._wake:
-                    group = self._next()
-                if isinstance(group, _Job):
-                    self._do(group)
-                elif group:
-                    self._write(group)
-            if self._slices:
-                self._do(self._slices.popleft())
+    def _queue(self, work: Callable[[], R]) -> Future[R]:
+        def job() -> R:
+            self._waiting.popleft()
+            return work()
 
-    def _wait(self) -> bool:
-        """Wait for something to do; return False once the writer is closed and all is done."""
-        with self._wake:
-            while not (self._queue or self._slices or self._closed):
-                self._wake.wait()
-            return bool(self._queue or self._slices)
+        self._waiting.append(None)
+        return self._thread.submit(job)
 
-    def _next(self) -> list[Request] | _Job:
-        """Take the first job, or the next parts of as many requests as fit into a group."""
-        first = self._queue.popleft()
-        if isinstance(first, _Job):
-            return first
-        group, size = [first], len(first.parts[0])
-        while self._queue:
-            following = self._queue[0]
-            if isinstance(following, _Job) or size + len(following.parts[0]) > self._together:
-                break
-            size += len(following.parts[0])
-            group.append(following)
-            self._queue.popleft()
-        self._waiting -= size
-        return [request for request in group if self._begin(request)]
+    def _watched(self, work: Callable[[], R]) -> R:
+        """Run a transaction; note whether the store failed."""
+        try:
+            result = work()
+        except Exception as error:
+            self.has_failed = isinstance(error, StoreError)
+            raise
+        self.has_failed = False
+        return result
 
-    def _begin(self, request: Request) -> bool:
-        """Return whether a request was not cancelled while it waited; from now on it cannot be."""
-        if request.future.running() or request.future.set_running_or_notify_cancel():
-            return True
-        self._waiting -= sum(map(len, request.parts)) - len(request.parts[0])
-        return False
+    def _continue(self) -> None:
+        self._has_work = False  # unless it succeeds: the next request tries again
+        if self._watched(self._go_on):
+            self.resume()
+
+    def _write_group(self) -> None:
+        """Write the next parts of as many requests as fit into a group."""
+        group: list[Request] = []
+        room = TOGETHER
+        while self._requests and (not group or len(self._requests[0].parts[0]) <= room):
+            request = self._requests.popleft()
+            room -= len(request.parts[0])
+            # From now on it cannot be cancelled.
+            if request.future.running() or request.future.set_running_or_notify_cancel():
+                group.append(request)
+        if group:
+            self._write(group)
 
     def _write(self, group: list[Request]) -> None:
         try:
-            results = self._commit(group)
-        except StoreError as error:
-            self._failure = str(error)
-            for request in group:
-                self.fail(request, error)
+            results = self._watched(partial(self._commit, group))
         except Exception as error:
-            if len(group) == 1:
-                self.fail(group[0], _wrapped(error))
+            if len(group) > 1 and not isinstance(error, StoreError):
+                for request in group:
+                    self._write([request])
                 return
             for request in group:
-                self._write([request])
+                _fail(request, error)
         else:
-            self._failure = ""
             for request, result in zip(group, results, strict=True):
-                if result is not None:
-                    self.answer(request, result)
+                self._answer(request, result)
 
-    def _do(self, job: _Job) -> None:
-        try:
-            result = job.work()
-        except Exception as error:
-            if isinstance(error, StoreError):
-                self._failure = str(error)
-            job.future.set_exception(_wrapped(error))
+    def _answer(self, request: Request, result: IngestResult) -> None:
+        """Take the result of a part; queue the next part, if there is one."""
+        for row, point in zip(request.parts.popleft(), result.points, strict=True):
+            request.points[row] = point
+        if request.parts:
+            self._requests.append(request)
+            self._queue(self._write_group)
         else:
-            self._failure = ""
-            job.future.set_result(result)
+            request.future.set_result(IngestResult(request.points, result.model))
+
+
+def _fail(request: Request, error: Exception) -> None:
+    """Let a request fail whose next part was not written."""
+    count = len(request.measurements)
+    error, written = _wrapped(error), count - sum(map(len, request.parts))
+    if written and isinstance(error, BarographError):
+        error = StoreError(
+            f"only {written} of {count} results were written; send all again: {error}"
+        )
+    request.future.set_exception(error)
 
 
 def _wrapped(error: Exception) -> Exception:
@@ -250,34 +193,22 @@ def _wrapped(error: Exception) -> Exception:
     return wrapped
 
 
-def cut(measurements: Sequence[Measurement], size: int) -> list[Positions]:
-    """Return the rows of each part, so that all parts together give the answers of one.
+def cut(measurements: Sequence[Measurement], size: int) -> list[Sequence[int]]:
+    """Return the rows of each part, so that each series arrives in the order of its commits.
 
-    The results of a series are in one part, or in consecutive parts by their order if there are
-    more than `size`. Those without an order come last: other rows may give the order of a commit.
+    Those without an order come last: other rows may give the order of a commit.
 
     Args:
         measurements: The measurements of a request.
         size: Maximum number of measurements in a part.
     """
-    groups: dict[SeriesId, Positions] = {}
-    without_order: Positions = []
-    for row, measurement in enumerate(measurements):
-        if measurement.order is None:
-            without_order.append(row)
-        else:
-            groups.setdefault(measurement.series, []).append(row)
+    count = len(measurements)
+    if count <= size:
+        return [range(count)]
 
-    def order(row: int) -> int:
-        number = measurements[row].order
-        return number if isinstance(number, int) else 0  # anything else is going to be rejected
+    def place(row: int) -> tuple[bool, int]:
+        order = measurements[row].order
+        return order is None, order if isinstance(order, int) else 0  # others will be rejected
 
-    parts: list[Positions] = [[]]
-    for group in (*groups.values(), without_order):
-        if len(group) > size and group is not without_order:
-            group.sort(key=order)
-        for rows in (group[first : first + size] for first in range(0, len(group), size)):
-            if len(parts[-1]) + len(rows) > size:
-                parts.append([])
-            parts[-1] += rows
-    return [sorted(rows) for rows in parts if rows]  # in the order of their arrival
+    rows = sorted(range(count), key=place)
+    return [sorted(rows[first : first + size]) for first in range(0, count, size)]

@@ -30,11 +30,16 @@ from barograph.runtime.errors import ArtifactError
 from barograph.runtime.parallel import map_threads, row_ranges
 from barograph.server.store import arrivals
 from barograph.server.store.audit import now
-from barograph.server.store.candidate_records import CandidateRecord, candidates_of_series
+from barograph.server.store.candidate_records import (
+    CandidateRecord,
+    candidates_of_series,
+    claim_stale,
+    mark_stale,
+    oldest_stale,
+)
 from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.server.store.reading import read_series
 from barograph.server.store.schema import NEARBY, candidates, moves, series
-from barograph.server.store.stale import claim, mark, oldest
 from barograph.server.store.store import Store
 from barograph.server.triage.identity import MatchedChange, SeriesPlan, identify
 
@@ -106,21 +111,23 @@ class CandidateRefresher:
 
     def recompute(self, store: Store) -> RefreshResult:
         """Recompute the candidates of every series."""
-        store.write(lambda connection: mark(connection, connection.scalars(sa.select(series.c.id))))
+        store.write(
+            lambda connection: mark_stale(connection, connection.scalars(sa.select(series.c.id)))
+        )
         return self.refresh(store)
 
     def _refresh(self, store: Store, count: int) -> tuple[RefreshResult, int]:
         """Refresh some series; return what changed, and how many series were waiting."""
         timestamp = now()
         with store.read() as connection:
-            versions = oldest(connection, count)
+            versions = oldest_stale(connection, count)
             points = read_series(connection, list(versions))
             known = candidates_of_series(connection, list(versions), withdrawn=True)
             observed = arrivals.observe(connection, versions)
         plans = self._plans(points, known, timestamp)
 
         def work(connection: sa.Connection) -> RefreshResult:
-            unchanged = claim(connection, versions)
+            unchanged = claim_stale(connection, versions)
             kept = [plan for plan in plans if plan.number in unchanged]
             arrivals.write(connection, [row for row in observed if row[0] in unchanged])
             return self.write(connection, store, kept, timestamp)

@@ -139,7 +139,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     context: AppContext = app.state.context
     threading.Thread(
         target=context.watch.run,
-        args=(MODEL_POLL, lambda: None, app.state.on_failure),
+        args=(MODEL_POLL, app.state.on_failure),
         name="barograph-model",
         daemon=True,
     ).start()

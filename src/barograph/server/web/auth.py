@@ -22,7 +22,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from barograph.runtime.errors import StoreError
-from barograph.server.store import Store, sessions, tokens
+from barograph.server.store import Store, tokens
 from barograph.server.store.tokens import Scope, Token, secret_hash
 from barograph.server.web.responses import ApiError
 from barograph.server.web.settings import Settings
@@ -64,7 +64,7 @@ class Auth:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.tokens = TokenCache(store, tokens.find)
-        self.sessions = TokenCache(store, sessions.find)
+        self.sessions = TokenCache(store, tokens.session_token)
         self._settings = settings
         self._requests = RateLimiter(settings.rate, settings.burst)
 

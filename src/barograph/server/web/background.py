@@ -117,7 +117,6 @@ class RefreshLoop:
         while not stop.wait(self._config.pause):
             clusters = time.monotonic() - clustered >= self._config.cluster_pause
             try:
-                self._store.write_back()  # first, for a full disk fails the refresh
                 self.run_once(clusters=clusters, stop=stop)
             # The points are safe and the series still marked: the next round tries again.
             except StoreError as error:

@@ -9,10 +9,15 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from barograph.runtime.errors import StoreError
-from barograph.server.store import Store, arrivals, rejections, stale
-from barograph.server.store.arrivals import LateSeries, SeriesCounts, SilentSource, WaitingSuspect
+from barograph.server.store import Store, arrivals, candidate_records
+from barograph.server.store.arrivals import (
+    LateSeries,
+    Rejection,
+    SeriesCounts,
+    SilentSource,
+    WaitingSuspect,
+)
 from barograph.server.store.audit import now
-from barograph.server.store.rejections import Rejection
 
 LOG = logging.getLogger("barograph.server.web")
 SHOWN = 100  # rows of each list
@@ -53,7 +58,7 @@ def data_health(connection: sa.Connection) -> DataHealth:
         connection: From `Store.read`.
     """
     timestamp = now()
-    waiting, since = stale.lag(connection)
+    waiting, since = candidate_records.stale_lag(connection)
     return DataHealth(
         timestamp,
         arrivals.counts(connection, timestamp),
@@ -61,7 +66,7 @@ def data_health(connection: sa.Connection) -> DataHealth:
         tuple(arrivals.silent_series(connection, timestamp, SHOWN)),
         tuple(arrivals.late_series(connection, SHOWN)),
         tuple(arrivals.waiting_suspects(connection, SHOWN)),
-        tuple(rejections.recent(connection, timestamp - (DAYS - 1) * rejections.DAY)),
+        tuple(arrivals.recent_rejections(connection, timestamp - (DAYS - 1) * arrivals.DAY)),
         waiting,
         0 if since is None else max(0, timestamp - since),
     )
@@ -70,6 +75,6 @@ def data_health(connection: sa.Connection) -> DataHealth:
 def note_rejections(store: Store, reasons: Mapping[str, int]) -> None:
     """Count rejected results by reason; a failure of the store is logged."""
     try:
-        store.write(lambda connection: rejections.note(connection, reasons))
+        store.write(lambda connection: arrivals.note_rejections(connection, reasons))
     except StoreError as error:
         LOG.warning("rejected results could not be counted: %s", error)

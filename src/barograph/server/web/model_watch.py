@@ -146,14 +146,11 @@ class ModelWatch:
                 return False
             return True
 
-    def run(
-        self, pause: float, on_ready: Callable[[], None], on_failure: Callable[[], None]
-    ) -> None:
+    def run(self, pause: float, on_failure: Callable[[], None]) -> None:
         """Load the first model if `start` was not called; check every `pause` seconds until `stop`.
 
         Args:
             pause: Seconds between two checks.
-            on_ready: Called once a model is in use.
             on_failure: Called if the first model is not usable; `failure` says why.
         """
         if self.current is None:
@@ -163,7 +160,6 @@ class ModelWatch:
                 self.failure = error
                 on_failure()
                 return
-        on_ready()
         while not self._stop.wait(pause):
             self.check()
 

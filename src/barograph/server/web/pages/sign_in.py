@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from barograph.server.store import sessions
+from barograph.server.store import tokens
 from barograph.server.store.tokens import Scope
 from barograph.server.web.auth import COOKIE, check_host, csrf_of
 from barograph.server.web.context import AppContext
@@ -76,7 +76,7 @@ async def post_sign_out(request: Request) -> Response:
         return render(request, "error.html", status=code, code=code, message=message)
     if cookie:
         await run_in_threadpool(
-            context.store.write, lambda connection: sessions.end(connection, cookie)
+            context.store.write, lambda connection: tokens.end_session(connection, cookie)
         )
         context.auth.forget()
     answer = RedirectResponse("/sign-in", 303)
@@ -104,8 +104,8 @@ async def _begin(request: Request, secret: str, target: str) -> Response:
     former = request.cookies.get(COOKIE, "")
 
     def replace(connection: sa.Connection) -> str:
-        sessions.end(connection, former)
-        return sessions.create(connection, token, lifetime)
+        tokens.end_session(connection, former)
+        return tokens.begin_session(connection, token, lifetime)
 
     cookie = await run_in_threadpool(context.store.write, replace)
     context.auth.forget()

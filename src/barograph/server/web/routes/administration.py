@@ -108,7 +108,7 @@ def post_rename(
         name = SeriesId(**old.labels | labels, args=old.args if new_args is None else new_args)
         return life.rename(connection, number, name, caller, context.store.limits)
 
-    return context.store.change(work)
+    return context.store.write(work)
 
 
 @routes.post(
@@ -136,7 +136,7 @@ def post_retire(
     retired: Annotated[bool, Body(embed=True)] = True,
 ) -> Any:
     """Retire a series that is no longer measured, or bring it back; its results are kept."""
-    return context.store.change(
+    return context.store.write(
         lambda connection: life.retire(connection, number, caller, retired=retired)
     )
 
@@ -153,7 +153,7 @@ def delete_series(
     with_verdicts: Annotated[bool, Query(description="Delete its verdicts, too.")] = False,
 ) -> Any:
     """Delete a series with its results and candidates; one with verdicts only on request."""
-    return context.store.change(
+    return context.store.write(
         lambda connection: life.delete(connection, number, caller, with_verdicts=with_verdicts)
     )
 

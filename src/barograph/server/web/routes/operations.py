@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 import barograph
 from barograph.runtime.errors import StoreError
-from barograph.server.store import stale
+from barograph.server.store import candidate_records
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import Context, guarded_router
 from barograph.server.web.data_health import DataHealth, data_health
@@ -67,7 +67,7 @@ def get_metrics(context: Context) -> Response:
     metrics = context.metrics
     try:
         with context.store.read() as connection:
-            metrics.set_store(stale.count(connection))
+            metrics.set_store(candidate_records.count_stale(connection))
     except StoreError:
         metrics.set_store(None)
     return Response(metrics.text(), media_type=MEDIA_TYPE)

@@ -14,13 +14,14 @@ from barograph.results.texts import CONTROL
 from barograph.server.store import reading
 from barograph.server.store.measurement import INTEGER, Limits
 from barograph.server.store.reading import (
+    OtherModelError,
     Revision,
     StoredPoint,
     StoredSeries,
     current_states,
+    explained,
     steps_between,
 )
-from barograph.server.store.reasons import OtherModelError, explained
 from barograph.server.store.tokens import Scope
 from barograph.server.triage.chart import SeriesChart, series_chart
 from barograph.server.web.context import Context, guarded_router

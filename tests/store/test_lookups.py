@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.server.store.judging import batched_lookups
+from barograph.server.store.ingest import batched_lookups
 
 pairs = st.sets(st.tuples(st.integers(0, 9), st.integers(-5, 5)), max_size=40)
 

@@ -1,0 +1,260 @@
+"""Make the decisions of series, from the first order at which each of them changed.
+
+A decision is a function of the newest settled values before its commit, the runs of the commit, and
+the state of the second look in the step before. All of these are rows, so it does not matter what
+changed them: a new commit, a rerun, a late result or a merge. The table `unjudged` holds the order
+from which the decisions of a series are still to be made.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.online import AlarmLog, AlarmState, BatchDecisions, Judge, PendingSeries
+from barograph.detection.online.views import kept_from
+from barograph.results.series import Floats
+from barograph.server.store.candidate_records import mark_stale
+from barograph.server.store.database import BulkUpdate, Insertion, Row, rows_in
+from barograph.server.store.measurement import DECISION
+from barograph.server.store.reading import orders_before
+from barograph.server.store.schema import points, steps, unjudged
+
+SLICE = 125  # stored results whose decisions are made again together: a hundredth of a second
+SERIES = 50  # of one slice
+SLICES = 8  # in one transaction, unless others wait
+LOOK_BACK = 16  # orders that are read in advance
+UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
+OTHER_DECISION = BulkUpdate(
+    points, ("series", "order", "run"), ("settled", "place", *DECISION, "model", "reasons")
+)
+STEP = Insertion(
+    steps,
+    (
+        *("series", "order", "kind", "change_order", "from_order", "probability"),
+        *("standing", "score", "confirmed", "direction", "model"),
+    ),
+)
+_P, _S, _U = points.c, steps.c, unjudged.c
+_SERIES: sa.BindParameter[int] = sa.bindparam("series")
+_ORDER: sa.BindParameter[int] = sa.bindparam("order")
+_COUNT = sa.bindparam("count", type_=sa.Integer)
+_BEFORE = _P.series == _SERIES, _P.order < _ORDER, _P.settled.is_not(None)
+_NEWEST_FIRST = _P.order.desc()
+RUNS = (
+    sa.select(_P.order, _P.run, _P.value)
+    .where(_P.series == _SERIES, _P.order >= _ORDER)
+    .order_by(_P.order, _P.run)
+    .limit(_COUNT)
+)
+PLACE = sa.select(_P.place).where(*_BEFORE).order_by(_NEWEST_FIRST).limit(1)
+SETTLED = sa.select(_P.settled).where(*_BEFORE).order_by(_NEWEST_FIRST).limit(_COUNT)
+STATE = (
+    sa.select(_S.standing, _S.score, _S.confirmed, _S.direction, _S.probability)
+    .where(_S.series == _SERIES, _S.order < _ORDER)
+    .order_by(_S.order.desc())
+    .limit(1)
+)
+LATER_STEPS = sa.delete(steps).where(_S.series == _SERIES, _S.order >= _ORDER)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Commits of a series that are decided together.
+
+    Attributes:
+        series: Number of the series.
+        place: Position of the first commit in the series.
+        commits: The runs of each commit, with order, run and value.
+        pending: What the judge gets.
+    """
+
+    series: int
+    place: int
+    commits: list[list[Any]]
+    pending: PendingSeries
+
+
+def decide(
+    connection: sa.Connection,
+    judge: Judge,
+    model: int,
+    changed: Mapping[int, int],
+    new: Mapping[int, int],
+    left: dict[int, int],
+) -> None:
+    """Make the decisions of series from an order on, and note which are left.
+
+    Args:
+        connection: Of the writing transaction.
+        judge: Decides.
+        model: Number of its model.
+        changed: The order from which the decisions of each series are to be made.
+        new: Number of results of each series that this transaction added. So many decisions are
+            made of each series, and `SLICE` more of all series together.
+        left: The order from which decisions of these series are left, which is updated.
+    """
+    stretches: list[Stretch] = []
+    gone: list[dict[str, int]] = []
+    done: list[dict[str, int]] = []
+    room = SLICE
+    for series, since in changed.items():
+        count = new.get(series, 0)
+        if count + room <= 0:
+            left[series] = since
+            continue
+        commits, following = _commits_from(connection, series, since, count + room)
+        if commits:  # else they were deleted
+            stretches.append(_stretch(connection, series, commits, judge.history))
+        if following is not None:
+            left[series] = following
+        elif left.pop(series, None) is not None:
+            done.append({"series": series})
+        room -= max(0, sum(map(len, commits)) - count)
+        gone.append({"series": series, "order": since})
+    if gone:
+        connection.execute(LATER_STEPS, gone)
+    if stretches:
+        judged = judge.judge([stretch.pending for stretch in stretches])
+        _write(connection, stretches, judged, model)
+    if done:
+        connection.execute(sa.delete(unjudged).where(_U.series == _SERIES), done)
+    UNJUDGED.into(connection, list(left.items()))
+    mark_stale(connection, changed)
+
+
+def decide_left(
+    connection: sa.Connection, judge: Judge, model: int, is_enough: Callable[[], bool]
+) -> bool:
+    """Make decisions that are left, in a few slices or until it is enough.
+
+    Returns:
+        Whether any remain.
+    """
+    for _ in range(SLICES):
+        rows = connection.execute(sa.select(_U.series, _U.order).order_by(_U.series).limit(SERIES))
+        changed = dict(tuple(row) for row in rows)
+        if not changed:
+            return False
+        decide(connection, judge, model, changed, {}, changed.copy())
+        if is_enough():
+            break
+    return True
+
+
+def any_left(connection: sa.Connection) -> bool:
+    """Return whether decisions of any series are left."""
+    return connection.scalar(sa.select(_U.series).limit(1)) is not None
+
+
+def undecided(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, int]:
+    """Return the order from which decisions are left, of those series that have any."""
+    query = sa.select(_U.series, _U.order)
+    return dict(tuple(row) for row in rows_in(connection, query, _U.series, list(numbers)))
+
+
+def _commits_from(
+    connection: sa.Connection, series: int, since: int, limit: int
+) -> tuple[list[list[Any]], int | None]:
+    """Return the runs of commits from an order on, and the order of the first that is left.
+
+    Args:
+        connection: Of the writing transaction.
+        series: Number of the series.
+        since: The order.
+        limit: Maximum number of runs, except that the first commit is always complete.
+    """
+    values = {"series": series, "order": since, "count": limit + 1}
+    rows = connection.execute(RUNS, values).all()
+    commits = [list(runs) for _, runs in groupby(rows, attrgetter("order"))]
+    if len(rows) <= limit:
+        return commits, None
+    if len(commits) == 1:
+        return _commits_from(connection, series, since, 2 * limit)
+    return commits[:-1], commits[-1][0].order
+
+
+def _stretch(
+    connection: sa.Connection, series: int, commits: list[list[Any]], history: int
+) -> Stretch:
+    """Return commits with the values and the state that their decisions depend on."""
+    where = {"series": series, "order": commits[0][0].order}
+    last = connection.scalar(PLACE, where)
+    place = 0 if last is None else last + 1
+    count = place - kept_from(place, history)
+    before: list[float] = []
+    if count:
+        before = [*connection.scalars(SETTLED, {**where, "count": count}).all()][::-1]
+    state = connection.execute(STATE, where).first()
+    pending = PendingSeries(
+        np.array(before + [runs[0].value for runs in commits], dtype=np.float64),
+        len(before),
+        base=place - len(before),
+        state=None if state is None else AlarmState(*state),
+        runs=_reruns(commits, len(before)),
+    )
+    return Stretch(series, place, commits, pending)
+
+
+def _reruns(commits: list[list[Any]], first: int) -> dict[int, Floats]:
+    """Return the results of commits with several runs, by their positions."""
+    return {
+        position: np.array([run.value for run in runs])
+        for position, runs in enumerate(commits, first)
+        if len(runs) > 1
+    }
+
+
+def _write(
+    connection: sa.Connection, stretches: list[Stretch], judged: BatchDecisions, model: int
+) -> None:
+    """Write decisions to the rows of their runs; reasons are found on request."""
+    columns = judged.answer, judged.probability, judged.surprise, judged.baseline_size
+    made = zip(*(column.tolist() for column in (*columns, judged.reruns)), strict=True)
+    decisions = zip(judged.settled.tolist(), judged.known_since.tolist(), made, strict=True)
+    decided: list[Row] = []
+    happened: list[Row] = []
+    for stretch, log in zip(stretches, judged.logs, strict=True):
+        order_at = _orders(connection, stretch)
+        happened += _step_rows(stretch.series, log, order_at, model)
+        for place, runs in enumerate(stretch.commits, stretch.place):
+            settled, known, decision = next(decisions)
+            since = None if known < 0 else order_at(known)
+            for k, run in enumerate(runs):
+                counted = (None, None) if k else (settled, place)
+                key = stretch.series, run.order, run.run
+                decided.append((*key, *counted, *decision, since, model, None))
+    OTHER_DECISION.into(connection, decided)
+    STEP.into(connection, happened)
+
+
+def _step_rows(series: int, log: AlarmLog, order_at: Callable[[int], int], model: int) -> list[Row]:
+    """Return the rows of the steps of a series, each with the state after it."""
+    rows: list[Row] = []
+    for step, state in zip(log.steps, log.states, strict=False):  # a plain judge has no states
+        moved_from = None if step.moved_from is None else order_at(step.moved_from)
+        change = (step.kind.value, order_at(step.index), moved_from, step.probability)
+        standing = (state.change, state.score, state.confirmed, state.direction)
+        rows.append((series, order_at(step.newest), *change, *standing, model))
+    return rows
+
+
+def _orders(connection: sa.Connection, stretch: Stretch) -> Callable[[int], int]:
+    """Return a function of a position in a series that returns the order there."""
+    before: list[int] = []  # the newest first
+
+    def order_at(position: int) -> int:
+        back = stretch.place - position
+        if back <= 0:
+            order: int = stretch.commits[-back][0].order
+            return order
+        if back > len(before):
+            first = stretch.commits[0][0].order
+            before[:] = orders_before(connection, stretch.series, first, back + LOOK_BACK)
+        return before[back - 1]
+
+    return order_at
