@@ -28,7 +28,7 @@ EXTRA_MODULES = {
     "cli.demo",  # of the service
     *("detection.bulk", "results.parquet", "report.drawing", "report.labels"),
     *("models.classifiers", "models.stacked"),
-    *("models.voting", "sources.documents"),
+    "models.voting",
     *("sources.mongodb", "sources.mongodump"),
     *("sources.zenodo", "server.store.archive", "server.store.export"),
 }

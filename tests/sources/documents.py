@@ -81,9 +81,7 @@ class Memory(Source):
     series: Sequence[Mapping[str, Any]] = ()
     candidates: Sequence[Mapping[str, Any]] = ()
 
-    @property
-    def name(self) -> str:
-        return "memory"
+    name = "memory"
 
     def time_series(self) -> Iterator[Document | Skip]:
         for number, fields in enumerate(self.series, 1):

@@ -5,8 +5,7 @@ import bson
 import pytest
 
 from barograph.runtime.errors import DataError
-from barograph.sources.documents import opened
-from barograph.sources.mongodump import MongoDump
+from barograph.sources.mongodump import MongoDump, opened
 
 DOCUMENTS = [bson.encode({"a": "x" * size}) for size in (0, 5, 100, 3)]
 DATA = b"".join(DOCUMENTS)
@@ -66,7 +65,7 @@ def test_opened_reports_damaged_gzip_data(tmp_path: Path, keep: int) -> None:
 
 
 def test_opened_reports_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="gone: no such file"), opened(tmp_path / "gone"):
+    with pytest.raises(DataError, match="gone: cannot be read: No such"), opened(tmp_path / "gone"):
         pass
 
 

@@ -19,7 +19,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 from barograph.results.history import History
 from barograph.runtime.errors import BarographError, ConfigError, SourceError
 from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.mongodb import Address, MongoDB
+from barograph.sources.mongodb import MongoDB, parts_of
 from tests.same import assert_same
 from tests.sources.documents import Memory, change_point, series
 from tests.sources.wire import talking
@@ -162,14 +162,16 @@ def test_documents_are_read_by_ids_of_all_types() -> None:
 @pytest.mark.parametrize("failure", [AutoReconnect("reset"), CursorNotFound("gone")])
 def test_dropped_connection_is_an_error_that_names_the_document(failure: Exception) -> None:
     fake = server(10, failure)
-    with pytest.raises(SourceError, match=rf"broke off after document 3: {failure!r:.10}"):
+    with pytest.raises(
+        SourceError, match=rf"broke off after document 3: {type(failure).__name__}$"
+    ):
         list(source(fake).time_series())
     assert fake.hangs == len(fake.finds) == 1
 
 
 def test_permanent_failure_is_not_retried() -> None:
-    fake = server(10, OperationFailure("not authorized on perf", 13))
-    with pytest.raises(SourceError, match=r"after document 3: OperationFailure: not authorized"):
+    fake = server(10, OperationFailure("not authorized on perf", 13, {"codeName": "Unauthorized"}))
+    with pytest.raises(SourceError, match=r"after document 3: Unauthorized$"):
         list(source(fake).time_series())
     assert len(fake.finds) == 1
 
@@ -219,8 +221,7 @@ def test_uri_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_name_contains_only_hosts(uri: str, name: str) -> None:
-    assert Address(uri).name == name
-    assert repr(Address(uri)) == f"Address({name!r})"
+    assert parts_of(uri)[0] == name
 
 
 def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
@@ -236,13 +237,6 @@ def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) 
     assert not any(secret in text for text in texts for secret in SECRETS)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(live)
-
-
-def test_secrets_in_options_are_redacted() -> None:
-    address = Address("mongodb://h/db?tlsCertificateKeyFilePassword=s3cr%20et&appName=x")
-    assert address.redact("wrong: s3cr et, s3cr%20et, x") == "wrong: ***, ***, x"
-    token = Address("mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:tok3n,B:c1d2")
-    assert token.redact("tok3n c1d2") == "*** ***"
 
 
 @pytest.mark.parametrize(
@@ -263,12 +257,9 @@ def test_invalid_uri_is_reported_without_secrets(uri: str) -> None:
     assert caught.value.__cause__ is caught.value.__context__ is None
 
 
-def test_client_warning_is_redacted() -> None:
+def test_unreachable_server_is_reported_without_secrets() -> None:
     uri = "mongodb://baron:hunter%2F2%40x@127.0.0.1:1/perf?serverSelectionTimeoutMS=20&baron=1"
-    with (
-        pytest.warns(UserWarning, match=r"Unknown option: \*\*\*"),
-        pytest.raises(SourceError, match="ServerSelectionTimeoutError") as caught,
-    ):
+    with pytest.raises(SourceError, match=r"ServerSelectionTimeoutError$") as caught:
         list(MongoDB(uri).time_series())
     assert hidden(caught.value)
 
@@ -306,7 +297,7 @@ def test_real_client_reads_all_batches(tmp_path: Path) -> None:
 def test_failed_authentication_does_not_reveal_the_password() -> None:
     with talking([]) as wire:
         uri = f"mongodb://baron:hunter%2F2%40x@{wire.address}/perf?authMechanism=PLAIN"
-        with pytest.raises(SourceError, match="Authentication failed") as caught:
+        with pytest.raises(SourceError, match=r"AuthenticationFailed$") as caught:
             list(MongoDB(uri).time_series())
         assert hidden(caught.value)
         assert caught.value.__cause__ is caught.value.__context__ is None

@@ -6,12 +6,11 @@ import bson
 import pytest
 
 from barograph.results.history import History
-from barograph.runtime.crc64 import crc64
 from barograph.runtime.errors import DataError
 from barograph.simulator.documents import dump_writer
 from barograph.sources import Skip, load, open_source
 from barograph.sources.mongodump import MongoDump
-from tests.sources.archives import MAGIC, archive, block, closing, plain_crc, prelude
+from tests.sources.archives import MAGIC, archive, block, prelude
 from tests.sources.documents import change_point, series, write_dump
 
 SERIES = [series(f"t{number}", count=3 + number) for number in range(5)]
@@ -128,19 +127,13 @@ BROKEN = {
     "no archive": (b"hello world", "neither a dump directory nor a mongodump archive"),
     "nothing": (b"", "neither"),
     "only magic": (MAGIC, "truncated"),
-    "no header": (MAGIC + b"\xff" * 4, "has no header"),
+    "no header": (MAGIC + b"\xff" * 4, "0 collections .*has none"),
     "other collections": (prelude(["users"]), "0 collections named time_series.*has perf.users"),
     "no end": (prelude(["time_series"]), "ends before the collection time_series"),
     "block without header": (prelude(["time_series"]) + b"\xff" * 4, "a block without a header"),
-    "open block": (prelude(["time_series"]) + block("time_series", [])[:-4], "within a block"),
+    "open block": (prelude(["time_series"]) + block("time_series", [])[:-4], "truncated"),
     "bad length": (prelude(["time_series"]) + b"\x01\x00\x00\x00", "says 1; allowed"),
     "damaged header": (MAGIC + b"\x06\x00\x00\x00\x02\x00", "damaged archive header"),
-    "checksum": (
-        prelude(["time_series"])
-        + block("time_series", [bson.encode({"a": 1})])
-        + closing("time_series", [bson.encode({"a": 2})]),
-        "checksum is",
-    ),
 }
 
 
@@ -159,19 +152,3 @@ def test_truncated_archive_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"dump\.archive: byte \d+: truncated"):
         load(MongoDump(str(path)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_crc64_matches_the_check_value_of_the_catalogue() -> None:
-    # CRC-64/XZ in the catalogue of parametrised CRC algorithms: the same polynomial and ones.
-    assert crc64(b"123456789") == 0x995DC9BBDF1939FA
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100])
-def test_crc64_matches_the_bitwise_reference(size: int) -> None:
-    data = bytes(3 * place % 256 for place in range(size))
-    assert crc64(data) == plain_crc(data)
-
-
-def test_crc64_continues_from_a_previous_crc() -> None:
-    data = bytes(range(200))
-    assert crc64(data[77:], crc64(data[:77])) == crc64(data)

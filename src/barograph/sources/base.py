@@ -21,12 +21,13 @@ class Document(NamedTuple):
 
 
 class Source(ABC):
-    """Where series and change points come from. Each stream can be started again."""
+    """Where series and change points come from. Each stream can be started again.
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name of this source in messages and reports; never contains a credential."""
+    Attributes:
+        name: The name of this source in messages and reports; never contains a credential.
+    """
+
+    name: str
 
     @abstractmethod
     def time_series(self) -> Iterator[Document | Skip]:

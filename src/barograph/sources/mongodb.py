@@ -1,27 +1,30 @@
-"""A live MongoDB as a source: reads the two collections in the order of `_id`."""
+"""A live MongoDB as a source: reads the two collections in the order of `_id`.
+
+Messages name the hosts and the kind of an error, never the text of the client's error or the URI:
+both may hold a password.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from urllib.parse import unquote_plus
 
 from bson.codec_options import CodecOptions
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
-from pymongo.errors import PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError
 
 from barograph.results.series import LABELS
 from barograph.runtime.errors import ConfigError, SourceError
-from barograph.sources.documents import OPTIONS, DocumentSource
+from barograph.sources.mongodump import OPTIONS, DocumentSource
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 SCHEMES = ("mongodb://", "mongodb+srv://")
-HIDDEN = "***"
+DATABASE = re.compile(r"[\w-]+")
 HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?")
 # Only what the tables need; versions, builds and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
@@ -56,20 +59,24 @@ class MongoDB(DocumentSource):
         change_points: str | None = "change_points",
     ) -> None:
         named = "" if "://" in location else location
-        self._address = Address("" if named else location)
-        self._database = database or named or self._address.database
-        if not re.fullmatch(r"[\w-]+", self._database):
+        uri = os.environ.get(ENVIRONMENT, "") if named or not location else location
+        if not uri:
+            raise ConfigError(f"location: empty, and {ENVIRONMENT} is not set either")
+        hosts, of_uri = parts_of(uri)
+        self._database = database or named or of_uri
+        if not DATABASE.fullmatch(self._database):
             # Not quoted: it may be a password in the wrong place.
             raise ConfigError(
-                f"location: {self._address.name} names no database, or one whose name has other "
+                f"location: {hosts} names no database, or one whose name has other "
                 "characters than letters, digits, _ and -"
             )
+        self.name = f"{hosts}/{self._database}"
+        self._hosts = hosts
+        self._reveal: Callable[[], str] = lambda: uri  # a function, so that no repr has it
         super().__init__(time_series, change_points)
 
-    @property
-    def name(self) -> str:
-        """The hosts and the database."""
-        return f"{self._address.name}/{self._database}"
+    def __reduce__(self) -> str:
+        raise TypeError("a URI may contain a password, so this source cannot be pickled")
 
     def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
         """Return the name of a collection for messages, and its documents."""
@@ -88,70 +95,41 @@ class MongoDB(DocumentSource):
                     yield bytes(document.raw)
                 return
             except (PyMongoError, BSONError) as error:
-                reason = self._address.redact(f"{type(error).__name__}: {error}")
+                details = error.details if isinstance(error, OperationFailure) else None
+                reason = (details or {}).get("codeName") or type(error).__name__
         # Outside of the except block, so that the client's error is not chained to ours.
         raise SourceError(f"{name}: the connection broke off after document {number}: {reason}")
 
     def _client(self) -> MongoClient[RawBSONDocument]:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                client, reason = self._connect(self._address.reveal()), ""
-            except (PyMongoError, ValueError, TypeError, OSError) as error:
-                # The message may quote the password: report only the type of the error.
-                client, reason = None, type(error).__name__
-        for warning in caught:
-            warnings.warn(self._address.redact(str(warning.message)), UserWarning, stacklevel=3)
-        if client is None:
-            raise SourceError(
-                f"{self._address.name}: cannot be opened: {reason}: check the address; in a user "
-                "name or a password every : / ? # [ ] @ % must be percent-encoded"
-            )
-        return client
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                return self._connect(self._reveal())
+        except (PyMongoError, ValueError, TypeError, OSError) as error:
+            reason = type(error).__name__
+        raise SourceError(
+            f"{self._hosts}: cannot be opened: {reason}: check the address; in a user "
+            "name or a password every : / ? # [ ] @ % must be percent-encoded"
+        )
 
     def _connect(self, uri: str) -> MongoClient[RawBSONDocument]:
         return MongoClient(uri, appname="barograph", document_class=RawBSONDocument)
 
 
-class Address:
-    """A MongoDB URI whose credentials never appear in messages; only the hosts do.
+def parts_of(uri: str) -> tuple[str, str]:
+    """Return the scheme and the hosts of a URI, and its database; empty if it names none.
 
-    Args:
-        uri: `mongodb://...` or `mongodb+srv://...`. Defaults to the one in the environment.
+    Raises:
+        ConfigError: It is no URI of MongoDB.
+
+    Example:
+        >>> parts_of("mongodb://me:secret@db.example:27017/perf?replicaSet=rs")
+        ('mongodb://db.example:27017', 'perf')
     """
-
-    def __init__(self, uri: str) -> None:
-        origin = "location" if uri else ENVIRONMENT
-        self._uri = uri or os.environ.get(ENVIRONMENT, "")
-        if not self._uri:
-            raise ConfigError(f"location: empty, and {ENVIRONMENT} is not set either")
-        scheme = next((known for known in SCHEMES if self._uri.startswith(known)), None)
-        if scheme is None:
-            raise ConfigError(f"{origin}: not a URI that starts with {' or '.join(SCHEMES)}")
-        # Up to the last @, so that a password with an unescaped / or @ never counts as a host.
-        credentials, _, rest = self._uri.removeprefix(scheme).rpartition("@")
-        hosts, _, path = rest.partition("?")[0].partition("/")
-        sound = all(HOST.fullmatch(host) for host in hosts.split(","))
-        self.name = f"{scheme}{hosts if sound else HIDDEN}"
-        self.database = path if re.fullmatch(r"[\w-]+", path) else ""
-        options = re.findall("(?i)(?:password|properties)=([^&;]*)", rest)
-        secrets = [credentials, *credentials.split(":", 1), *options]
-        secrets += [pair.partition(":")[2] for text in options for pair in text.split(",")]
-        texts = {text for secret in secrets for text in (secret, unquote_plus(secret)) if text}
-        self._secrets = sorted(texts, key=len, reverse=True)
-
-    def reveal(self) -> str:
-        """Return the whole URI, for the client only."""
-        return self._uri
-
-    def redact(self, text: str) -> str:
-        """Return a message without the secrets of this URI."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return re.sub(r"//[^/\s]*@", f"//{HIDDEN}@", text)
-
-    def __repr__(self) -> str:
-        return f"Address({self.name!r})"
-
-    def __reduce__(self) -> str:
-        raise TypeError("an address may contain a password and cannot be pickled")
+    scheme = next((known for known in SCHEMES if uri.startswith(known)), None)
+    if scheme is None:
+        raise ConfigError(f"location: not a URI that starts with {' or '.join(SCHEMES)}")
+    # After the last @, so that a password with an unescaped / or @ never counts as a host.
+    rest = uri.removeprefix(scheme).rpartition("@")[2]
+    hosts, _, path = rest.partition("?")[0].partition("/")
+    sound = all(HOST.fullmatch(host) for host in hosts.split(","))
+    return f"{scheme}{hosts if sound else '***'}", path if DATABASE.fullmatch(path) else ""

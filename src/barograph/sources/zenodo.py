@@ -1,12 +1,12 @@
 """A Zenodo record as a source: downloaded, verified, unpacked, and read as a mongodump.
 
 pooch downloads the files of the record and verifies their checksums. It keeps finished files, so a
-second run downloads only what is missing; a file whose download broke off starts again. The
-standard library unpacks archives, but does not bound how much they unpack to: that limit is here.
+second run downloads only what is missing; a file whose download broke off starts again.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -24,21 +24,26 @@ import requests
 from barograph import __version__
 from barograph.runtime.errors import ConfigError, DataError, SourceError
 from barograph.runtime.files import whole
-from barograph.sources.documents import DocumentSource
-from barograph.sources.mongodump import MongoDump, is_archive
+from barograph.sources.mongodump import DocumentSource, MongoDump, is_archive
 
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
-MAX_BYTES = 64 << 30
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
 HEADERS = {"User-Agent": f"barograph/{__version__}", "Accept-Encoding": "identity"}
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
+DAMAGE = (
+    shutil.ReadError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class RemoteFile(msgspec.Struct):
     """A file of a record, as Zenodo lists it; `checksum` is `ALGORITHM:HEXDIGITS`."""
 
     key: Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?$)[^/\\\x00-\x1f]+$")]
-    size: Annotated[int, msgspec.Meta(ge=0)]
     checksum: Annotated[str, msgspec.Meta(pattern="^[a-z0-9]+:[0-9a-f]+$")]
     links: dict[str, str]
 
@@ -56,7 +61,6 @@ class Zenodo(DocumentSource):
         record: The number of the record. Defaults to MongoDB's performance data.
         base: The URL of the server.
         inside: The path of the dump below the record's folder. Required if the record has several.
-        max_bytes: The maximum size of the download, and of what each archive unpacks to.
         time_series: The name of the collection of series.
         change_points: The name of the collection of change points, or None if there is none.
     """
@@ -68,7 +72,6 @@ class Zenodo(DocumentSource):
         record: int = MONGODB,
         base: str = "https://zenodo.org",
         inside: str = "",
-        max_bytes: int = MAX_BYTES,
         time_series: str = "time_series",
         change_points: str | None = "change_points",
     ) -> None:
@@ -77,14 +80,9 @@ class Zenodo(DocumentSource):
         if not location:
             raise ConfigError("location: empty; expected a folder for the downloaded files")
         self._folder = Path(location) / f"zenodo-{record}"
-        self._record, self._inside, self._max_bytes = record, inside, max_bytes
+        self._inside, self.name = inside, f"zenodo:{record}"
         self._url = f"{base.rstrip('/')}/api/records/{record}"
         super().__init__(time_series, change_points)
-
-    @property
-    def name(self) -> str:
-        """The record, wherever its files are kept."""
-        return f"zenodo:{self._record}"
 
     def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
         """Return the name of a collection for messages, and its documents."""
@@ -107,13 +105,13 @@ class Zenodo(DocumentSource):
         """Return the files of the record; a published record never changes its list."""
         kept = self._folder / "record.json"
         if kept.is_file():
-            return list_files(kept.read_bytes(), self._url, self._max_bytes)
+            return list_files(kept.read_bytes(), self._url)
         try:
             response = requests.get(self._url, headers=HEADERS, timeout=TIMEOUT)
             response.raise_for_status()
         except requests.RequestException as error:
             raise SourceError(f"{self._url}: cannot be listed: {_reason(error)}") from error
-        files = list_files(response.content, self._url, self._max_bytes)
+        files = list_files(response.content, self._url)
         with whole(kept) as draft:
             draft.write_bytes(response.content)
         return files
@@ -137,20 +135,16 @@ class Zenodo(DocumentSource):
             ) from error
         except OSError as error:
             raise SourceError(f"{folder / file.key}: {error.strerror or error}") from error
-        return unpack(folder / file.key, self._folder / "unpacked" / file.key, self._max_bytes)
+        return unpack(folder / file.key, self._folder / "unpacked" / file.key)
 
 
-def list_files(answer: bytes, url: str, max_bytes: int) -> list[RemoteFile]:
+def list_files(answer: bytes, url: str) -> list[RemoteFile]:
     """Read the files of a record from the answer of Zenodo's API."""
     try:
         files = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])["files"]
-        listed = msgspec.json.decode(files, type=list[RemoteFile])
+        return msgspec.json.decode(files, type=list[RemoteFile])
     except (msgspec.MsgspecError, KeyError, ValueError, RecursionError) as error:
         raise SourceError(f"{url}: does not list the files of a public record: {error}") from error
-    total = sum(file.size for file in listed)
-    if total > max_bytes:
-        raise SourceError(f"{url}: {total} bytes to download; at most {max_bytes} are allowed")
-    return listed
 
 
 def _reason(error: requests.RequestException) -> str:
@@ -160,15 +154,14 @@ def _reason(error: requests.RequestException) -> str:
     return f"{type(error).__name__}; is this machine online?"
 
 
-def unpack(archive: Path, target: Path, max_bytes: int) -> Path:
+def unpack(archive: Path, target: Path) -> Path:
     """Unpack a tar or a zip into the folder `target`, unless that exists.
 
     Returns:
         The folder, or the file itself if it is neither a tar nor a zip.
 
     Raises:
-        DataError: A path leads out of the folder, a member is a device, the content is larger than
-            `max_bytes`, or the archive is damaged.
+        DataError: A path leads out of the folder, a member is a device, or the archive is damaged.
         SourceError: The disk is full, or cannot be written to.
     """
     if target.exists():
@@ -179,16 +172,10 @@ def unpack(archive: Path, target: Path, max_bytes: int) -> Path:
             folder = Path(draft, "content")
             folder.mkdir()
             if _is_tar(archive):
-                if not hasattr(tarfile, "data_filter"):
-                    raise SourceError(f"{archive}: to unpack it, Python must be 3.11.4 or later")
-                with tarfile.open(archive) as package:
-                    _check_size(archive, sum(member.size for member in package), max_bytes)
-                    package.extractall(folder, filter="data")
+                shutil.unpack_archive(archive, folder, "tar", filter="data")
             elif zipfile.is_zipfile(archive):
-                with zipfile.ZipFile(archive) as package_of_zip:
-                    sizes = (member.file_size for member in package_of_zip.infolist())
-                    _check_size(archive, sum(sizes), max_bytes)
-                    package_of_zip.extractall(folder)  # noqa: S202 - it leaves out `..`
+                with zipfile.ZipFile(archive) as package:
+                    package.extractall(folder)  # noqa: S202 - it leaves out `..`
             else:
                 return archive
             folder.replace(target)
@@ -209,8 +196,3 @@ def _is_tar(archive: Path) -> bool:
     with suppress(EOFError):  # of the header of a gzipped file
         return tarfile.is_tarfile(archive)
     return False
-
-
-def _check_size(archive: Path, size: int, max_bytes: int) -> None:
-    if size > max_bytes:
-        raise DataError(f"{archive}: unpacks to more than the allowed {max_bytes} bytes")
