@@ -383,7 +383,6 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     ("limit", "zeros", "message"),
     [
         ({"max_bytes": 1 << 20}, 2 << 20, "larger than"),
-        ({"max_line": 1 << 20}, 2 << 20, "a line is longer than"),
         ({"max_keys": 3}, 1, "4 columns; at most 3"),
     ],
 )

@@ -173,7 +173,7 @@ def input_options(
 
 
 def inputs_of(
-    files: tuple[str, ...], kind: str, delimiter: str, max_size: int, max_line: int, **options: Any
+    files: tuple[str, ...], kind: str, delimiter: str, max_size: int, **options: Any
 ) -> Inputs:
     """Return the files and the reading options of a command, given their parameters.
 
@@ -182,8 +182,7 @@ def inputs_of(
     """
     form = "" if kind in (AUTO, *DATABASES) else kind
     character = "\t" if delimiter in ("tab", "\\t") else delimiter
-    options |= {"max_bytes": max_size * MEBIBYTE, "max_line": max_line * MEBIBYTE}
-    chosen = ReadOptions(kind=form, delimiter=character, **options)
+    chosen = ReadOptions(kind=form, delimiter=character, max_bytes=max_size * MEBIBYTE, **options)
     return Inputs(files, kind, chosen)
 
 
@@ -269,7 +268,6 @@ PARAMETERS: list[Callable[[Any], Any]] = [
         setting(key, name, type=click.IntRange(min=1), default=most, help=help_, table=INPUT)
         for key, name, most, help_ in (
             ("max-size", "max_size", 256, "The maximum size of a file, decompressed, in MiB."),
-            ("max-line", "max_line", 16, "The maximum length of a line of text in MiB."),
             ("max-columns", "max_keys", 10_000, "The maximum number of columns of a table."),
         )
     ),

@@ -22,7 +22,7 @@ from barograph.runtime.files import CsvText, whole
 from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.records import records
-from barograph.sources.formats.rows import parquet_batches
+from barograph.sources.formats.rows import parquet_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,7 +175,7 @@ def _table(file: InputFile, path: Path) -> tuple[list[str], list[Row], pa.Schema
     if kind == ".csv":
         columns, rows = _csv(file.text(), path)
     elif kind == ".parquet":
-        rows = [row for batch in parquet_batches(file) for row in batch.to_pylist()]
+        rows = parquet_table(file).to_pylist()
         import pyarrow.parquet as pq
 
         schema = pq.read_schema(io.BytesIO(file.content or b""))

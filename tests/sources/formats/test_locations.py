@@ -180,33 +180,6 @@ def test_size_is_limited_after_decompression(tmp_path: Path, packed: bool) -> No
             content_of(path, "r", ReadOptions(max_bytes=limit))
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize(
-    ("name", "content", "is_refused"),
-    [
-        ("r.csv", b"a,b\n" + b"1" * 2**20 + b"\n", False),
-        ("r.csv", b"a,b\n" + b"1" * (2**20 + 1) + b"\n", True),
-        ("r.csv", (b"1" * 2**19 + b"\n") * 5 + b"1" * (2**20 + 1), True),
-        ("r.csv", "\ufeffa,b\n".encode("utf-16-le") + b"1\0" * 2**20, True),
-        ("r.ndjson", b'{"a": "' + b"1" * 2**20, True),
-        ("r.jsonl.gz", b'{"a": "' + b"1" * 2**20, True),
-        ("r.json", b'{"a": "' + b"1" * 2**21, False),
-        ("r.parquet", b"PAR1\0" + b"1" * 2**21, False),
-    ],
-)
-def test_lines_of_tables_and_json_lines_are_limited(
-    tmp_path: Path, name: str, content: bytes, is_refused: bool, packed: bool
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content, 1) if packed else content)
-    options = ReadOptions(max_line=1 << 20)
-    if not is_refused:
-        assert content_of(path, name, options) == content
-        return
-    with pytest.raises(DataError, match="longer than 1 MiB; --max-line MIB allows more"):
-        content_of(path, name, options)
-
-
 @pytest.mark.parametrize("kind", ["listed", "pattern", "folder"])
 def test_numbered_files_are_read_by_number(tmp_path: Path, kind: str) -> None:
     paths = [tmp_path / f"run-{number}.csv" for number in (1, 10, 11, 2, 9)]

@@ -69,24 +69,6 @@ def test_object_without_lists_of_objects_is_a_row(tmp_path: Path) -> None:
     assert values(files) == {"out/latency.p50": [5], "out/latency.p99": [9]}
 
 
-def test_nested_object_that_states_its_value_is_a_row(tmp_path: Path) -> None:
-    commit = {"id": "a1", "author": {"name": "x"}, "parents": [{"id": "a0"}]}
-    files = read_text(tmp_path, "out.json", {"commit": commit, "test": "a", "value": 3})
-    assert values(files) == {"a": [3]}
-
-
-@pytest.mark.parametrize(
-    "options", [ReadOptions(value_columns=("p50",)), ReadOptions(mapping={"p50": "value"})]
-)
-def test_nested_object_whose_value_the_user_names_is_a_row(
-    tmp_path: Path, options: ReadOptions
-) -> None:
-    path = tmp_path / "out.json"
-    path.write_text(json.dumps({"test": "a", "p50": 3, "suites": [{"name": "b"}]}))
-    files = read_files([path], options, context=RunContext())
-    assert [*values(files).values()] == [[3]]
-
-
 def test_index_of_pandas_is_no_measurement(tmp_path: Path) -> None:
     frame = pd.DataFrame({"commit": [f"c{k}" for k in range(9)], "p50": range(9)})
     frame[frame["p50"].isin([0, 1, 4, 6])].to_parquet(tmp_path / "runs.parquet")

@@ -53,16 +53,12 @@ def test_labels_below_a_key_are_parts_of_the_identity(tmp_path: Path) -> None:
     }
 
 
-def test_ignored_column_that_tells_results_of_a_commit_apart_is_named(tmp_path: Path) -> None:
+def test_ignored_column_is_an_argument_if_the_user_says_so(tmp_path: Path) -> None:
     rows = [f"c{k},{way},{k + 1}" for k in range(5) for way in ("cold", "warm")]
-    loaded = read(tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows]))
-    hint = "results that differ in cache count as runs of one series; --map cache=test or"
-    assert [note for note in loaded.notes if hint in note]
-    quiet = read(tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows[::2]]))
-    assert not [note for note in quiet.notes if hint in note]
-    as_argument = read(
-        tmp_path / "t.csv", "\n".join(["commit,cache,p50", *rows]), mapping={"cache": "args.cache"}
-    )
+    content = "\n".join(["commit,cache,p50", *rows])
+    loaded = read(tmp_path / "t.csv", content)
+    assert [note for note in loaded.notes if "columns ignored: cache;" in note]
+    as_argument = read(tmp_path / "t.csv", content, mapping={"cache": "args.cache"})
     assert len(as_argument.history) == 2
 
 

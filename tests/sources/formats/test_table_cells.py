@@ -202,12 +202,7 @@ def test_abbreviated_hashes_are_those_of_the_full_ones(tmp_path: Path) -> None:
     assert list(loaded.history.commits) == ["0a8cb97", *twins]
 
 
-def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
-    tmp_path: Path,
-) -> None:
-    stamps = [1_706_220_908_000_000_000 + k * 1_000_000 for k in range(3)]
-    loaded = read(tmp_path / "t.csv", "order,value\n" + "".join(f"{k},1\n" for k in stamps))
-    assert loaded.history.orders.tolist() == [k // 1_000_000 for k in stamps]
+def test_orders_beyond_the_limit_are_an_error(tmp_path: Path) -> None:
     rows = "".join(f"{2**62 + k},1\n" for k in range(3))
     with pytest.raises(DataError, match=r"number the commits, or give times in milliseconds"):
         read(tmp_path / "u.csv", f"order,value\n{rows}")

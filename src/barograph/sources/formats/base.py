@@ -25,7 +25,6 @@ from barograph.sources.report import Skip, check_share
 HEAD = 65_536  # bytes of a text that recognition looks at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MAX_BYTES = 256 * MEBIBYTE  # decoded, a file takes up to twelve times as much memory
-MAX_LINE = 16 << 20
 MAX_KEYS = 10_000
 NO_ORDER = int(np.iinfo(np.int64).min)
 DATES = ("", "day-first", "month-first", "iso")
@@ -52,8 +51,6 @@ class ReadOptions:
         time: The time of single runs that name none, in milliseconds since 1970.
         metrics: Patterns of the measurements to read, such as `p9*`; empty for all.
         max_bytes: The maximum size of a file, decompressed.
-        max_line: The maximum length in bytes of a line of a table, of JSON lines and of other text.
-            A JSON document may be one line.
         max_keys: The maximum number of columns of a table.
         max_skipped_share: The maximum share of results that may be unusable.
 
@@ -78,7 +75,6 @@ class ReadOptions:
     time: int = UNKNOWN_TIME
     metrics: tuple[str, ...] = ()
     max_bytes: int = MAX_BYTES
-    max_line: int = MAX_LINE
     max_keys: int = MAX_KEYS
     max_skipped_share: float = 0.05
 

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import cast
 
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import UTF_16, InputFile, ReadOptions
+from barograph.sources.formats.base import InputFile, ReadOptions
 from barograph.sources.formats.json_text import MEBIBYTE
 
 GZIP = b"\x1f\x8b"
-JSON_LINES = (".ndjson", ".jsonl")
-JSON_SPACE = b"\xef\xbb\xbf \t\r\n"
 
 
 def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
     """Return the bytes of a file, decompressed.
 
     Raises:
-        DataError: The file is missing or damaged, or it or one of its lines is too large.
+        DataError: The file is missing or damaged, or too large.
     """
     try:
         if path is None:
@@ -101,20 +99,4 @@ def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:
     if len(content) > options.max_bytes:
         limit = options.max_bytes // MEBIBYTE
         raise DataError(f"{name}: larger than {limit:,} MiB; --max-size MIB allows more")
-    buffer.seek(0)
-    longest = 0
-    if _has_lines(name, content):
-        longest = max((len(line.rstrip(b"\r\n")) for line in buffer), default=0)
-    if longest > options.max_line:
-        raise DataError(
-            f"{name}: a line is longer than {options.max_line // MEBIBYTE:,} MiB; "
-            "--max-line MIB allows more"
-        )
     return content
-
-
-def _has_lines(name: str, content: bytes) -> bool:
-    """Whether a file has lines of limited length: text that is not one JSON document."""
-    is_json = content[:256].lstrip(JSON_SPACE)[:1] in (b"{", b"[")
-    is_text = b"\0" not in content[:1024] or content[:2] in UTF_16
-    return is_text and (not is_json or name.lower().removesuffix(".gz").endswith(JSON_LINES))

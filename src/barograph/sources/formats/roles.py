@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from barograph.results.fields import FieldError
-from barograph.results.series import LABELS
+from barograph.results.series import LABELS, Floats
 from barograph.results.units import unit_of
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import (
-    NOT_PLAIN,
-    is_missing,
-    is_number,
-    measured,
-    orders,
-    plain_numbers,
-)
-from barograph.sources.formats.dates import cell_time
+from barograph.sources.formats.cells import NOT_PLAIN, is_missing, measured, plain_numbers
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -79,16 +71,12 @@ PARAMETERS = frozenset((
     "threads", "thread_level", "thread_count", "num_threads", "clients", "connections",
     "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
-COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
-DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d{4}(?!\d)")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
 SHOWN = 8
-SAMPLED = 100  # cells of a column
-ROWS = 1000  # of which some may be of different series
 FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
-FEW = 2  # such cells that a column may begin with
+EARLIEST = 1e8  # seconds since 1970; smaller numbers are no times of results
 # Prefixes of nested keys that say nothing: InfluxDB, Prometheus and others put labels below them.
 LABELLED = re.compile(r"(?:tags?|labels?|dimensions?)\.(.+)", re.IGNORECASE)
 
@@ -193,17 +181,12 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
             f"{where}: no column of values among {_list(names)}; name it with --value-columns "
             "COLUMN or --map COLUMN=value"
         )
-    notes = _corrected(cells, fields)
     used = {*fields.values(), *args.values(), *(value.column for value in values), *mapped}
-    ignored = [name for name in names if name not in used]
-    dated = [name for name in ignored if _are_dates(cells[name][:SAMPLED])]
-    if "time" not in fields and len(dated) == 1:
-        ignored.remove(dated[0])
-        fields["time"] = dated[0]
-        notes.append(f"column {dated[0]} read as time")
-    roles = Roles(fields, args, values, notes)
-    notes += _ignored_notes(cells, roles, [name for name in ignored if _has_cells(cells[name])])
-    return roles
+    ignored = [name for name in names if name not in used and not all(map(is_missing, cells[name]))]
+    shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
+    more = ", ..." if len(ignored) > SHOWN else ""
+    note = f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one"
+    return Roles(fields, args, values, [note] if ignored else [])
 
 
 def _column(name: str, names: Sequence[str], where: str) -> str:
@@ -245,32 +228,23 @@ def _metrics(
         for name in names
         if canonical(name) not in NOT_TRACKED
         and not NO_METRIC.fullmatch(name.strip())
-        and _is_numeric(cells[name])
+        and _numbers(cells[name]).size
     ]
     # Without other numbers a column `time` of small numbers holds what was measured.
-    if not metrics and "time" in fields and _is_numeric(cells[fields["time"]], below=1e8):
+    times = _numbers(cells[fields["time"]]) if not metrics and "time" in fields else np.empty(0)
+    if times.size and (np.abs(times) < EARLIEST).all():
         metrics = [ValueColumn.named(fields.pop("time"))]
     return metrics
 
 
-def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
-    """Return whether the cells that are not empty are numbers, but for a few faults."""
+def _numbers(cells: Sequence[Any]) -> Floats:
+    """Return the numbers in a column; none if more than a few of its cells hold other text."""
     values = plain_numbers(cells)
-    if values is not None:
-        known = values[~np.isnan(values)]
-        return known.size > 0 and bool((np.abs(known) < below).all())
-    count = faults = 0
-    for cell in cells:
-        if is_missing(cell):
-            continue
-        number = _number(cell)
-        if abs(number or 0.0) >= below:
-            return False
-        count += number is not None
-        faults += number is None
-        if faults > FAULTS * count + FEW:
-            return False
-    return count > 0 and faults <= FAULTS * count
+    if values is None:
+        known = [cell for cell in cells if not is_missing(cell)]
+        found = [number for number in map(_number, known) if number is not None]
+        values = np.array(found if len(known) - len(found) <= FAULTS * len(found) else [])
+    return values[~np.isnan(values)]
 
 
 def _number(cell: Any) -> float | None:
@@ -282,80 +256,6 @@ def _number(cell: Any) -> float | None:
             if fault.reason == NOT_PLAIN and decimal == ",":
                 return 0.0  # an error follows, which names the cell
     return None
-
-
-def _corrected(cells: Mapping[str, Sequence[Any]], fields: dict[str, str]) -> list[str]:
-    """Read a column of orders that holds times or commits as such; return a note on it."""
-    column = fields.get("order")
-    known = [cell for cell in cells[column] if not is_missing(cell)][:SAMPLED] if column else []
-    if column is None or not known or len(orders(known, "order")[1]) < len(known):
-        return []
-    kinds: list[tuple[str, Callable[[Sequence[Any]], bool]]]
-    kinds = [("time", _are_times), ("commit", _are_commits)]
-    for role, is_role in kinds:
-        if is_role(known):
-            fields[role] = fields.pop("order")
-            return [f"column {column} read as {role}"]
-    return []
-
-
-def _ignored_notes(
-    cells: Mapping[str, Sequence[Any]], roles: Roles, ignored: Sequence[str]
-) -> list[str]:
-    """Return notes on ignored columns, and on one that tells results of one moment apart.
-
-    Such results count as runs, although they may be of different series.
-    """
-    if not ignored:
-        return []
-    shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
-    more = ", ..." if len(ignored) > SHOWN else ""
-    notes = [f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one"]
-    fields = roles.fields
-    moments = [fields[name] for name in ("order", "commit", "time") if name in fields][:1]
-    known = [*moments, *roles.identity.values()]
-    known += [fields[name] for name in ("run", "branch") if name in fields]
-    keys = list(zip(*(map(str, cells[name][:ROWS]) for name in known), strict=True))
-    if not moments or len(set(keys)) == len(keys):
-        return notes
-    for name in ignored:
-        texts = [str(cell) for cell in cells[name][:ROWS]]
-        apart = len(set(zip(keys, texts, strict=True))) == len(keys)
-        kinds = {text for text in texts if not is_missing(text)}
-        if apart and 1 < len(kinds) <= len(texts) // 2 and not any(map(is_number, kinds)):
-            return [
-                *notes,
-                f"results that differ in {name} count as runs of one series; --map {name}=test "
-                f"or --map {name}=args.{name} makes them series",
-            ]
-    return notes
-
-
-def _has_cells(cells: Sequence[Any]) -> bool:
-    return not all(map(is_missing, cells))
-
-
-def _are_dates(cells: Sequence[Any]) -> bool:
-    """Return whether the cells are texts of dates with a year, a month and a day, or empty."""
-    known = [cell for cell in cells if not is_missing(cell)]
-    is_dated = all(isinstance(cell, str) and DATED.match(cell.strip()) for cell in known)
-    return bool(known) and is_dated and _are_times(known)
-
-
-def _are_times(cells: Sequence[Any]) -> bool:
-    """Return whether all cells are times, of which none that differ become one in milliseconds."""
-    times = {}
-    for cell in dict.fromkeys(cells):
-        for order in ("month-first", "day-first"):
-            try:
-                times[cell] = cell_time(cell, "", order)
-            except FieldError:
-                continue
-    return len({*times.values()}) == len({*map(str, cells)})
-
-
-def _are_commits(cells: Sequence[Any]) -> bool:
-    return all(isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) for cell in cells)
 
 
 def _list(names: Sequence[str]) -> str:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from barograph.runtime.errors import DataError
 from barograph.runtime.extras import needed
 from barograph.sources.formats.base import InputFile, check_keys
-from barograph.sources.formats.cells import is_number
 from barograph.sources.formats.dates import Milliseconds
 from barograph.sources.formats.delimited import TableRows, read_delimited
 from barograph.sources.formats.json_text import MEBIBYTE, Lines
-from barograph.sources.formats.roles import SYNONYMS, canonical
 from barograph.sources.formats.unknown import described
 from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 CELL = 8  # bytes of a number
-BATCH = 20_000  # rows
 PARQUET = b"PAR1"
 ARGUMENTS = ("args", "params", "parameters")
 
@@ -73,19 +67,11 @@ def _require_row(file: InputFile, value: Any) -> None:
     """Refuse an only object that is a document: the numbers around its results are no results.
 
     Raises:
-        DataError: It holds lists of objects, or objects in objects of objects, and neither it nor
-            the user says where the value is.
+        DataError: It holds lists of objects, or objects in objects of objects.
     """
-    row, options = value if isinstance(value, dict) else {}, file.options
-    is_named = options.value_columns or "value" in options.mapping.values()
-    has_value = any(canonical(k) in SYNONYMS["value"] for k, v in row.items() if _is_number(v))
-    if _is_nested(row) and not (is_named or has_value):
+    if _is_nested(value):
         looks, hint = described(file)
         raise DataError(f"{file.name}: {looks}; {hint}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) or (isinstance(value, str) and is_number(value))
 
 
 def _is_nested(value: Any, level: int = 0) -> bool:
@@ -109,20 +95,15 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parquet(file: InputFile) -> TableRows:
-    batches = list(parquet_batches(file))
-    names = batches[0].schema.names if batches else []
-    cells = {
-        name: [cell for batch in batches for cell in _parquet_cells(batch.column(name))]
-        for name in names
-    }
-    return TableRows(cells, range(1, sum(batch.num_rows for batch in batches) + 1), "row")
+    table = parquet_table(file)
+    cells = {name: _parquet_cells(table.column(name)) for name in table.column_names}
+    return TableRows(cells, range(1, table.num_rows + 1), "row")
 
 
-def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file in batches.
+def parquet_table(file: InputFile) -> pa.Table:
+    """Return the rows of a Parquet file.
 
-    A file of some KB can stand for many GB: its metadata says how many cells it has, and each of
-    them may be the same long text, so texts are read as dictionaries until their sizes are known.
+    A file of some KB can stand for many GB, so each of its cells counts as a number.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -131,66 +112,26 @@ def parquet_batches(file: InputFile) -> Iterator[pa.RecordBatch]:
     with needed(f"{file.name}: a Parquet file"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    content, size = io.BytesIO(file.content or b""), 0
     try:
-        leaves = _within_limit(file, pq.ParquetFile(content).metadata)
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        with pq.ParquetFile(content, read_dictionary=texts) as table:
-            names = table.schema_arrow.names
+        with pq.ParquetFile(io.BytesIO(file.content or b"")) as stored:
+            about, names = stored.metadata, stored.schema_arrow.names
             check_keys(file, len(names))
             if len(set(names)) < len(names):
                 raise DataError(f"{file.name}: two columns have the same name")
-            for batch in table.iter_batches(batch_size=BATCH):
-                size += sum(map(_text_size, batch.columns))
-                _require_within(file, size)
-                batch.validate(full=True)  # texts may not be UTF-8
-                columns = [
-                    column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-                    for column in batch.columns
-                ]
-                yield pa.RecordBatch.from_arrays(columns, names)
+            groups = [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
+            size, limit = about.num_rows * about.num_columns * CELL, file.options.max_bytes
+            if max(size, sum(groups)) > limit:
+                shown = f"{limit // MEBIBYTE:,} MiB when unpacked; --max-size MIB allows more"
+                raise DataError(f"{file.name}: larger than {shown}")
+            table = stored.read()
+        table.validate(full=True)  # texts may not be UTF-8
+        return table
     except (pa.ArrowException, OSError) as error:
         message = str(error).partition("\n")[0][:200]
         raise DataError(f"{file.name}: not a readable Parquet file: {message}") from None
 
 
-def _within_limit(file: InputFile, metadata: pq.FileMetaData) -> list[pq.ColumnSchema]:
-    """Return the columns of a file, the sizes of whose numbers are within the limit."""
-    leaves = [metadata.schema.column(k) for k in range(metadata.num_columns)]
-    widths = [max(CELL, leaf.length or 0) for leaf in leaves]  # the length is that of fixed texts
-    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    sizes = (
-        group.column(k).num_values * width for group in groups for k, width in enumerate(widths)
-    )
-    _require_within(file, sum(group.total_byte_size for group in groups))
-    _require_within(file, sum(sizes))
-    return leaves
-
-
-def _require_within(file: InputFile, size: int) -> None:
-    if size > file.options.max_bytes:
-        limit = file.options.max_bytes // MEBIBYTE
-        raise DataError(
-            f"{file.name}: larger than {limit:,} MiB when unpacked; --max-size MIB allows more"
-        )
-
-
-def _text_size(column: pa.Array) -> int:
-    """Return the number of bytes of the texts in a column, each as often as it occurs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(column, pa.StructArray):
-        return sum(map(_text_size, column.flatten()))
-    if isinstance(column, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
-        return _text_size(column.values)
-    if not isinstance(column, pa.DictionaryArray):
-        return 0
-    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
-    return pc.sum(lengths.take(column.indices)).as_py() or 0
-
-
-def _parquet_cells(column: pa.Array) -> Sequence[Any]:
+def _parquet_cells(column: pa.ChunkedArray) -> Sequence[Any]:
     """Return the cells; times as milliseconds since 1970."""
     import pyarrow as pa
 
@@ -200,7 +141,7 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
         moments = column.cast(pa.timestamp("ms"), safe=not is_finer).cast(pa.int64())
         return [None if cell is None else Milliseconds(cell) for cell in moments.to_pylist()]
     if types.is_floating(kind) and not column.null_count:
-        numbers: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
+        numbers: list[Any] = column.to_numpy().tolist()
         return numbers
     cells: list[Any] = column.to_pylist()
     is_bytes = types.is_binary(kind)
