@@ -19,7 +19,6 @@ import pytest
 
 from barograph.runtime import files
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources import append as append_module
 from barograph.sources.append import Appended, append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
@@ -298,7 +297,7 @@ def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
             "order,commit,test,value\nfirst,a1,b0,4\n",
             "row 1: order is not a whole number .got 'first'",
         ),
-        ("order,commit,test,value\n1,a1\n", "line 2: 2 cells, but there are 4 columns"),
+        ("order,commit,test,value\n1,a1\n", "row 1: 2 cells, but there are 4 columns"),
         ("order,commit,test,value,value\n", "two columns have the same name"),
     ],
 )
@@ -415,12 +414,12 @@ def test_converted_results_keep_the_unit_of_their_values(tmp_path: Path) -> None
     assert read_files([history]).history.values.tolist() == [2252.25]
 
 
-def no_locks(monkeypatch: pytest.MonkeyPatch, code: int, *, of_files: bool) -> None:
-    """Make locks of folders fail, or all locks, as on a file system without them."""
+def no_locks(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """Make locks of folders fail, as on a file system without them."""
     lock = fcntl.flock
 
     def flock(handle: int, operation: int) -> None:
-        if of_files or stat.S_ISDIR(os.fstat(handle).st_mode):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(code, os.strerror(code))
         lock(handle, operation)
 
@@ -434,7 +433,7 @@ NO_LOCKS = [errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EINVAL]
 def test_where_folders_have_no_locks_a_file_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    no_locks(monkeypatch, code, of_files=False)
+    no_locks(monkeypatch, code)
     history = tmp_path / "history.csv"
     new = [output(tmp_path, 5, name=f"out{k}.json") for k in range(12)]
     with ThreadPoolExecutor(12) as pool:
@@ -445,7 +444,7 @@ def test_where_folders_have_no_locks_a_file_is_locked(
 
 
 def test_lock_of_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    no_locks(monkeypatch, errno.EBADF, of_files=False)
+    no_locks(monkeypatch, errno.EBADF)
     monkeypatch.setattr(files, "PATIENCE", 0.1)
     history = tmp_path / "history.csv"
     with (
@@ -454,27 +453,3 @@ def test_lock_of_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.Monkey
     ):
         add(history, output(tmp_path, 5), commit="a1")
     add(history, output(tmp_path, 5), commit="a1")
-
-
-@pytest.mark.parametrize("code", NO_LOCKS)
-@pytest.mark.parametrize("exists", [True, False])
-def test_without_locks_a_history_that_changed_since_it_was_read_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, exists: bool
-) -> None:
-    no_locks(monkeypatch, code, of_files=True)
-    history = tmp_path / "history.csv"
-    if exists:
-        add(history, output(tmp_path, 5), commit="a1")
-    merge = append_module._merge
-
-    def merged(*arguments: Any) -> Any:
-        monkeypatch.setattr(append_module, "_merge", merge)
-        add(history, output(tmp_path, 6), commit="a2")
-        return merge(*arguments)
-
-    monkeypatch.setattr(append_module, "_merge", merged)
-    with pytest.raises(DataError, match=r"history\.csv: another process has changed it; try again"):
-        add(history, output(tmp_path, 7), commit="a3")
-    add(history, output(tmp_path, 7), commit="a3")
-    assert column(history, "commit") == ["a1"] * exists + ["a2", "a3"]
-    assert not list(tmp_path.glob(".*"))

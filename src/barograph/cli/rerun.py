@@ -105,7 +105,7 @@ def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tupl
         ConfigError: The suspects have no commit, or several, or the history cannot be extended.
         DataError: The history is not a table that can be extended.
     """
-    from barograph.sources.history_file import HistoryFile
+    from barograph.sources.append import HistoryFile
 
     commits = {entry.commit for entry in suspects}
     if len(commits) > 1 or "" in commits:

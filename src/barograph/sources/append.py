@@ -1,47 +1,65 @@
-"""Append the results of files to a history file.
+"""Append the results of files to a history file, which is read whole and replaced in one step.
 
-A new commit gets the order after the last: neither times nor git move rows that are there. Results
-of a commit that is there get its order, and replace its earlier results of the same series: all of
-them, or those of the same run if the run has a name.
+A history is a long table: a row for each result, with its order and value, and the identity of its
+series. Columns and values that Barograph does not know are kept as they are. A new commit gets the
+order after the last: neither times nor git move rows that are there. Results of a commit that is
+there get its order, and replace its earlier results of the same series: all of them, or those of
+the same run if the run has a name.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from functools import lru_cache
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from barograph.results.fields import EPOCH
+from barograph.results.fields import EPOCH, MILLISECOND, FieldError
 from barograph.results.series import (
     LABELS,
     LARGEST_ORDER,
     ORDER_HINT,
     UNKNOWN_TIME,
-    Direction,
     SeriesId,
+    canonical_text,
     normalize_args,
 )
 from barograph.results.texts import CONTROL
-from barograph.runtime.errors import DataError
-from barograph.runtime.files import followed, locked
+from barograph.runtime.errors import ConfigError, DataError
+from barograph.runtime.extras import needed
+from barograph.runtime.files import CsvText, followed, locked, whole
 from barograph.sources.formats import cells
-from barograph.sources.formats.base import ReadOptions, Result
+from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.collect import Collected
+from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
+from barograph.sources.formats.records import records
+from barograph.sources.formats.rows import parquet_table
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.git import HASH, Repository, is_commit
-from barograph.sources.history_file import HistoryFile, Row, text_of_cell
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = (
+    "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
+)  # fmt: skip
+NEEDED = ("order", "value")
+KINDS = (".csv", ".ndjson", ".jsonl", ".json", ".parquet")
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: None, 1: "higher"}
 PART = "."  # between the name of a run and the repetition in its file
+LONGEST = 1 << 16  # characters of a text; a CSV reader takes at most twice as many
+Row = dict[str, Any]
+_Table = tuple[list[str], list[Row], Mapping[str, "pa.DataType"]]
+_Result = tuple[SeriesId, Row]
 
 
 @dataclass(frozen=True)
@@ -63,9 +81,9 @@ class Appended:
     replaced: int
     commits: Mapping[str, int]
     skipped: int
-    unusable: tuple[str, ...]
+    unusable: Sequence[str]
     refused: bool
-    notes: tuple[str, ...]
+    notes: Sequence[str]
 
 
 def append(
@@ -79,7 +97,7 @@ def append(
     r"""Append the results of files of any format to a history file.
 
     Args:
-        history: The history: CSV, NDJSON or JSON by its name; created if it does not exist.
+        history: The history: CSV, NDJSON, JSON or Parquet by its name; created if missing.
         outputs: The files.
         options: What the files do not say: commit, time, branch, machine.
         run: The name of the run, to keep earlier results of the same commit.
@@ -108,92 +126,236 @@ def append(
         first = f": {report.first_skip('points')}" if skipped else ""
         raise DataError(f"{report.source}: no results{first}")
     ordered = order_results(collected, repository)
-    branch = options.branch or context.branch
-    results = _results(collected, ordered.orders.tolist(), branch, run)
-    _require_texts(results, report.source)
+    rows = _rows(collected, options.branch or context.branch, run, ordered.orders.tolist())
+    _require_texts(rows, report.source)
     path = followed(Path(history))  # a link stays one
     with locked(path):
         table = HistoryFile.read(path, options)
-        replaced, commits = _merge(table, results, run)
-        table.write(options)
+        replaced, commits = _merge(table, rows, run)
+        table.write()
     more = (f"{report.source}: {note}" for note in (*notes_of_runs, *ordered.notes))
+    notes = [*collector.notes, *more]
     refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
-    unusable = tuple(report.skips("points"))
-    notes = (*collector.notes, *more)
-    return Appended(len(results), replaced, commits, skipped, unusable, refused, notes)
+    return Appended(len(rows), replaced, commits, skipped, report.skips("points"), refused, notes)
 
 
-def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[Result]:
+@dataclass
+class HistoryFile:
+    """The content of a history file.
+
+    Args:
+        path: The file, which need not exist.
+        columns: The names of the columns.
+        rows: The cells of each row by column. Those of a CSV are text; a cell that a row lacks is
+            empty.
+        types: The types of the columns of a Parquet file.
+    """
+
+    path: Path
+    columns: list[str] = field(default_factory=lambda: list(COLUMNS))
+    rows: list[Row] = field(default_factory=list)
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path, options: ReadOptions) -> HistoryFile:
+        """Read a history file; a file that does not exist is an empty history.
+
+        Args:
+            path: The file.
+            options: The limits.
+
+        Raises:
+            DataError: The file is not a long table with orders and values, or beyond a limit.
+            ConfigError: The name of the file does not end like that of a format.
+        """
+        kind = path.suffix.lower()
+        if kind not in KINDS:
+            raise ConfigError(f"{path}: a history file must end with one of {', '.join(KINDS)}")
+        content = content_of(path, str(path), options) if path.exists() else b""
+        if not content.strip():
+            return cls(path)
+        file = InputFile(str(path), path, content, options)
+        read = {".csv": _csv, ".parquet": _parquet}.get(kind, _json)
+        history = cls(path, *read(file))
+        check_keys(file, len(history.columns))
+        hint = f"`barograph append NEW.csv {path.name}` writes a history that can be extended"
+        missing = [name for name in NEEDED if name not in history.columns]
+        if missing:
+            noun = "column" if len(missing) == 1 else "columns"
+            raise DataError(f"{path}: misses the {noun} {', '.join(missing)}; {hint}")
+        if not any(name in history.columns for name in LABELS):
+            raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {hint}")
+        return history
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Yield the cells of a column as text; missing ones are empty."""
+        return (_text(row.get(name)) for row in self.rows)
+
+    def extend(self, rows: Sequence[Row]) -> None:
+        """Add rows at the end, and the columns that they need."""
+        filled = [{name: c for name, c in row.items() if c not in ("", None)} for row in rows]
+        self.columns = list(
+            dict.fromkeys([*self.columns, *(name for row in filled for name in row)])
+        )
+        self.rows += filled
+
+    def write(self) -> None:
+        """Replace the file; if it cannot be written, the old one is unchanged."""
+        with whole(self.path) as draft:
+            if self.path.suffix.lower() == ".parquet":
+                self._write_parquet(draft)
+            else:
+                draft.write_bytes(self._encoded().encode())
+
+    def _encoded(self) -> str:
+        """Return the rows as CSV or JSON."""
+        kind = self.path.suffix.lower()
+        if kind == ".csv":
+            rows = [[row.get(name) for name in self.columns] for row in self.rows]
+            csv.writer(buffer := CsvText()).writerows([self.columns, *rows])
+            return buffer.getvalue()
+        present = (
+            {name: cell for name, cell in row.items() if cell is not None} for row in self.rows
+        )
+        lines = [json.dumps(row, ensure_ascii=False) for row in present]
+        return "[\n" + ",\n".join(lines) + "\n]\n" if kind == ".json" else "\n".join([*lines, ""])
+
+    def _write_parquet(self, draft: Path) -> None:
+        with needed(f"{self.path}: a Parquet file"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        types = dict.fromkeys(self.columns, pa.string())
+        types |= {"order": pa.int64(), "time": pa.timestamp("ms", "UTC")}
+        types |= {**self.types, "value": pa.float64()}
+        arrays = {
+            name: _array([row.get(name) for row in self.rows], types[name]) for name in self.columns
+        }
+        pq.write_table(pa.table(arrays), draft, compression="zstd")
+
+
+def _csv(file: InputFile) -> _Table:
+    reader = csv.reader(io.StringIO(file.text(), newline=""))
+    try:
+        columns, *lines = ([name.strip() for name in next(reader, [])], *filter(None, reader))
+    except csv.Error as error:
+        raise DataError(f"{file.name}: line {reader.line_num}: {error}") from None
+    if len(set(columns)) < len(columns):
+        raise DataError(f"{file.name}: two columns have the same name")
+    wrong = next((k for k, line in enumerate(lines, 1) if len(line) != len(columns)), 0)
+    if wrong:
+        counts = f"{len(lines[wrong - 1])} cells, but there are {len(columns)} columns"
+        raise DataError(f"{file.name}: row {wrong}: {counts}")
+    return columns, [dict(zip(columns, line, strict=True)) for line in lines], {}
+
+
+def _json(file: InputFile) -> _Table:
+    rows = [record.value for record in records(file)]
+    if not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{file.name}: must hold objects with order and value")
+    return list(dict.fromkeys(name for row in rows for name in row)), rows, {}
+
+
+def _parquet(file: InputFile) -> _Table:
+    rows = parquet_table(file).to_pylist()
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(io.BytesIO(file.content or b""))
+    return schema.names, rows, dict(zip(schema.names, schema.types, strict=True))
+
+
+def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return the cells of a column, of a type if they fit, else as text."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        moments = [datetime.fromisoformat(c) if isinstance(c, str) else c for c in column]
+        return pa.array([m and (m if kind.tz else m.replace(tzinfo=None)) for m in moments], kind)
+    try:
+        return pa.array(column, kind)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array([None if cell is None else str(cell) for cell in column])
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else canonical_text(cell)
+
+
+def _rows(collected: Collected, branch: str, run: str, ranks: list[int]) -> list[_Result]:
     """Return the results as the history will hold them, with the ranks of their commits as orders.
 
     Those of equal names are numbered.
     """
     seen: Counter[tuple[int, int, str, str]] = Counter()
-    results = []
-    for row, rank in enumerate(ranks):
-        owner, of_branch = int(collected.owners[row]), collected.branches[row] or branch
-        name = PART.join(filter(None, [run, collected.runs[row]]))
+    rows = []
+    for place, rank in enumerate(ranks):
+        owner, value = int(collected.owners[place]), float(collected.values[place])
+        series, time = collected.ids[owner], int(collected.times[place])
+        of_branch = collected.branches[place] or branch
+        name = PART.join(filter(None, [run, collected.runs[place]]))
         seen[key := (owner, rank, of_branch, name)] += 1
-        if seen[key] > 1:
-            name = PART.join(filter(None, [name, str(seen[key])]))
-        results.append(
-            Result(
-                collected.ids[owner],
-                float(collected.values[row]),
-                collected.units[row],
-                Direction(int(collected.directions[owner])),
-                rank,
-                collected.commits[row],
-                int(collected.times[row]),
-                name,
-                of_branch,
-            )
-        )
-    return results
+        number = str(seen[key]) if seen[key] > 1 else ""
+        row: Row = {
+            "order": rank,
+            "commit": collected.commits[place],
+            "time": "" if time == UNKNOWN_TIME else (EPOCH + time * MILLISECOND).isoformat(),
+            "branch": of_branch,
+            "run": PART.join(filter(None, [name, number])),
+            **series.labels,
+            "unit": collected.units[place],
+            "direction": DIRECTIONS[int(collected.directions[owner])],
+            "value": int(value) if value.is_integer() and abs(value) < 1e15 else value,
+        }
+        rows.append((series, row))
+    return rows
 
 
-def _require_texts(results: list[Result], source: str) -> None:
+def _require_texts(rows: list[_Result], source: str) -> None:
     """Refuse texts that a reader or the store would refuse.
 
     Raises:
-        DataError: A text holds a control character, or is not valid.
+        DataError: A text holds a control character, is not valid, or is too long.
     """
-    for result in results:
-        args = {f"{ARGUMENT}{name}": f"{name}={value}" for name, value in result.series.args}
-        for name, text in (result._asdict() | result.series.labels | args).items():
-            if isinstance(text, str) and (CONTROL.search(text) or cells.REPLACED in text):
-                reason = "holds a control character or is not valid text"
+    for series, row in rows:
+        args = {f"{ARGUMENT}{name}": f"{name}={value}" for name, value in series.args}
+        texts = {name: text for name, text in (row | args).items() if isinstance(text, str)}
+        for name, text in texts.items():
+            if CONTROL.search(text) or cells.REPLACED in text or len(text) > LONGEST:
+                reason = f"is longer than {LONGEST:,} characters, or holds one that is not allowed"
                 raise DataError(f"{source}: {name}: {text!r:.60} {reason}; no result was appended")
 
 
-def _merge(history: HistoryFile, results: list[Result], run: str) -> tuple[int, dict[str, int]]:
+def _merge(history: HistoryFile, rows: list[_Result], run: str) -> tuple[int, dict[str, int]]:
     """Put results into a history; return how many they replaced, and the order of each commit."""
     places, faults = cells.orders(list(history.texts("order")), "order")
-    for row, fault in faults.items():
-        got = f"(got {fault.value!r:.40})"
-        raise DataError(f"{history.path}: row {row + 1}: {fault.reason} {got}")
+    for number, fault in faults.items():
+        where = f"{history.path}: row {number + 1}"
+        raise DataError(f"{where}: {fault.reason} (got {fault.value!r:.40})")
     orders: list[int] = places.tolist()
-    known: dict[str, dict[str, int]] = {}
+    known: dict[str, dict[str, int]] = {}  # the order of each commit, by branch
     named = zip(orders, history.texts("commit"), history.texts("branch"), strict=True)
     for order, commit, branch in named:
         if commit:
             known.setdefault(commit, {}).setdefault(branch, order)
     last = max(orders, default=0)
-    placed: dict[tuple[int | None, str], int] = {}  # by the rank and the branch of a result
-    for result in sorted(results, key=attrgetter("order")):
-        place = (result.order, result.branch)
+    placed: dict[tuple[int, str], int] = {}  # by the rank and the branch of a result
+    for _, row in sorted(rows, key=lambda result: result[1]["order"]):
+        place = row["order"], row["branch"]
         if place not in placed:
-            there = _order_of(known.get(_name_in(known, result.commit), {}), result.branch)
+            there = _order_of(known.get(_name_in(known, row["commit"]), {}), row["branch"])
             last += there is None
             if last > LARGEST_ORDER:
                 raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
-    of_result = [placed[result.order, result.branch] for result in results]
-    pairs = list(zip(results, of_result, strict=True))
-    fresh = {(result.series, order) for result, order in pairs}
-    replaced = _remove(history, orders, fresh, run)
-    history.extend([_row(result, order, history) for result, order in pairs])
-    return replaced, {result.commit: order for result, order in pairs}
+    for _, row in rows:
+        row["order"] = placed[row["order"], row["branch"]]
+    replaced = _remove(history, orders, {(series, row["order"]) for series, row in rows}, run)
+    columns = history.columns
+    is_apart = "args" not in columns and any(name.startswith(ARGUMENT) for name in columns)
+    for series, row in rows:
+        apart = {ARGUMENT + name: value for name, value in series.args}
+        row.update(apart if is_apart else {"args": series.args_json if series.args else ""})
+    history.extend([row for _, row in rows])
+    return replaced, {row["commit"]: row["order"] for _, row in rows}
 
 
 def _order_of(known: Mapping[str, int], branch: str) -> int | None:
@@ -222,59 +384,17 @@ def _remove(
         same_run = not run or name == run or name.startswith(run + PART)
         if not (order in changed and same_run and (_series_of(row), order) in fresh):
             kept.append(row)
-    removed = len(history.rows) - len(kept)
-    history.rows = kept
-    return removed
+    history.rows, before = kept, len(history.rows)
+    return before - len(kept)
 
 
 def _series_of(row: Row) -> SeriesId:
-    """Return the identity of the series of a row."""
-    named = ((name, text_of_cell(cell)) for name, cell in row.items() if _names(name))
-    return _identity(tuple(pair for pair in named if pair[1]))
-
-
-def _names(column: str) -> bool:
-    return column in LABELS or column == "args" or column.startswith(ARGUMENT)
-
-
-@lru_cache(4096)
-def _identity(texts: tuple[tuple[str, str], ...]) -> SeriesId:
-    """Return the identity that cells name; `args` that is not an object is left to the reader."""
-    named = dict(texts)
+    """Return the identity in a row; `args` that is not an object is left to the reader."""
+    labels = {name: _text(row.get(name)) for name in LABELS}
     try:
-        stated = json.loads(named.get("args", "{}"))
-    except (ValueError, RecursionError):
-        stated = {}
-    args = normalize_args(stated) if isinstance(stated, dict) else ()
-    more = {name[len(ARGUMENT) :]: text for name, text in texts if name.startswith(ARGUMENT)}
-    labels = {name: named.get(name, "") for name in LABELS}
-    return SeriesId(**labels, args=args + normalize_args(more))
-
-
-def _row(result: Result, order: int, history: HistoryFile) -> Row:
-    """Return the cells of a result by column."""
-    row: Row = {
-        "order": order,
-        "commit": result.commit or None,
-        "time": None if result.time == UNKNOWN_TIME else _shown(result.time),
-        "branch": result.branch or None,
-        "run": result.run or None,
-        **{name: label or None for name, label in result.series.labels.items()},
-        "unit": result.unit or None,
-        "direction": DIRECTIONS[result.direction],
-        "value": int(result.value) if _is_whole(result.value) else result.value,
-    }
-    has_arguments = any(column.startswith(ARGUMENT) for column in history.columns)
-    if "args" not in history.columns and has_arguments:
-        return row | {ARGUMENT + name: value for name, value in result.series.args}
-    return row | {"args": result.series.args_json if result.series.args else None}
-
-
-def _is_whole(value: float) -> bool:
-    return value.is_integer() and abs(value) < 1e15
-
-
-def _shown(time: int) -> str:
-    """Return a time as ISO 8601 in UTC."""
-    moment = EPOCH + timedelta(milliseconds=time)
-    return moment.isoformat(timespec="milliseconds" if time % 1000 else "seconds")
+        args = cells.decoded_args(_text(row.get("args")))
+    except FieldError:
+        args = {}
+    more = {name[len(ARGUMENT) :]: _text(row[name]) for name in row if name.startswith(ARGUMENT)}
+    named = {name: text for name, text in more.items() if text}
+    return SeriesId(**labels, args=normalize_args({**args, **named}))
