@@ -33,11 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         self.server.asked.append(self.path)
         self.server.credentials.append(self.headers.get("Authorization"))
-        if parts.path == "/away":
-            self.send_response(302)
-            self.send_header("Location", "http://other.invalid/render")
-            self.end_headers()
-        elif parts.path == "/render":
+        if parts.path == "/render":
             targets = parse_qs(parts.query).get("target", [])
             known = self.server.targets
             self._json([{"target": t, "datapoints": known[t]} for t in targets if t in known])

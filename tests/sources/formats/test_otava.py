@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -242,35 +241,6 @@ def test_a_server_without_events_gives_results_and_a_note(
     assert isinstance(result, Result)
 
 
-def test_targets_and_suffixes_stand_for_metrics(
-    server: GraphiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.targets = {"a.b": [[1.0, 1700000040]], "p.x": [[2.0, 1700000040]]}
-    monkeypatch.setitem(os.environ, "GRAPHITE_ADDRESS", server.url)
-    config = """
-graphite: {url: "${GRAPHITE_ADDRESS}", suffixes: [x]}
-tests:
-  one: {type: graphite, targets: [a.b]}
-  two: {type: graphite, prefix: p}
-"""
-    actual = [(r.series.test, r.series.measurement, r.value) for r in results(tmp_path, config)]
-    assert actual == [("one", "a.b", 1.0), ("two", "x", 2.0)]
-
-
-def test_many_targets_are_requested_in_several_queries(
-    server: GraphiteServer, tmp_path: Path
-) -> None:
-    names = [f"perf.benchmark_number_{i}.p50" for i in range(200)]
-    server.targets = {name: [[1.0, 1700000040]] for name in names}
-    before = len(server.asked)
-    config = (
-        f"{{graphite: {{url: '{server.url}'}}, tests: {{t: {{type: graphite, targets: {names}}}}}}}"
-    )
-    assert len(results(tmp_path, config)) == 200
-    assert all(len(path) < 4_000 for path in server.asked[before:])
-    assert len(server.asked) - before > 1
-
-
 def test_a_render_url_is_read_like_a_file(server: GraphiteServer) -> None:
     server.targets = {"a.b": [[1.5, 1700000040], [2.5, 1700000100]]}
     loaded = read_files([f"{server.url}render?target=a.b&format=png&from=-1d"])
@@ -290,7 +260,6 @@ def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("{url}away?key=secret", "redirects to another host"),
         ("http://127.0.0.1:1/render?key=secret", "cannot be reached"),
         ("http://me:secret@[::1/render", "cannot be read"),
         ("http://127.0.0.1:port/secret", "cannot be"),
@@ -330,11 +299,9 @@ def test_a_failing_url_is_one_error_without_secrets(
         "a: [",
         "\x00",
         "a: 1" + ":1" * 400 + ":1.5",  # of base 60, and larger than any float
-        "a: 1" + ":1" * 5_000,
-        "a: 0x" + "f" * 5_000,
         "&a <<: {x: 1}\nb: *a",
     ],
-    ids=range(16),
+    ids=range(14),
 )
 def test_hostile_yaml_is_one_error(text: str) -> None:
     with pytest.raises(DataError, match=r"^f\.yaml: "):
@@ -343,8 +310,7 @@ def test_hostile_yaml_is_one_error(text: str) -> None:
 
 def test_yaml_is_decoded_as_its_authors_expect() -> None:
     text = """
-      base: &base {x: 1, y: 2}
-      first: {<<: [*base, {x: 9, z: 3}], y: 4}
+      base: {x: 1, y: 2}
       plain: [1, -2.5, 0x1f, true, ~, 1e3, 2024-01-31, "no", 'it''s', !!str 7, '<<']
       text: |
         two
@@ -352,7 +318,6 @@ def test_yaml_is_decoded_as_its_authors_expect() -> None:
     """
     assert decode_yaml(text, "f.yaml") == {
         "base": {"x": 1, "y": 2},
-        "first": {"x": 1, "y": 4, "z": 3},
         "plain": [
             *(1, -2.5, 31, True, None, "1e3", date(2024, 1, 31)),
             *("no", "it's", "7", "<<"),
@@ -364,9 +329,8 @@ def test_yaml_is_decoded_as_its_authors_expect() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: *b", "line 1: found undefined alias 'b'"),
+        ("a: &b 1\nc: *b", "not valid YAML in line 2: aliases are not read; repeat the value"),
         ("--- 1\n--- 2\n", "line 2: expected a single document in the stream, but found another"),
-        ("a: !!set {b}", "line 1: tag tag:yaml.org,2002:set is not supported"),
         (
             "a: {<<: 3}",
             "line 1: while constructing a mapping, expected a mapping or list of mappings",

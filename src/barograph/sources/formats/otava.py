@@ -17,11 +17,11 @@ user names the format.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from glob import glob
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,11 +48,9 @@ TESTS = re.compile(r"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(r"\b(?:type|inherit)\s*:")
 HIDDEN = "(not shown)"
 OUTSIDE = "is not below the folder of the configuration or the current folder"
-LEVELS = 8  # of nested mappings that templates are merged in
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
 PERIOD = "from=-365d&until=now"
-DATA = 10_000  # characters of an event's data
 UNKNOWN = "null"  # what Otava's scripts write
 Item = Result | Columns | Note | Skip
 
@@ -118,17 +116,12 @@ def _tests(config: Node) -> Iterator[tuple[str, Node]]:
         yield name, Node(_merged(merged, test.mapping()), test.where)
 
 
-def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict[str, Any]:
+def _merged(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return two mappings merged: the second has priority, mappings in both are merged, too."""
-    if level > LEVELS:
-        raise FieldError("templates", other, "is nested too deeply")
-    result = dict(base)
-    for key, value in other.items():
-        known = result.get(key)
-        if isinstance(known, dict) and isinstance(value, dict):
-            result[key] = _merged(known, value, level + 1)
-        else:
-            result[key] = value
+    result = base | other
+    for key in base.keys() & other.keys():
+        if isinstance(base[key], dict) and isinstance(other[key], dict):
+            result[key] = _merged(base[key], other[key])
     return result
 
 
@@ -171,36 +164,27 @@ def _of_file(file: InputFile, config: Node, name: str, test: Node) -> Iterator[I
 
 def _paths(file: InputFile, stated: Node) -> list[Path]:
     """Return the data files of a test, relative to the configuration, else to this folder."""
-    pattern = stated.text()
-    if "\0" in pattern:
-        raise FieldError(stated.where, pattern, "is not a path")
     folders = [Path()] if file.path is None else [file.path.parent, Path()]
-    found = next(filter(None, (_files(folder, pattern) for folder in folders)), None)
-    if found is None:
-        raise FieldError(stated.where, pattern, "is not an existing file")
+    found: list[Path] = []
+    for folder in folders:
+        names = sorted(glob(stated.text(), root_dir=folder))  # noqa: PTH207
+        found = found or [folder / name for name in names if (folder / name).is_file()]
+    if not found:
+        raise FieldError(stated.where, stated.value, "is not an existing file")
     roots = [folder.resolve() for folder in folders]
     if not all(any(path.resolve().is_relative_to(root) for root in roots) for path in found):
-        raise FieldError(stated.where, pattern, OUTSIDE)
+        raise FieldError(stated.where, stated.value, OUTSIDE)
     return found
-
-
-def _files(folder: Path, pattern: str) -> list[Path]:
-    """Return the file that a path in a folder names, or those that match a pattern."""
-    if (folder / pattern).is_file() or Path(pattern).is_absolute():
-        return [path for path in [folder / pattern] if path.is_file()]
-    try:
-        return sorted(path for path in folder.glob(pattern) if path.is_file())
-    except ValueError:  # no pattern
-        return []
 
 
 def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
     """Yield the results of one CSV file: a table whose configuration says what its columns are."""
-    places = (config.get("csv", {}), test.get("csv_options", {}))
-    delimiter = _character(places, ("delimiter",), ",")
-    quotes = _character(places, ("quote_char", "quotechar"), '"')
-    options = replace(data.options, delimiter=delimiter, quote=quotes)
-    table = read_delimited(replace(data, options=options))
+    options = test.get("csv_options", {})
+    options.value = options.mapping() | config.get("csv", {}).mapping()
+    delimiter = _character(options["delimiter"], ",")
+    quotes = _character(options.first(("quote_char", "quotechar")), '"')
+    table_options = replace(data.options, delimiter=delimiter, quote=quotes)
+    table = read_delimited(replace(data, options=table_options))
     header, metrics = list(table.cells), _metrics(test, "column")
     attributes = [item.label() for item in test.get("attributes", []).entries()]
     fields: dict[str, str] = {role: role for role in ("time", "branch", "run") if role in header}
@@ -228,12 +212,9 @@ def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]
             yield item
 
 
-def _character(places: Sequence[Node], keys: Sequence[str], default: str) -> str:
-    """Return a setting of CSV files; those of all files have priority."""
-    stated = next((options[key] for options in places for key in keys if key in options), None)
-    if stated is None:
-        return default
-    value = stated.value
+def _character(stated: Node, default: str) -> str:
+    """Return a setting of CSV files."""
+    value = default if stated.value is None else stated.value
     if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
         raise FieldError(stated.where, value, "is not a single character")
     return value
@@ -252,14 +233,15 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Iterator
             "barograph.toml, to contact it"
         )
     url = _server(config["graphite"]["url"])
-    events: dict[int, tuple[str, str]] = {}
+    prefix = test["prefix"].text().replace("%{BRANCH}", "main")
     answers = []
-    for path, metric in _targets(config, test).items():
-        target = quote(path, safe="*{},()")
+    for metric in _metrics(test, "suffix"):
+        target = quote(f"{prefix}.{metric.source}", safe="*{},()")
         query = f"render?target={target}&format=json&{PERIOD}"
         answers += [(metric, answer) for answer in _ask(file, url, query)]
     # Graphite rounds times to the steps between points.
     step = min((step for _, answer in answers for step in _steps(answer)), default=1000)
+    events: dict[int, tuple[str, str]] = {}
     if test["tags"].value:
         try:
             events = _events(file, url, test["tags"], step)
@@ -281,20 +263,6 @@ def _server(address: Node) -> str:
         shown = stated if "$" in stated else shown_url(url)
         raise FieldError(address.where, shown, "is not a URL of http or https")
     return url if url.endswith("/") else f"{url}/"
-
-
-def _targets(config: Node, test: Node) -> dict[str, Metric]:
-    """Return the metrics by their targets: `targets`, or `prefix` with suffixes."""
-    if test["targets"].value is not None:
-        names = [target.text() for target in test["targets"].entries()]
-        return {name: Metric(name, name) for name in names}
-    prefix = test["prefix"].text().replace("%{BRANCH}", "main")
-    if test["metrics"].value is not None:
-        metrics = _metrics(test, "suffix")
-    else:
-        suffixes = test["suffixes"] if "suffixes" in test else config["graphite"]["suffixes"]
-        metrics = [Metric(suffix.text(), suffix.text()) for suffix in suffixes.entries()]
-    return {f"{prefix}.{metric.source}": metric for metric in metrics}
 
 
 def _ask(file: InputFile, url: str, query: str) -> Iterator[Node]:
@@ -323,17 +291,12 @@ def _events(file: InputFile, url: str, tags: Node, step: int) -> dict[int, tuple
     return known
 
 
-def _data(value: object) -> dict[str, Any]:
+def _data(value: object) -> object:
     """Return the data of an event: an object, its JSON, or a Python literal as Otava expects."""
-    data = value
-    if isinstance(value, str) and len(value) <= DATA:
-        try:
-            data = decode_json(value, "event")
-        except DataError:
-            try:
-                data = ast.literal_eval(value)
-            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-                data = None
+    try:
+        data = decode_yaml(value, "event") if isinstance(value, str) else value
+    except DataError:
+        data = None
     return data if isinstance(data, dict) else {}
 
 
