@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,9 +18,33 @@ from barograph.sources.git import Repository
 
 LIMIT = 4 << 20
 OPTIONS = ReadOptions(max_bytes=LIMIT)
+ROWS = 20_000
 
 
-def written(folder: Path, rows: int, **columns: object) -> Path:
+def repeated(text: pa.Array) -> pa.Array:
+    """Return the first of some texts in every row; its file holds it once."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), text)
+
+
+def fixed(size: int) -> pa.Array:
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(size), 1, [None, pa.py_buffer(b"x" * size)]
+    )
+
+
+LISTS = pa.array(range(ROWS + 1), pa.int32())
+LONG = repeated(pa.array(["x" * 1_000]))
+BOMBS = {
+    "text": LONG,
+    "binary": repeated(pa.array([b"x" * 1_000])),
+    "fixed": repeated(fixed(1_000)),
+    "struct": pa.StructArray.from_arrays([LONG], ["a"]),
+    "list": pa.ListArray.from_arrays(LISTS, LONG),
+    "map": pa.MapArray.from_arrays(LISTS, pa.array(["k"] * ROWS), LONG),
+}  # fmt: skip
+
+
+def written(folder: Path, rows: int = ROWS, **columns: object) -> Path:
     """Write a history."""
     path = folder / "history.parquet"
     known = {"order": range(rows), "value": [1.0] * rows, "test": ["a"] * rows}
@@ -39,6 +64,22 @@ def extended(path: Path) -> int:
 
 
 @pytest.mark.parametrize("use", [read, extended])
+@pytest.mark.parametrize("kind", BOMBS)
+def test_texts_count_as_often_as_they_occur(tmp_path: Path, kind: str, use: object) -> None:
+    path = written(tmp_path, note=BOMBS[kind])
+    before = path.read_bytes()
+    assert len(before) < LIMIT / 20
+    read(written(tmp_path))  # imports what reading needs
+    path.write_bytes(before)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"parquet: larger than 4 MiB when unpacked; --max-size"):
+        use(path)  # type: ignore[operator]
+    assert tracemalloc.get_traced_memory()[1] < LIMIT
+    tracemalloc.stop()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("use", [read, extended])
 def test_rows_count_although_they_are_all_the_same(tmp_path: Path, use: object) -> None:
     rows = LIMIT // 3 // 8 + 1
     path = written(tmp_path, rows, order=[1] * rows)
@@ -48,10 +89,8 @@ def test_rows_count_although_they_are_all_the_same(tmp_path: Path, use: object) 
 
 
 def test_texts_and_nested_columns_within_the_limit_are_read(tmp_path: Path) -> None:
-    texts = pa.array(["x" * 1_000] * 100)
-    struct = pa.StructArray.from_arrays([texts], ["a"])
-    lists = pa.ListArray.from_arrays(pa.array(range(101), pa.int32()), texts)
-    path = written(tmp_path, 100, text=texts.dictionary_encode(), struct=struct, list=lists)
+    note = {kind: column.slice(0, 100) for kind, column in BOMBS.items()}
+    path = written(tmp_path, 100, **note)
     schema = pq.read_schema(path)
     assert read(path) == 100
     assert extended(path) == 101

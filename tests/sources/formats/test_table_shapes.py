@@ -164,7 +164,23 @@ def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
     assert read(tmp_path / "e.ndjson", "".join(rows)).history.values.tolist() == [1, 0]
 
 
-def test_columns_of_dates_with_other_names_are_not_guessed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "dates"),
+    [
+        ("Datum", ["13.01.2025 08:00", "14.01.2025", "15.01.2025"]),
+        ("when", ["2025-01-13T08:00:00Z", "2025-01-14 08:00", "2025/01/15"]),
+    ],
+)
+def test_the_only_column_of_dates_is_the_time(
+    tmp_path: Path, column: str, dates: list[str]
+) -> None:
+    rows = [f"{date},{value},x\n" for value, date in enumerate(dates, 1)]
+    loaded = read(tmp_path / "t.csv", f"{column},p50,note\n" + "".join(reversed(rows)))
+    assert values(loaded) == {"t/p50": [1, 2, 3]}
+    assert loaded.notes[0] == f"{tmp_path / 't.csv'}: column {column} read as time"
+
+
+def test_one_of_several_columns_of_dates_is_not_guessed(tmp_path: Path) -> None:
     content = "built,tested,p50\n2025-01-02,2025-01-04,1\n2025-01-01,2025-01-03,2\n"
     loaded = read(tmp_path / "t.csv", content)
     assert values(loaded) == {"t/p50": [1, 2]}

@@ -71,10 +71,12 @@ PARAMETERS = frozenset((
     "threads", "thread_level", "thread_count", "num_threads", "clients", "connections",
     "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
+DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d{4}(?!\d)")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
 SHOWN = 8
+SAMPLED = 100  # cells of a column
 FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
 EARLIEST = 1e8  # seconds since 1970; smaller numbers are no times of results
 # Prefixes of nested keys that say nothing: InfluxDB, Prometheus and others put labels below them.
@@ -183,10 +185,23 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         )
     used = {*fields.values(), *args.values(), *(value.column for value in values), *mapped}
     ignored = [name for name in names if name not in used and not all(map(is_missing, cells[name]))]
-    shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
-    more = ", ..." if len(ignored) > SHOWN else ""
-    note = f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one"
-    return Roles(fields, args, values, [note] if ignored else [])
+    notes = []
+    dated = [name for name in ignored if _are_dates(cells[name][:SAMPLED])]
+    if "time" not in fields and len(dated) == 1:  # rows may be in any order
+        ignored.remove(dated[0])
+        fields["time"] = dated[0]
+        notes.append(f"column {dated[0]} read as time")
+    if ignored:
+        shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
+        more = ", ..." if len(ignored) > SHOWN else ""
+        notes.append(f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one")
+    return Roles(fields, args, values, notes)
+
+
+def _are_dates(cells: Sequence[Any]) -> bool:
+    """Return whether the cells are texts of dates with a year, a month and a day, or empty."""
+    known = [cell for cell in cells if not is_missing(cell)]
+    return bool(known) and all(isinstance(c, str) and DATED.match(c.strip()) for c in known)
 
 
 def _column(name: str, names: Sequence[str], where: str) -> str:

@@ -18,8 +18,10 @@ from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 CELL = 8  # bytes of a number
+BATCH = 20_000  # rows
 PARQUET = b"PAR1"
 ARGUMENTS = ("args", "params", "parameters")
 
@@ -103,7 +105,8 @@ def _parquet(file: InputFile) -> TableRows:
 def parquet_table(file: InputFile) -> pa.Table:
     """Return the rows of a Parquet file.
 
-    A file of some KB can stand for many GB, so each of its cells counts as a number.
+    A file of some KB can stand for many GB: its metadata says how many cells it has, and each of
+    them may be the same long text, so texts are read as dictionaries until their sizes are known.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -112,23 +115,68 @@ def parquet_table(file: InputFile) -> pa.Table:
     with needed(f"{file.name}: a Parquet file"):
         import pyarrow as pa
         import pyarrow.parquet as pq
+    content, size = io.BytesIO(file.content or b""), 0
+    batches = []
     try:
-        with pq.ParquetFile(io.BytesIO(file.content or b"")) as stored:
-            about, names = stored.metadata, stored.schema_arrow.names
+        leaves = _within_limit(file, pq.ParquetFile(content).metadata)
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(content, read_dictionary=texts) as stored:
+            names = stored.schema_arrow.names
             check_keys(file, len(names))
             if len(set(names)) < len(names):
                 raise DataError(f"{file.name}: two columns have the same name")
-            groups = [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
-            size, limit = about.num_rows * about.num_columns * CELL, file.options.max_bytes
-            if max(size, sum(groups)) > limit:
-                shown = f"{limit // MEBIBYTE:,} MiB when unpacked; --max-size MIB allows more"
-                raise DataError(f"{file.name}: larger than {shown}")
-            table = stored.read()
-        table.validate(full=True)  # texts may not be UTF-8
-        return table
+            for batch in stored.iter_batches(batch_size=BATCH):
+                size += sum(map(_text_size, batch.columns))
+                _require_within(file, size)
+                batch.validate(full=True)  # texts may not be UTF-8
+                batches.append(pa.RecordBatch.from_arrays([*map(_plain, batch.columns)], names))
     except (pa.ArrowException, OSError) as error:
         message = str(error).partition("\n")[0][:200]
         raise DataError(f"{file.name}: not a readable Parquet file: {message}") from None
+    return pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in names})
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column with each text in its place."""
+    import pyarrow as pa
+
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+
+
+def _within_limit(file: InputFile, metadata: pq.FileMetaData) -> list[pq.ColumnSchema]:
+    """Return the columns of a file, the sizes of whose numbers are within the limit."""
+    leaves = [metadata.schema.column(k) for k in range(metadata.num_columns)]
+    widths = [max(CELL, leaf.length or 0) for leaf in leaves]  # the length is that of fixed texts
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    sizes = (
+        group.column(k).num_values * width for group in groups for k, width in enumerate(widths)
+    )
+    _require_within(file, sum(group.total_byte_size for group in groups))
+    _require_within(file, sum(sizes))
+    return leaves
+
+
+def _require_within(file: InputFile, size: int) -> None:
+    if size > file.options.max_bytes:
+        limit = file.options.max_bytes // MEBIBYTE
+        raise DataError(
+            f"{file.name}: larger than {limit:,} MiB when unpacked; --max-size MIB allows more"
+        )
+
+
+def _text_size(column: pa.Array) -> int:
+    """Return the number of bytes of the texts in a column, each as often as it occurs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.StructArray):
+        return sum(map(_text_size, column.flatten()))
+    if isinstance(column, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return _text_size(column.values)
+    if not isinstance(column, pa.DictionaryArray):
+        return 0
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return pc.sum(lengths.take(column.indices)).as_py() or 0
 
 
 def _parquet_cells(column: pa.ChunkedArray) -> Sequence[Any]:
