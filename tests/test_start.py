@@ -143,7 +143,6 @@ def flat(content: object, path: str = "") -> dict[str, object]:
         ("triaged", {"candidates": "hunter"}, False),
         ("edivisive", {}, False),
         ("edivisive", {"permutations": "9999"}, True),
-        ("edivisive", {"alpha": "1.5"}, True),
         ("hunter", {"window": "30"}, False),
         ("stepfit", {"threshold": "20"}, False),
     ],

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.results.candidates import Candidates
 from barograph.results.fields import (
@@ -23,7 +22,7 @@ from barograph.results.fields import (
     verdict_of,
 )
 from barograph.results.history import History
-from barograph.results.series import Direction, Floats, Ints, SeriesId
+from barograph.results.series import Direction, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
 from barograph.sources.base import Document, Source
@@ -33,11 +32,10 @@ from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
 from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 
 Row = tuple[int, int, float, str]  # order, time, value, commit
-# Orders, times, values and commits of the points, and the direction.
-SeriesRows = tuple[Ints, Ints, Floats, npt.NDArray[np.int32], int]
 Read = TypeVar("Read")
 TIME_FIELDS = ("commit_date", "evg_create_date")
 IDENTITY = "project/variant/task/test/measurement/args"
+FIRST = "the first point of its series"
 SEEN = "an earlier series has the same identity"
 
 
@@ -99,42 +97,40 @@ def read_source(
 
 def _read_points(source: Source, report: LoadReport) -> History:
     """Read the series of a source; count those that are skipped."""
-    columns: dict[SeriesId, SeriesRows] = {}
-    commits: dict[str, int] = {}
+    directions: dict[SeriesId, Direction] = {}
+    sizes: list[int] = []
+    rows: list[Row] = []
     for item in source.time_series():
         report.read["series"] += 1
         if isinstance(item, Skip):
             report.skip("series", item)
             continue
         try:
-            identity, direction, rows = _read_series(item, report)
-            if identity in columns:
-                report.skip("points", Skip(item.place, IDENTITY, str(identity), SEEN), len(rows))
+            identity, direction, of_series = _read_series(item, report)
+            if identity in directions:
+                seen = Skip(item.place, IDENTITY, str(identity), SEEN)
+                report.skip("points", seen, len(of_series))
                 raise FieldError(IDENTITY, str(identity), SEEN)
         except FieldError as fault:
-            report.skip("series", Skip(item.place, fault.field, fault.value, fault.reason))
+            report.skip("series", _skip(item, fault))
             continue
-        cells = list(zip(*rows, strict=True))
-        codes = [commits.setdefault(name, len(commits)) for name in cells[3]]
-        columns[identity] = (
-            np.array(cells[0], dtype=np.int64),
-            np.array(cells[1], dtype=np.int64),
-            np.array(cells[2], dtype=np.float64),
-            np.array(codes, dtype=np.int32),
-            int(direction),
-        )
-    none = np.zeros(0, dtype=np.int64)
-    parts = [*columns.values()] or [(none, none, none.astype(np.float64), none.astype(np.int32), 0)]
-    orders, times, values, codes_of_series, directions = zip(*parts, strict=True)
+        directions[identity] = direction
+        sizes.append(len(of_series))
+        rows += of_series
+    orders, times, values, commits = zip(*rows, strict=True) if rows else ((), (), (), ())
     return History(
-        ids=list(columns),
-        directions=np.array(directions[: len(columns)], dtype=np.int64),
-        offsets=np.cumsum([0, *map(len, orders)][: len(columns) + 1]),
-        orders=np.concatenate(orders),
-        values=np.concatenate(values),
-        commits=Texts(np.concatenate(codes_of_series), list(commits)),
-        times=np.concatenate(times),
+        ids=list(directions),
+        directions=np.array(list(directions.values()), dtype=np.int64),
+        offsets=np.cumsum([0, *sizes]),
+        orders=np.array(orders, dtype=np.int64),
+        values=np.array(values, dtype=np.float64),
+        commits=Texts.from_strings(commits),
+        times=np.array(times, dtype=np.int64),
     )
+
+
+def _skip(document: Document, fault: FieldError) -> Skip:
+    return Skip(document.place, fault.field, fault.value, fault.reason)
 
 
 def _read_series(document: Document, report: LoadReport) -> tuple[SeriesId, Direction, list[Row]]:
@@ -209,29 +205,25 @@ def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
 def _read_candidates(source: Source, history: History, report: LoadReport) -> Candidates:
     """Read the candidates and place them at their points; count those that are skipped."""
     numbers = {identity: number for number, identity in enumerate(history.ids)}
-    owners, places, judgements = [], [], []
+    read: list[tuple[Place, Judgement]] = []
     for item in source.change_points():
         report.read["candidates"] += 1
         if isinstance(item, Skip):
             report.skip("candidates", item)
             continue
         try:
-            judgement = _read_judgement(item.fields, numbers, report)
+            read.append((item.place, _read_judgement(item.fields, numbers, report)))
         except FieldError as fault:
-            report.skip("candidates", Skip(item.place, fault.field, fault.value, fault.reason))
-            continue
-        owners.append(numbers[judgement.series])
-        places.append(item.place)
-        judgements.append(judgement)
+            report.skip("candidates", _skip(item, fault))
+    judgements = [judgement for _, judgement in read]
+    owners = [numbers[judgement.series] for judgement in judgements]
     candidates, unplaced, corrected = place_candidates(history, owners, judgements)
     report.corrected.update(corrected)
     for k, why in unplaced:
-        judgement = judgements[k]
+        place, judgement = read[k]
         value = judgement.commit if judgement.order is None else judgement.order
-        reason = (
-            "the first point of its series" if why == FIRST_POINT else "no such point in its series"
-        )
-        report.skip("candidates", Skip(places[k], judgement.where, value, reason))
+        reason = FIRST if why == FIRST_POINT else "no such point in its series"
+        report.skip("candidates", Skip(place, judgement.where, value, reason))
     return candidates
 
 
