@@ -9,7 +9,7 @@ import pytest
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.repeats import Results, combine
+from barograph.results.repeats import Results
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.texts import Texts
 from tests.same import assert_same
@@ -40,7 +40,7 @@ def results(rows: list[Row]) -> Results:
 
 
 def test_results_in_any_order_become_points() -> None:
-    history = History.from_combined(NAMES, [1, 0], combine(results(ROWS)))
+    history, _, _ = History.from_results(NAMES, [1, 0], results(ROWS))
     assert repr(history) == "History(2 series, 4 points, 0 candidates)"
     first, second = history
     assert (first.orders.tolist(), first.values.tolist()) == ([1, 2], [4.0, 5.5])
@@ -54,15 +54,14 @@ def test_results_in_any_order_become_points() -> None:
 
 def test_history_without_repeats_keeps_no_runs() -> None:
     plain = [row for row in ROWS if row[-1] is None]
-    history = History.from_combined(NAMES, [0, 0], combine(results(plain)))
+    history, _, _ = History.from_results(NAMES, [0, 0], results(plain))
     assert history.runs is None
     assert history.run_counts(1).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if row[-1] is None]])
 def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
-    combined = combine(results(rows))
-    made = History.from_combined(NAMES, [-1, 0], combined)
+    made, _, _ = History.from_results(NAMES, [-1, 0], results(rows))
     bundles = Candidates(
         series=np.array([0, 1]),
         index=np.array([1, 1]),
@@ -100,7 +99,7 @@ def test_texts_are_views_with_one_name_for_each_text() -> None:
 
 
 def test_units_are_empty_unless_known_and_kept_by_tables(tmp_path: Path) -> None:
-    history = History.from_combined(NAMES, [0, 0], combine(results(ROWS)))
+    history, _, _ = History.from_results(NAMES, [0, 0], results(ROWS))
     assert [series.unit for series in history] == ["", ""]
     measured = replace(history, units=["ops/s", ""])
     assert [series.unit for series in measured] == ["ops/s", ""]

@@ -7,6 +7,7 @@ tables; data/README.md describes their columns.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from barograph.results.candidates import Candidates
-from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, Combined, PointRuns, combine
+from barograph.results.repeats import AGGREGATES, OTHER_COMMIT, PointRuns, Results, combine
 from barograph.results.series import Direction, Floats, Ints, Series, SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError, DataError
@@ -82,18 +83,26 @@ class History:
         write_columns(vars(self), folder)
 
     @classmethod
-    def from_combined(
-        cls, ids: Sequence[SeriesId], directions: Sequence[int] | Ints, combined: Combined
-    ) -> History:
-        """Make a history from the points that `combine` made of results.
+    def from_results(
+        cls,
+        ids: Sequence[SeriesId],
+        directions: Sequence[int] | Ints,
+        results: Results,
+        aggregate: str = "median",
+    ) -> tuple[History, Ints, Counter[str]]:
+        """Make a history of results in any order, of which several may be runs of one commit.
 
         Args:
-            ids: The identities; the owners of the points are numbers of them.
+            ids: The identities; the owners of the results are numbers of them.
             directions: The direction of each series.
-            combined: The points, and the runs of each.
+            results: The results.
+            aggregate: How the runs of a commit become one value: `median` or `mean`.
+
+        Returns:
+            The history, and what `combine` left out or corrected.
         """
-        points = combined.points
-        return cls(
+        points, runs, conflicts, corrected = combine(results, aggregate)
+        history = cls(
             ids=ids,
             directions=np.asarray(directions, dtype=np.int64),
             offsets=np.searchsorted(points.owners, np.arange(len(ids) + 1)).astype(np.int64),
@@ -101,8 +110,9 @@ class History:
             values=points.values,
             commits=points.commits,
             times=points.times,
-            runs=combined.runs if combined.runs.points.size else None,
+            runs=runs if runs.points.size else None,
         )
+        return history, conflicts, corrected
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "series", aggregate: str = "median") -> History:
@@ -139,13 +149,12 @@ class History:
         if aggregate not in AGGREGATES:
             raise ConfigError(f"aggregate is {aggregate!r:.40}: allowed are median and mean")
         ids, directions, units, results = read_frame(frame, name)
-        combined = combine(results, aggregate)
-        if combined.conflicts.size:
-            row = int(combined.conflicts[0])
+        history, conflicts, corrected = cls.from_results(ids, directions, results, aggregate)
+        if conflicts.size:
+            row = int(conflicts[0])
             raise DataError(f"frame['commit'][{row}] is {results.commits[row]!r}; {OTHER_COMMIT}")
-        for reason, count in combined.corrected.items():
+        for reason, count in corrected.items():
             warnings.warn(f"frame: {reason}: {count:,}", stacklevel=2)
-        history = cls.from_combined(ids, directions, combined)
         return replace(history, units=units if any(units) else ())
 
     def __repr__(self) -> str:

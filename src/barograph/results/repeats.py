@@ -81,9 +81,9 @@ class Results:
         ...     commits=Texts.from_strings(["a1", "b7", "a1"]),
         ...     runs=Texts.unknown(3),
         ... )
-        >>> combined = combine(results)
-        >>> combined.points.values.tolist(), combined.counts.tolist()
-        ([4.5, 6.0], [2, 1])
+        >>> points, runs, _, _ = combine(results)
+        >>> points.values.tolist(), runs.values.tolist()
+        ([4.5, 6.0], [4.0, 5.0])
     """
 
     owners: Ints
@@ -98,26 +98,9 @@ class Results:
         return Results(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
-    """One result for each point, sorted by owner and order.
-
-    Attributes:
-        points: The points: the time is that of the run measured last.
-        counts: The number of runs of each point.
-        runs: The runs of the points that have several, or one with a name.
-        conflicts: The rows that were left out because an earlier run names another commit.
-        corrected: The number of rows that were left out for other reasons, by reason.
-    """
-
-    points: Results
-    counts: Ints
-    runs: PointRuns
-    conflicts: Ints
-    corrected: Counter[str]
-
-
-def combine(results: Results, aggregate: str = "median") -> Combined:
+def combine(
+    results: Results, aggregate: str = "median"
+) -> tuple[Results, PointRuns, Ints, Counter[str]]:
     """Combine the runs of each point.
 
     Results that name a run are runs of their commit, even if each run has an order of its own: the
@@ -127,6 +110,11 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     Args:
         results: The results.
         aggregate: `median` or `mean`.
+
+    Returns:
+        The points by owner and order, each with the time of the run measured last; their runs; the
+        rows that were left out because an earlier run names another commit; and the number of rows
+        that were corrected or left out for other reasons, by reason.
     """
     ranks, names = results.runs.ranks()
     orders = _first_orders(results, ranks)
@@ -150,9 +138,8 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     listed = np.repeat((counts > 1) | (ranks[firsts] >= 0), counts)
     shown = _names(ranks, names, np.arange(points.size) - np.repeat(firsts, counts))
     corrected = Counter({EQUAL: int(equal.sum()), DIFFERENT: int(later.sum()), MOVED: moved})
-    return Combined(
+    return (
         replace(table.take(firsts), times=times, values=values, commits=commits),
-        counts,
         PointRuns(points, shown, table.values, table.times).take(listed),
         np.sort(rows[conflicts]),
         +corrected,

@@ -8,7 +8,7 @@ import pytest
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.repeats import Results, combine
+from barograph.results.repeats import Results
 from barograph.results.series import SeriesId, Verdict
 from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, NO_POINT, candidates_of
@@ -38,7 +38,7 @@ def placed(
         results.commits,
         results.runs,
     )
-    history = History.from_combined(results.ids, results.directions, combine(rows))
+    history, _, _ = History.from_results(results.ids, results.directions, rows)
     pairs = [(source, judgement) for judgement in judgements]
     candidates, skips = candidates_of(history, results, results.orders, pairs)
     return candidates.candidates, skips

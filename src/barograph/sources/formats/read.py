@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from barograph.results.history import History
-from barograph.results.repeats import OTHER_COMMIT, Results, combine
+from barograph.results.repeats import OTHER_COMMIT, Results
 from barograph.results.series import Direction, Ints
 from barograph.results.units import direction_of_name
 from barograph.results.wording import plural
@@ -174,18 +174,18 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     rows = Results(
         results.owners, orders, results.times, results.values, results.commits, results.runs
     )
-    combined = combine(rows, aggregate)
-    for row in combined.conflicts.tolist():
+    history, conflicts, corrected = History.from_results(
+        results.ids, results.directions, rows, aggregate
+    )
+    for row in conflicts.tolist():
         skip = Skip(results.place(row), "commit", results.commits[row], OTHER_COMMIT)
         report.skip("points", skip)
-    report.corrected.update(combined.corrected)
-    several = combined.counts > 1
-    if several.any():
-        count = int(combined.counts[several].sum())
+    report.corrected.update(corrected)
+    counts = np.zeros(0) if history.runs is None else np.bincount(history.runs.points)
+    if count := int(counts[counts > 1].sum()):
         report.corrected[
             f"results of commits with several runs, replaced by their {aggregate}"
         ] += count
-    history = History.from_combined(results.ids, results.directions, combined)
     codes, names = results.unit_codes(), results.units.names
     if codes.any():
         history = replace(history, units=[names[code] for code in codes.tolist()])
