@@ -38,9 +38,9 @@ from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
 from barograph.sources.formats.collect import Collected
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext, ci_context
+from barograph.sources.formats.nodes import records
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
-from barograph.sources.formats.records import records
 from barograph.sources.formats.rows import parquet_table
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.git import HASH, Repository, is_commit

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from barograph.results.series import Direction
-from barograph.sources import formats
 from barograph.sources.formats.base import (
     NO_ORDER,
     Columns,
@@ -18,17 +15,15 @@ from barograph.sources.formats.base import (
     Note,
     Result,
 )
+from barograph.sources.formats.registry import formats
 from barograph.sources.report import Skip
 
 SAMPLES = Path(__file__).parent / "samples"
 
 
 def all_formats() -> dict[str, Format]:
-    """Return the format of every module that has one, by name."""
-    names = [module.name for module in pkgutil.iter_modules(formats.__path__)]
-    modules = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    actual = [getattr(module, "FORMAT", None) for module in modules]
-    return {form.name: form for form in actual if form is not None}
+    """Return every format by its name."""
+    return {form.name: form for form in formats()}
 
 
 def sample_paths(kind: str = "") -> list[Path]:

@@ -15,7 +15,6 @@ from barograph.sources.formats import (
     asv,
     github_action,
     perfherder,
-    perfherder_log,
     skia,
     tcpd,
 )
@@ -262,9 +261,9 @@ def test_higher_is_better_only_where_perfherder_says_it() -> None:
 def test_the_end_of_a_long_log_is_searched(tmp_path: Path) -> None:
     log = tmp_path / "live.log"
     log.write_text("INFO - nothing\n" * 10_000 + 'PERFHERDER_DATA: {"suites": []}\n')
-    assert perfherder_log.matches(InputFile("log", log, log.read_bytes()))
+    assert perfherder.matches_log(InputFile("log", log, log.read_bytes()))
     log.write_text("INFO - nothing\n" * 10_000)
-    assert not perfherder_log.matches(InputFile("log", log, log.read_bytes()))
+    assert not perfherder.matches_log(InputFile("log", log, log.read_bytes()))
 
 
 def test_a_log_with_a_cut_line_is_an_error_with_its_line() -> None:

@@ -1,11 +1,10 @@
 """Every sample is recognised as its own format only, and read as expected."""
 
-import importlib
 from pathlib import Path
 
 import pytest
 
-from barograph.sources.formats.base import Judgement, ReadOptions, Result
+from barograph.sources.formats.base import Format, Judgement, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.registry import MODULES, kind_of, recognise
 from barograph.sources.report import Skip
@@ -38,9 +37,8 @@ def test_sample_holds_results(path: Path) -> None:
     assert len(collector.finish())
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_format_matches_no_input_of_another_kind(module: str) -> None:
-    form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT
+@pytest.mark.parametrize(("module", "form"), list(zip(MODULES, FORMATS.values(), strict=True)))
+def test_a_format_matches_no_input_of_another_kind(module: str, form: Format) -> None:
     samples = [as_input(path) for path in sample_paths()]
     assert {kind_of(sample) for sample in samples} == {"folder", "json", "text"}
     assert not any(

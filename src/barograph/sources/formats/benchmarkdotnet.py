@@ -16,8 +16,7 @@ from barograph.results.units import LOWER, conversion
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import is_missing, measured
 from barograph.sources.formats.dates import time_of_form
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import csv_rows, each
+from barograph.sources.formats.nodes import Node, csv_rows, each
 from barograph.sources.report import Skip
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)

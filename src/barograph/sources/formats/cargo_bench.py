@@ -9,8 +9,7 @@ from barograph.results.series import SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.nodes import Node, each, lines_of
 from barograph.sources.report import Skip
 
 BEFORE, BETWEEN = "test ", " ... bench: "

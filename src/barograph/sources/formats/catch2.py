@@ -15,8 +15,7 @@ from barograph.results.units import LOWER
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, lines_of
+from barograph.sources.formats.nodes import Node, each, lines_of
 from barograph.sources.report import Skip
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")

@@ -1,7 +1,8 @@
-"""The history of github-action-benchmark: `data.js` on its pages branch.
+"""github-action-benchmark: `data.js` on its pages branch, and the JSON of custom tools.
 
-Each suite has a list of entries, one a commit, and each entry has benchmarks with a value and a
-unit.
+In `data.js` each suite has a list of entries, one a commit, and each entry has benchmarks with a
+value and a unit. The JSON that it reads as customSmallerIsBetter or customBiggerIsBetter does not
+say which of the two it is: the unit gives the direction, or an option.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.json_text import decode_json
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.nodes import Node, each
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
@@ -34,6 +35,9 @@ TOOLS = {
     "customBiggerIsBetter": HIGHER,
     "customSmallerIsBetter": LOWER,
 }
+REQUIRED = {"/*/name", "/*/unit", "/*/value"}
+ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter")}
+TOP = {"[", "/*"}
 RATE = re.compile(r".*/\s*s(ec(onds?)?)?|hz|fps|[otqr]ps|ops|[kmgt]?flops", re.IGNORECASE)
 
 
@@ -97,3 +101,27 @@ def direction_of(tool: str, unit: str) -> Direction:
 
 TITLE = "github-action-benchmark: data.js, which the action keeps on its pages branch"
 FORMAT = Format("github-action-benchmark", TITLE, "history", matches, read)
+
+
+def matches_custom(file: InputFile) -> bool:
+    """Whether the entries have a name, a unit and a value, and nothing that a table would have."""
+    keys = file.places
+    return keys >= REQUIRED and all(key in ALLOWED | TOP or key.count("/") > 2 for key in keys)
+
+
+def read_custom(file: InputFile) -> Iterator[Result | Skip]:
+    """Yield the value of each entry."""
+    yield from each(file, Node(file.json()).entries(), _custom_results)
+
+
+def _custom_results(entry: Node) -> Iterator[Result]:
+    series = SeriesId("", "", "", entry["name"].text(), "")
+    # Forks of the action read the direction that an entry states.
+    directions = {True: HIGHER, False: LOWER}
+    bigger = entry["biggerIsBetter"].value
+    direction = directions[bigger] if isinstance(bigger, bool) else Direction.UNKNOWN
+    yield Result(series, entry["value"].numeric(), entry["unit"].text(), direction)
+
+
+CUSTOM_TITLE = "github-action-benchmark: an array of name, unit and value (customSmallerIsBetter)"
+CUSTOM = Format("github-action-benchmark-custom", CUSTOM_TITLE, "run", matches_custom, read_custom)

@@ -14,8 +14,7 @@ from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, lines_of, records
+from barograph.sources.formats.nodes import Node, each, lines_of, records
 from barograph.sources.report import Skip
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)

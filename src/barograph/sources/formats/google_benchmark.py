@@ -16,8 +16,7 @@ from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, has_places
+from barograph.sources.formats.nodes import Node, each, has_places
 from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")

@@ -9,8 +9,7 @@ from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, has_places
+from barograph.sources.formats.nodes import Node, each, has_places
 from barograph.sources.report import Skip
 
 matches = has_places({"/results/*/command", "/results/*/mean"})

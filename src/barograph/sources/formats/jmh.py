@@ -13,8 +13,7 @@ from statistics import fmean
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, has_places
+from barograph.sources.formats.nodes import Node, each, has_places
 from barograph.sources.report import Skip
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}

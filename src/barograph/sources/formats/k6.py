@@ -17,8 +17,7 @@ from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.json_text import Lines
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, records
+from barograph.sources.formats.nodes import Node, each, records
 from barograph.sources.report import Skip
 
 PHASES = {

@@ -9,8 +9,7 @@ from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import csv_rows, each
+from barograph.sources.formats.nodes import Node, csv_rows, each
 from barograph.sources.report import Skip
 
 HEADER = "Type,Name,Request Count,Failure Count,"

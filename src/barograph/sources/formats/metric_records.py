@@ -1,7 +1,17 @@
-"""JSON or JSON lines whose records hold a map `metrics` or `records` of names to values.
+"""JSON or JSON lines of records that hold metrics: in a map, as Nyrkiö's, and Codespeed's.
+
+Records may hold a map `metrics` or `records` of names to values:
 
 {"commit": "8674f78", "timestamp": "2026-01-31T10:00:00Z",
  "metrics": {"p50": 1.2, "p99": {"value": 3, "unit": "ms"}, "insert": {"ops": 120}}}
+
+Nyrkiö's, which Otava reads, too, are runs with a time, a list of metrics and attributes:
+
+[{"timestamp": 1706220908,
+  "metrics": [{"name": "p50", "unit": "us", "value": 56, "direction": "lower_is_better"}],
+  "attributes": {"git_repo": "...", "branch": "main", "git_commit": "..."}}]
+
+Codespeed's are results as they are posted to it: a list of objects, one a result.
 """
 
 from __future__ import annotations
@@ -12,14 +22,15 @@ from functools import lru_cache
 
 from barograph.results.fields import FieldError, order_of
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.formats import nyrkio
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.json_text import Lines
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import records
+from barograph.sources.formats.nodes import Node, has_places, records
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 
+NYRKIO_COMMITS = ("git_commit", "commit", "revision", "sha")
+NYRKIO_TESTS = ("test_name", "test", "benchmark")
+CODESPEED_LABELS = ("project", "environment", "executable", "benchmark")
 MAPS = ("metrics", "records")
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
 # What records call their fields.
@@ -52,7 +63,7 @@ def matches(file: InputFile) -> bool:
     for top in tops & {"", "/*", *(f"/{key}/*" for key in KEYS)}:
         keys = {key for other, key in pairs if other == top}
         many = top or isinstance(file.json(), Lines)
-        if (many or keys & TIED) and not nyrkio.matches(file):
+        if (many or keys & TIED) and not matches_nyrkio(file):
             return "/git_hash" not in file.places and "/root_group" not in file.places
     return False
 
@@ -146,3 +157,65 @@ def _inner(common: Result, name: str) -> Result:
 
 TITLE = "JSON or JSON lines: records with a map of metrics, a commit and a time"
 FORMAT = Format("metric-records", TITLE, "history", matches, read)
+
+
+matches_nyrkio = has_places(*({f"{top}/timestamp", f"{top}/metrics/*/name"} for top in ("/*", "")))
+
+
+def read_nyrkio(file: InputFile) -> Iterator[Result | Skip]:
+    """Yield the metrics of all runs."""
+    for run in records(file):
+        attributes = run.get("attributes", {})
+        commit, branch = _attribute(attributes, NYRKIO_COMMITS), _attribute(attributes, ("branch",))
+        project = project_of_url(_attribute(attributes, ("git_repo",)))
+        test, time = _attribute(attributes, NYRKIO_TESTS), run["timestamp"].time()
+        for metric in run["metrics"].entries():
+            series = SeriesId(project, "", "", test, metric["name"].text())
+            value = metric["value"]
+            if value.value is None:
+                yield value.skip(file, "value is missing")
+                continue
+            unit, direction = metric["unit"].optional_text(), metric.direction(("direction",))
+            number = value.number()
+            yield Result(series, number, unit, direction, None, commit, time, "", branch)
+
+
+def _attribute(attributes: Node, names: tuple[str, ...]) -> str:
+    """Return the first of some attributes that is present, as text; some tools write lists."""
+    attribute = attributes.first(names)
+    if isinstance(attribute.value, list) and len(attribute.value) == 1:
+        [attribute] = attribute.entries()
+    return attribute.optional_label()
+
+
+NYRKIO_TITLE = "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes"
+NYRKIO = Format("nyrkio", NYRKIO_TITLE, "history", matches_nyrkio, read_nyrkio)
+
+
+matches_codespeed = has_places(
+    *({f"{top}/commitid", f"{top}/benchmark", f"{top}/result_value"} for top in ("/*", ""))
+)
+
+
+def read_codespeed(file: InputFile) -> Iterator[Result | Skip]:
+    """Yield the value of every result."""
+    for result in records(file):
+        value = result["result_value"]
+        if value.value is None:
+            yield value.skip(file, "value is missing")
+            continue
+        project, machine, task, test = (result[key].optional_label() for key in CODESPEED_LABELS)
+        if not test:
+            raise FieldError(result["benchmark"].where, result["benchmark"].value, "is missing")
+        unit, direction = result["units"].optional_label(), result.direction(("lessisbetter",))
+        dates = (result[key] for key in ("revision_date", "result_date"))
+        times = (date.time() for date in dates if date.value != "None")
+        time = next((time for time in times if time != UNKNOWN_TIME), UNKNOWN_TIME)
+        # Commits of Subversion are numbers.
+        commit, branch = (result[key].optional_label() for key in ("commitid", "branch"))
+        series = SeriesId(project, machine, task, test, "")
+        yield Result(series, value.numeric(), unit, direction, None, commit, time, "", branch)
+
+
+CODESPEED_TITLE = "Codespeed: the JSON that is posted to /result/add/json/"
+CODESPEED = Format("codespeed", CODESPEED_TITLE, "history", matches_codespeed, read_codespeed)

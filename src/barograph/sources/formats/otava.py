@@ -13,6 +13,12 @@ Tests of the types `csv`, `graphite` and `json` are read; others are named and l
 stranger may be taken for one of these, so data files must lie below the folder of the configuration
 or the current folder, messages show none of their content, and a server is contacted only if the
 user names the format.
+
+The answer of Graphite's render API in JSON is read, too: a list of targets with data points.
+
+    [{"target": "perf.daily.read.p50", "datapoints": [[12.5, 1700000000], [null, 1700000060]]}]
+
+A URL of the API as the location is downloaded first; the query names the targets.
 """
 
 from __future__ import annotations
@@ -32,12 +38,12 @@ import numpy as np
 from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.formats import graphite, nyrkio
 from barograph.sources.formats.base import Columns, Format, InputFile, Note, Result
 from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.delimited import read_delimited
 from barograph.sources.formats.json_text import decode_json
-from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.metric_records import read_nyrkio
+from barograph.sources.formats.nodes import Node, has_places
 from barograph.sources.formats.roles import Roles, ValueColumn
 from barograph.sources.formats.tables import read_roles
 from barograph.sources.formats.urls import download, is_url, shown_url
@@ -51,6 +57,7 @@ OUTSIDE = "is not below the folder of the configuration or the current folder"
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
 PERIOD = "from=-365d&until=now"
+POINT = 2  # numbers of a data point: the value and the time
 UNKNOWN = "null"  # what Otava's scripts write
 Item = Result | Columns | Note | Skip
 
@@ -151,7 +158,7 @@ def _of_file(file: InputFile, config: Node, name: str, test: Node) -> Iterator[I
     for path in _paths(file, test["file"]):
         data = inner_file(file, path, f"{file.name}: {path.name}")
         try:
-            for item in _csv(data, config, name, test) if is_csv else nyrkio.read(data):
+            for item in _csv(data, config, name, test) if is_csv else read_nyrkio(data):
                 if isinstance(item, Skip):
                     yield replace(item, value=HIDDEN)
                 elif isinstance(item, Result) and not item.series.test:
@@ -249,7 +256,7 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Iterator
             yield Node(str(error), test["tags"].where).skip(file, "no events")
     for metric, answer in answers:
         series = SeriesId("", "", "", name, metric.name)
-        for value, time in graphite.points_of(answer):
+        for value, time in _points_of(answer):
             commit, branch = events.get(time // step, ("", ""))
             described = metric.unit, metric.direction, None, commit, time, "", branch
             yield Result(series, value * metric.scale, *described)
@@ -302,3 +309,30 @@ def _data(value: object) -> object:
 
 TITLE = "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read"
 FORMAT = Format("otava", TITLE, "history", matches, read)
+
+
+matches_graphite = has_places({"/*/datapoints/*/*"}, {"/*/target", "/*/datapoints"})
+
+
+def read_graphite(file: InputFile) -> Iterator[Result]:
+    """Yield the points of all targets; a gap (null) is no result."""
+    for target in Node(file.json()).entries():
+        series = SeriesId("", "", "", target["target"].text(), "")
+        for value, time in _points_of(target):
+            yield Result(series, value, time=time)
+
+
+def _points_of(target: Node) -> Iterator[tuple[float, int]]:
+    """Yield the value and the time of each data point without the gaps."""
+    points = target["datapoints"]
+    for index, point in enumerate(points.array()):
+        if not isinstance(point, list) or len(point) != POINT:
+            where = Node(point, points, index).where
+            raise FieldError(where, point, "is not a value and a time")
+        if point[0] is not None:
+            value, moment = Node(point, points, index).entries()
+            yield value.number(), moment.time()
+
+
+GRAPHITE_TITLE = "Graphite render API: the URL of a query, or its answer saved with format=json"
+GRAPHITE = Format("graphite", GRAPHITE_TITLE, "history", matches_graphite, read_graphite)

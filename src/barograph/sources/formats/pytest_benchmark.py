@@ -13,8 +13,7 @@ from functools import partial
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, has_places
+from barograph.sources.formats.nodes import Node, each, has_places
 from barograph.sources.report import Skip
 
 matches = has_places({"/machine_info", "/benchmarks"})  # which the plugin writes first

@@ -6,28 +6,28 @@ a clear mark come first, `tables` comes last: it reads whatever looks like rows 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources.formats.base import Format, InputFile
-from barograph.sources.formats.unknown import described
+from barograph.sources.formats.base import UTF_16, Format, InputFile
 
 ANY = "folder json text"
-# Modules of this package that hold a `FORMAT`, in the order of recognition, and what their inputs
-# can be: a module need not be imported for other inputs.
+# Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition,
+# and what their inputs can be: a module need not be imported for other inputs.
 MODULES = {
     "folder": "folder",
     "asv": "folder json",
     "github_action": ANY,
     "otava": ANY,
-    "graphite": "json",
-    "perfherder_log": ANY,
+    "otava.GRAPHITE": "json",
+    "perfherder.LOG": ANY,
     "perfherder": "folder json",
-    "nyrkio": "json",
+    "metric_records.NYRKIO": "json",
     "skia": "folder json",
     "tcpd": "folder json",
-    "codespeed": "json",
+    "metric_records.CODESPEED": "json",
     "metric_records": "json",
     "pytest_benchmark": "json",
     "google_benchmark": "json",
@@ -41,10 +41,29 @@ MODULES = {
     "cargo_bench": ANY,
     "go_bench": ANY,
     "locust": ANY,
-    "custom_benchmark": "json",
+    "github_action.CUSTOM": "json",
     "bencher": "json",
     "tables": ANY,
 }
+SHOWN_KEYS = 6
+# Tools whose output is not read: a mark in it, and the option that writes what is read.
+OUTPUTS = (
+    ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
+     "JSON with --benchmark_out=FILE --benchmark_out_format=json"),
+    ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "JSON with -rf json -rff FILE"),
+    ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "JSON with --benchmark-json=FILE"),
+    ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "JSON with --exporters json"),
+    ("fio", r"^fio-\d|\"fio version\"", ""),
+    ("wrk", r"^Running \d+\w+ test @ ", ""),
+    ("vegeta", r"^Requests +\[total, rate|^{\"latencies\":", ""),
+    ("pgbench", r"^pgbench \(|^transaction type: ", ""),
+    ("Catch2's JSON reporter", r"\"catch2-version\"\s*:",
+     "XML with --reporter xml, as its JSON has no benchmarks"),
+)  # fmt: skip
+CONVERTED = "write its numbers to a CSV file with the columns test,measurement,value,unit"
+NEEDED = (
+    "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
+)
 
 
 def formats() -> Iterator[Format]:
@@ -57,8 +76,10 @@ def formats() -> Iterator[Format]:
     yield from map(_format, MODULES)
 
 
-def _format(module: str) -> Format:
-    form: Format = import_module(f"barograph.sources.formats.{module}").FORMAT
+def _format(place: str) -> Format:
+    module, _, name = place.partition(".")
+    found = import_module(f"barograph.sources.formats.{module}")
+    form: Format = getattr(found, name or "FORMAT")
     return form
 
 
@@ -108,3 +129,30 @@ def recognise(file: InputFile) -> Format:
         raise file.fault
     looks, hint = described(file)
     raise DataError(f"{file.name}: {looks}; {hint}")
+
+
+def described(file: InputFile) -> tuple[str, str]:
+    """Return what a file of no known format looks like, and what would help."""
+    formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
+    if file.folder:
+        return "a folder of no known format", formats_hint
+    start = (file.content or b"")[:4_000]
+    if not start.strip():
+        return "the file is empty", "it must hold results"
+    if b"\0" in start and start[:2] not in UTF_16:
+        return "binary data of no known format", formats_hint
+    text = file.head or file.text()[:4_000]
+    text = text.lstrip("\ufeff \t\r\n")
+    for tool, mark, option in OUTPUTS:
+        if re.search(mark, text, re.MULTILINE):
+            hint = f"let it write {option}" if option else CONVERTED
+            return f"the text that {tool} prints" if option else f"the output of {tool}", hint
+    if file.is_json:
+        document = file.json()
+        if isinstance(document, list):
+            return "a JSON array of no known format", formats_hint
+        keys = ", ".join(name[:40] for name in [*document][:SHOWN_KEYS])
+        more = ", ..." if len(document) > SHOWN_KEYS else ""
+        return f"JSON of no known format, with the keys {keys or '(none)'}{more}", formats_hint
+    line = text.splitlines()[0][:60] if text else ""
+    return f"text of no known format, which begins {line!r}", NEEDED

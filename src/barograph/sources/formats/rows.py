@@ -13,7 +13,6 @@ from barograph.sources.formats.base import InputFile, check_keys
 from barograph.sources.formats.dates import Milliseconds
 from barograph.sources.formats.delimited import TableRows, read_delimited
 from barograph.sources.formats.json_text import MEBIBYTE, Lines
-from barograph.sources.formats.unknown import described
 from barograph.sources.report import Place, Skip
 
 if TYPE_CHECKING:
@@ -41,16 +40,10 @@ def read_table(file: InputFile) -> TableRows:
 
 def _json(file: InputFile) -> TableRows:
     """Return the objects of an array, of `points` in an object, or of lines."""
-    document = file.json()
-    if isinstance(document, dict):
-        document = document.get("points", [document])
-    if not isinstance(document, list):
-        raise DataError(f"{file.name}: points is not an array")
+    document = entries_of(file.json())
     is_lines = isinstance(document, Lines)
     numbers = document.numbers if isinstance(document, Lines) else range(1, len(document) + 1)
     unit = "line" if is_lines else "row"
-    if len(document) == 1:
-        _require_row(file, document[0])
     skips = [
         Skip(Place(file.name, number, unit), "(whole row)", row, "not a JSON object")
         for number, row in zip(numbers, document, strict=True)
@@ -65,22 +58,10 @@ def _json(file: InputFile) -> TableRows:
     return TableRows(cells, [number for number, _ in kept], unit, skips)
 
 
-def _require_row(file: InputFile, value: Any) -> None:
-    """Refuse an only object that is a document: the numbers around its results are no results.
-
-    Raises:
-        DataError: It holds lists of objects, or objects in objects of objects.
-    """
-    if _is_nested(value):
-        looks, hint = described(file)
-        raise DataError(f"{file.name}: {looks}; {hint}")
-
-
-def _is_nested(value: Any, level: int = 0) -> bool:
-    """Return whether a row holds more than numbers, texts and objects of them."""
-    if isinstance(value, dict):
-        return level > 1 or any(_is_nested(inner, level + 1) for inner in value.values())
-    return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
+def entries_of(document: Any) -> list[Any]:
+    """Return the rows of decoded JSON: an array, `points` in an object, or the object."""
+    rows = document.get("points", [document]) if isinstance(document, dict) else document
+    return rows if isinstance(rows, list) else []
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

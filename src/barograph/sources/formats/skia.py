@@ -17,8 +17,7 @@ from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.dates import time_ms
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import also_in_folder, has_places, records
+from barograph.sources.formats.nodes import Node, also_in_folder, has_places, records
 from barograph.sources.report import Skip
 
 VERSION = 1

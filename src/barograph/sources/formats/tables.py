@@ -44,7 +44,7 @@ from barograph.sources.formats.cells import (
 from barograph.sources.formats.dates import cell_time, day_order
 from barograph.sources.formats.delimited import DELIMITERS, TableRows
 from barograph.sources.formats.roles import KNOWN, SYNONYMS, Roles, assign_roles, canonical
-from barograph.sources.formats.rows import PARQUET, read_table
+from barograph.sources.formats.rows import PARQUET, entries_of, read_table
 from barograph.sources.report import Skip
 
 Kind = tuple[SeriesId, Direction]
@@ -56,9 +56,19 @@ def matches(file: InputFile) -> bool:
     if content[:4] == PARQUET:
         return True
     if file.is_json:
+        rows = entries_of(file.json())
+        if len(rows) == 1 and isinstance(rows[0], dict) and _is_nested(rows[0]):
+            return False  # a document: the numbers around its results are no results
         keys = {canonical(place.rpartition("/")[2]) for place in file.places if _is_cell(place)}
         return bool(keys & KNOWN) and bool(keys - set(SYNONYMS["test"]))
     return file.fault is None and "\0" not in file.head and _is_table(file.head)
+
+
+def _is_nested(value: Any, level: int = 0) -> bool:
+    """Return whether a row holds more than numbers, texts and objects of them."""
+    if isinstance(value, dict):
+        return level > 1 or any(_is_nested(inner, level + 1) for inner in value.values())
+    return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
 
 
 def _is_cell(place: str) -> bool:

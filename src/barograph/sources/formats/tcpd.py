@@ -16,8 +16,7 @@ from barograph.results.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.content import inner_file, inner_files
 from barograph.sources.formats.dates import time_ms, time_of_form
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import also_in_folder, has_places
+from barograph.sources.formats.nodes import Node, also_in_folder, has_places
 from barograph.sources.report import Skip
 
 ANNOTATIONS = "annotations.json"

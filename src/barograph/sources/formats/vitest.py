@@ -11,8 +11,7 @@ from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.sources.formats.base import Format, InputFile, Result
 from barograph.sources.formats.cells import numeric
-from barograph.sources.formats.nodes import Node
-from barograph.sources.formats.records import each, has_places
+from barograph.sources.formats.nodes import Node, each, has_places
 from barograph.sources.report import Skip
 
 WRAPPERS = ("results", "tasks", "benchmarks")  # keys of an object around the tasks
