@@ -59,7 +59,7 @@ screenshots: setup ## take a picture of every page of the board
 	python tools/screenshots.py
 
 clean:   ## remove generated files, but never your own data or runs
-	rm -rf $(addprefix data/,interim processed models reports release defaults prior cache raw/simulated)
+	rm -rf $(addprefix data/,interim processed models reports release defaults prior raw/simulated)
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -10,8 +10,7 @@ import pytest
 
 from barograph.detection.bulk import HistoryPart, history_parts, score_part
 from barograph.detection.online import OnlineDetector
-from barograph.learning import resume
-from barograph.learning.replay import ReplayTask, alarm_delays, replay_part
+from barograph.learning.replay import alarm_delays, replay_judge, replay_part
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
 from barograph.runtime.parallel import map_parallel
@@ -51,8 +50,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
-    task = ReplayTask(str(folder / "online.baro")).signed()
-    return [(part, task) for part in history_parts(folder, size)]
+    judge = replay_judge(str(folder / "online.baro"))
+    return [(part, judge) for part in history_parts(folder, size)]
 
 
 def replay_all(folder: Path, size: int, **how: Any) -> pa.Table:
@@ -96,19 +95,6 @@ def test_score_part_returns_waiting_candidates_or_all(folder: Path) -> None:
     waiting = score(HistoryPart(str(folder), 0, SERIES), triaged=False)
     assert waiting.column("verdict").unique().to_pylist() == ["not_triaged"]
     assert waiting.num_rows == SERIES
-
-
-def test_resume_keys_differ_if_any_input_differs() -> None:
-    values = np.arange(3.0)
-    keys = {
-        resume.key("a", values),
-        resume.key("a", values[:2], values[2:]),
-        resume.key("a", values.astype(np.float32)),
-        resume.key("b", values),
-        resume.key("a", 1, values),
-    }
-    assert len(keys) == 5
-    assert resume.key("a", values) == resume.key("a", values.copy())
 
 
 def test_alarm_delays_end_at_the_end_of_the_series() -> None:

@@ -1,15 +1,12 @@
-"""The replay as a stage: restartable, with a second look, judged against verdicts."""
+"""The replay as a stage: with a second look, judged against verdicts."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from barograph.learning import replay as replaying
 from barograph.models import OnlineModels
 from barograph.pipeline import replay
 from barograph.runtime.errors import DataError
@@ -65,35 +62,3 @@ def test_model_file_without_a_pair_is_refused(models: Path) -> None:
     learned()[1].online.save(models / "online.baro")
     with pytest.raises(DataError, match="no confirming model"):
         replay.main()
-
-
-def test_interrupted_run_continues_where_it_stopped(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replay, "CHUNK", 50)
-    replay.main()
-    first = (REPORTS / "replay/found.csv").read_bytes()
-    kept = sorted(Path("data/cache/replay").iterdir())
-    assert len(kept) == 3
-    done: list[int] = []
-    compute = replaying._replay
-
-    def counted(task: replaying.ReplayTask, series: Sequence[Any]) -> Any:
-        done.append(len(series))
-        return compute(task, series)
-
-    monkeypatch.setattr(replaying, "_replay", counted)
-    kept[0].unlink()
-    kept[1].write_bytes(kept[1].read_bytes()[:-40])  # truncated
-    replay.main()
-    assert len(done) == 2
-    assert (REPORTS / "replay/found.csv").read_bytes() == first
-    # Another model is another result.
-    (models / "online.baro").write_bytes((models / "online.baro").read_bytes())
-    _, other = learned()
-    replay.main()
-    assert len(done) == 2
-    strict = replace(other.online, threshold=0.9)
-    OnlineModels(strict, other.confirm).save(models / "online.baro")
-    replay.main()
-    assert len(done) == 5

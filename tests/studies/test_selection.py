@@ -1,11 +1,7 @@
-"""The selection study: its search, its seed, and resuming after a kill."""
+"""The selection study: its search and its seed."""
 
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +10,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from barograph.features import characteristics
-from barograph.learning import resume
 from barograph.learning.protocols import Split, random_splits
+from barograph.studies import selection
 from barograph.studies.selection import (
     FURTHER,
     NINE,
@@ -29,7 +25,6 @@ from barograph.studies.selection import (
     pool_matrix,
     study,
 )
-from tests.shared import ROOT, wait_for
 
 NAMES = ("noise", "level", "spread", "other")
 SMALL = SelectionParams(population=8, generations=3, trees=5, seed=1)
@@ -88,13 +83,9 @@ def made_splits() -> list[Split]:
 Study = dict[str, pd.DataFrame]
 
 
-def run_study(folder: Path) -> Study:
-    return study(made_pool(), made_splits(), SMALL, folder)
-
-
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Count the forests that are trained in this process."""
+    """Count the forests that are trained."""
     grown: list[str] = []
 
     def counted(
@@ -104,16 +95,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             grown.append(label)
             yield function(*call)
 
-    monkeypatch.setattr(resume, "map_parallel", counted)
+    monkeypatch.setattr(selection, "map_parallel", counted)
     return grown
 
 
 @pytest.fixture
-def whole_study(tmp_path: Path, calls: list[str]) -> tuple[Study, int, Path]:
-    study = run_study(tmp_path / "whole")
-    count = len(calls)
-    calls.clear()
-    return study, count, tmp_path / "whole"
+def whole_study(calls: list[str]) -> tuple[Study, int]:
+    return study(made_pool(), made_splits(), SMALL), len(calls)
 
 
 def same(actual: Study, expected: Study) -> None:
@@ -121,10 +109,8 @@ def same(actual: Study, expected: Study) -> None:
         assert_frame_equal(table, other, check_exact=True)
 
 
-def test_report_ranks_useful_characteristics_above_noise(
-    whole_study: tuple[Study, int, Path],
-) -> None:
-    actual, _, _ = whole_study
+def test_report_ranks_useful_characteristics_above_noise(whole_study: tuple[Study, int]) -> None:
+    actual, _ = whole_study
     table = actual["characteristics"].set_index("characteristic")
     assert sorted(table.index) == sorted(NAMES)
     assert set(table.index[:2]) == {"level", "spread"}
@@ -134,54 +120,11 @@ def test_report_ranks_useful_characteristics_above_noise(
     assert actual["runs"]["chosen"].str.contains("level").all()
 
 
-def test_study_caches_every_forest(whole_study: tuple[Study, int, Path], calls: list[str]) -> None:
-    actual, count, folder = whole_study
+def test_study_trains_every_forest_once(whole_study: tuple[Study, int]) -> None:
+    actual, count = whole_study
     # At most every subset on validation; on test the winner, all, four alone and four left out.
     assert count <= 2 * (15 + 10)
-    same(run_study(folder), actual)
-    assert calls == []
-
-
-def test_cache_depends_on_the_forest(whole_study: tuple[Study, int, Path], tmp_path: Path) -> None:
-    _, _, folder = whole_study
-    names = {path.name for path in folder.iterdir()}
-    other = tmp_path / "other"
-    params = SelectionParams(population=4, generations=1, trees=5, seed=2)
-    study(made_pool(), made_splits(), params, other)
-    assert names.isdisjoint(path.name for path in other.iterdir())
-
-
-def test_interrupted_study_ends_with_the_same_result(
-    whole_study: tuple[Study, int, Path], calls: list[str], tmp_path: Path
-) -> None:
-    expected, count, _ = whole_study
-    code = (
-        "import time; from itertools import count; from pathlib import Path\n"
-        "from barograph.learning import resume\n"
-        "from tests.studies import test_selection as t\n"
-        "save, saved = resume.save, count(1)\n"
-        "resume.save = lambda *a: (save(*a), next(saved) < 2 or time.sleep(3600))\n"
-        f"t.run_study(Path({str(tmp_path / 'killed')!r}))"
-    )
-    command = [sys.executable, "-c", code]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-        "BAROGRAPH_WORKERS": "1",
-    }
-    child = subprocess.Popen(command, cwd=ROOT, env=environment)  # noqa: S603
-    try:
-        wait_for(lambda: child.poll() is not None or has_saved(tmp_path / "killed"))
-        assert child.poll() is None, "the study ended before it could be killed"
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-    same(run_study(tmp_path / "killed"), expected)
-    assert 0 < len(calls) < count
-
-
-def has_saved(folder: Path) -> bool:
-    return len(list(folder.glob("*.npz"))) == 2
+    same(study(made_pool(), made_splits(), SMALL), actual)
 
 
 def test_pool_has_the_nine_and_at_least_twenty_characteristics() -> None:

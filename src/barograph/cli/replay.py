@@ -39,18 +39,18 @@ def command(
     import pyarrow as pa
 
     from barograph.detection.bulk import history_parts
-    from barograph.learning.replay import ReplayTask, change_points_of, replay_part
+    from barograph.learning.replay import change_points_of, replay_judge, replay_part
     from barograph.pipeline import report
     from barograph.runtime.parallel import map_parallel
 
     path = str(model.resolve()) if model.exists() else ""
-    task = ReplayTask(path, false_alarms_per_1000, min_points=1).signed()
+    judge = replay_judge(path, false_alarms_per_1000)
     history = inputs.read()
     if not history.values.size:
         raise NotEnoughDataError(f"{inputs.name}: no points")
     with TemporaryDirectory(prefix="barograph-") as folder:
         history.write(folder)
-        calls = [(part, task) for part in history_parts(folder, SERIES)]
+        calls = [(part, judge, 1) for part in history_parts(folder, SERIES)]
         points = pa.concat_tables(map_parallel(replay_part, calls, "scoring"))
     if out is not None:
         change_points = change_points_of(points).to_pandas()

@@ -1,31 +1,22 @@
 """Replay of the online detector over a data set, compared with verdicts (Bauer et al. 2022, 4.2).
 
-A data set is replayed in parts of whole series: any number of workers gives the same table, and
-with a cache an interrupted replay continues where it stopped.
+A data set is replayed in parts of whole series: any number of workers gives the same table.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from barograph import __version__
 from barograph.detection.bulk import HistoryPart
 from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, make_judge
 from barograph.detection.online.budget import DEFAULT_RATE
 from barograph.detection.online.decide import REGIME_SETS
-from barograph.detection.online.views import HISTORY
-from barograph.features import FEATURES_VERSION
-from barograph.learning import resume
 from barograph.models import OnlineModels, TriageModel
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
@@ -33,78 +24,59 @@ from barograph.runtime.errors import NotEnoughDataError
 
 COLUMNS = ("probability", "alarm", "found")
 DELAYS = (0, 2, 5, 10)
+ReplayJudge = OnlineJudge | TriageModel  # the latter replays by Algorithm 1
 
 
-@dataclass(frozen=True)
-class ReplayTask:
-    """The models and options of a replay, the same for all of its parts.
+def replay_judge(path: str, false_alarms_per_1000: float = DEFAULT_RATE) -> ReplayJudge:
+    """Load the models of a replay.
 
     Args:
-        model: Path of the online models, or of a forest of Algorithm 1; the built-in models if
+        path: Path of the online models, or of a forest of Algorithm 1; the built-in models if
             empty.
         false_alarms_per_1000: Number of false alarms in 1,000 points of a series.
-        min_points: Series with fewer points are skipped.
-        cache: Folder for the results of parts; none are kept if empty.
-        signature: Hash of everything but the values that results depend on; see `signed`.
+
+    Raises:
+        ArtifactError: The file holds no online models.
+        DataError: A model, tail rates or thresholds are missing.
     """
-
-    model: str
-    false_alarms_per_1000: float = DEFAULT_RATE
-    min_points: int = 2
-    cache: str = ""
-    signature: str = ""
-
-    def signed(self) -> ReplayTask:
-        """Load the models, so that errors are raised early; return the task with its signature.
-
-        Raises:
-            ArtifactError: The file holds no online models.
-            DataError: A model, tail rates or thresholds are missing.
-        """
-        _judge.cache_clear()  # the file may have changed
-        options = [__version__, FEATURES_VERSION, self.min_points, HISTORY, _judge(self).version]
-        options.append(self.false_alarms_per_1000)
-        return replace(self, signature=resume.key(*options))
-
-
-@lru_cache(maxsize=2)
-def _judge(task: ReplayTask) -> OnlineJudge | TriageModel:
-    """Load the models once per process; another signature means other models."""
-    models = OnlineModels.load(task.model) if task.model else OnlineModels.default()
+    models = OnlineModels.load(path) if path else OnlineModels.default()
     if models.confirm is None and models.newest.feature_set not in REGIME_SETS:
         return models.newest  # by Algorithm 1
-    return make_judge(models, task.false_alarms_per_1000)
+    return make_judge(models, false_alarms_per_1000)
 
 
-def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
-    """Replay some series, or read the result from the cache.
+def replay_part(part: HistoryPart, judge: ReplayJudge, min_points: int = 2) -> pa.Table:
+    """Replay some series.
+
+    Args:
+        part: The series.
+        judge: The models, from `replay_judge`.
+        min_points: Series with fewer points are skipped.
 
     Returns:
         Every point with its probability, whether an alarm was raised there (`alarm`), and whether
         it is a change point after the last value (`found`).
     """
     points = part.read("points")
-    values, offsets = points.column("value").to_numpy(), part.offsets(points)
-    path = Path(task.cache) / f"{resume.key(task.signature, offsets, values)}.npz"
-    columns = resume.load(path) if task.cache else None
-    if columns is None:
-        columns = _replay(task, np.split(values, offsets[1:-1]))
-        if task.cache:
-            resume.save(path, columns)
-    index = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    offsets = part.offsets(points)
+    histories = np.split(points.column("value").to_numpy(), offsets[1:-1])
+    index = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
     table = points.select(["series", "order", "commit"])
     table = table.add_column(1, "index", pa.array(index, pa.int32()))
-    for name in COLUMNS:
-        table = table.append_column(name, pa.array(columns[name]))
+    for name, column in zip(COLUMNS, _replay(judge, histories, min_points), strict=True):
+        table = table.append_column(name, pa.array(column))
     return table
 
 
-def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDArray[Any]]:
+def _replay(
+    judge: ReplayJudge, histories: Sequence[Floats], min_points: int
+) -> tuple[Floats, Flags, Flags]:
+    """Return the columns of `COLUMNS`."""
     offsets = np.cumsum([0, *(values.size for values in histories)])
     probability = np.zeros(offsets[-1])
     alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
-    chosen = [k for k, values in enumerate(histories) if values.size >= task.min_points]
-    judge, series = _judge(task), [histories[k] for k in chosen]
+    chosen = [k for k, values in enumerate(histories) if values.size >= min_points]
+    series = [histories[k] for k in chosen]
     rows = np.concatenate([np.arange(*offsets[k : k + 2]) for k in chosen] or [np.empty(0, int)])
     if isinstance(judge, TriageModel):
         decisions = [d for values in series for d in OnlineDetector.algorithm_1(judge, values)]
@@ -115,7 +87,7 @@ def _replay(task: ReplayTask, histories: Sequence[Floats]) -> dict[str, npt.NDAr
         probability[rows], alarm[rows] = batch.newest, batch.is_change
         for first, log in zip(offsets[chosen].tolist(), batch.logs, strict=True):
             standing[first + np.array(log.change_points, dtype=np.int64)] = True
-    return dict(zip(COLUMNS, (probability, alarm, standing), strict=True))
+    return probability, alarm, standing
 
 
 def change_points_of(points: pa.Table) -> pa.Table:

@@ -1,6 +1,6 @@
 """Stage `evaluate`: Table 1 of Bauer et al. 2022, under three protocols side by side.
 
-With the profile `paper` it takes hours; an interrupted run continues where it stopped.
+With the profile `paper` it takes hours.
 """
 
 from barograph.pipeline import report

@@ -1,7 +1,6 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
 The detector has the trained models, and with `replay.method: algorithm_1` the paper's forest.
-Series are replayed in chunks whose results are kept: an interrupted run continues where it stopped.
 """
 
 from dataclasses import dataclass
@@ -11,14 +10,13 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
-from barograph.learning import resume
 from barograph.learning.limits import Count, Named, Seed, WholeNumber
 from barograph.learning.paper_forest import learn_forest
 from barograph.learning.replay import (
-    ReplayTask,
     alarm_rates,
     change_points_of,
     compare_with_verdicts,
+    replay_judge,
     replay_part,
 )
 from barograph.pipeline import report
@@ -31,7 +29,6 @@ from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
-CACHE = resume.FOLDER / "replay"
 ONLINE = MODELS / "online.baro"
 ALGORITHM_1 = "algorithm_1"
 METHODS = ("default", ALGORITHM_1)
@@ -72,8 +69,8 @@ def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
 
 def write_replay(folder: Path, online: Path, min_points: int) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
-    task = ReplayTask(str(online), min_points=min_points, cache=str(CACHE)).signed()
-    calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
+    judge = replay_judge(str(online))
+    calls = [(part, judge, min_points) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)
     change_points = change_points_of(points).to_pandas()

@@ -1,6 +1,6 @@
 """Stage `selection`: the genetic search for the best characteristics.
 
-It may take hours; an interrupted run continues where it stopped, with the same result.
+It may take hours.
 """
 
 import pandas as pd

@@ -13,31 +13,27 @@ process, and some of its functions modify their input. It runs in separate proce
 the input for each function. Where it has no result, mostly for short and constant sides, the value
 is NaN, which forests treat as missing.
 
-Every run has its own random split; the test part is used only after the search. All accuracies are
-kept on the disk, so an interrupted study that starts again gives the same result.
+Every run has its own random split; the test part is used only after the search.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.learning import resume
 from barograph.learning.limits import Bounds, Count, Range, Seed
 from barograph.learning.protocols import Split, is_usable, random_splits
 from barograph.learning.tables import keys_of
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
-from barograph.runtime.parallel import worker_count
+from barograph.runtime.parallel import map_parallel, worker_count
 from barograph.studies.statistics import bounds_of
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
@@ -57,7 +53,6 @@ FURTHER: dict[str, tuple[str, ...]] = {
 POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
 CHUNK = 100  # sides
 LARGEST = 1e30  # forests compute in single precision
-CACHE = resume.FOLDER / "selection"
 CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
 ELITE = 0.05  # the share of a generation that survives unchanged
@@ -126,33 +121,18 @@ def select(
         )
     values = history.values  # noqa: PD011 - not a data frame
     starts, middles, ends = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
-    further = _further(values, starts, middles, ends)
+    further = further_matrix(values, starts, middles, ends, processes=worker_count())
     pool = Pool(POOL, pool_matrix(values, starts, middles, ends, further), truth)
     return study(pool, splits, params)
 
 
-def _further(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
-    """Return the slow part of the pool, from the disk if it was computed before."""
-    sides = values, starts, splits, ends
-    path = CACHE / f"{resume.key(FURTHER, version('tsfeatures'), *sides)}.npz"
-    stored = resume.load(path)
-    if stored is not None:
-        return stored["further"]
-    matrix = further_matrix(*sides, processes=worker_count())
-    resume.save(path, {"further": matrix})
-    return matrix
-
-
-def study(
-    pool: Pool, splits: Sequence[Split], params: SelectionParams, folder: Path = CACHE
-) -> dict[str, pd.DataFrame]:
+def study(pool: Pool, splits: Sequence[Split], params: SelectionParams) -> dict[str, pd.DataFrame]:
     """Run the search once per split.
 
     Args:
         pool: The candidates and their characteristics.
         splits: One for each run; the search sees train and validation only.
         params: The parameters of the stage.
-        folder: Where all accuracies are kept.
 
     Returns:
         `characteristics`: how often each was selected, its accuracy alone, and the loss without it.
@@ -164,7 +144,7 @@ def study(
     alone, without, complete, runs = [], [], [], []
     last: list[Ranked] = []
     for number, split in enumerate(splits):
-        score = partial(accuracies, pool, split, params, folder)
+        score = partial(accuracies, pool, split, params, dict[tuple[str, int], float]())
         fitness = partial(score, "validation", label=f"run {number}")
         *_, ranked = evolve(
             size, fitness, params.population, params.generations, params.seed + number
@@ -205,31 +185,32 @@ def accuracies(
     pool: Pool,
     split: Split,
     params: SelectionParams,
-    folder: Path,
+    known: dict[tuple[str, int], float],
     part: str,
     subsets: Sequence[int],
     label: str,
 ) -> list[float]:
-    """Return the accuracy on a part of the split, `validation` or `test`, of each subset."""
+    """Return the accuracy on a part of the split, `validation` or `test`, of each subset.
+
+    Generations have many subsets in common: `known` keeps the accuracies, by part and subset.
+    """
     forest = params.trees, params.seed  # the same for all subsets
-    facts = pool.names, forest, version("scikit-learn"), part
-    same = resume.key(*facts, pool.matrix, pool.truth, *split)
+    missing = [s for s in dict.fromkeys(subsets) if (part, s) not in known]
     rows = getattr(split, part)
-    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in subsets]
-    paths = [folder / f"{resume.key(same, s)}.npz" for s in subsets]
-    return [scored["accuracy"] for scored in resume.map_resumed(accuracy, calls, paths, label)]
+    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in missing]
+    computed = map_parallel(accuracy, calls, label)
+    known |= {(part, s): value for s, value in zip(missing, computed, strict=True)}
+    return [known[part, s] for s in subsets]
 
 
-def accuracy(
-    matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int
-) -> dict[str, float]:
+def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int) -> float:
     """Return the accuracy on the rows `test` of a forest trained on the rows `train`."""
     from sklearn.ensemble import RandomForestClassifier
 
     # One thread, because the order in which several threads add up their trees would decide ties.
     model = RandomForestClassifier(trees, random_state=seed, n_jobs=1)
     model.fit(matrix[train], truth[train])
-    return {"accuracy": float(np.mean(model.predict(matrix[test]) == truth[test]))}
+    return float(np.mean(model.predict(matrix[test]) == truth[test]))
 
 
 def evolve(
