@@ -31,8 +31,8 @@ from barograph.detection.online import (
     StepKind,
     make_judge,
 )
+from barograph.detection.online.budget import JobBudget
 from barograph.detection.online.decision import changes_of
-from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
 from barograph.learning.annotators import Marked
 from barograph.models import OnlineModels

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from barograph.models.logistic import LARGEST, expit, logit
+from barograph.models.calibration import LARGEST, expit, logit
 from barograph.results.series import Floats
 
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, LARGEST, -LARGEST, -745.0, 5e-324]

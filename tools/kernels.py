@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from barograph.cli import setup
-from barograph.features import FEATURE_SETS, SubSeries, feature_matrix, series_context
+from barograph.features import FEATURE_SETS, feature_matrix, series_context
+from barograph.features.subseries import SubSeries
 from barograph.results.series import Floats
 
 LENGTHS = (20, 90, 300)  # commits; long series take other branches of the kernels

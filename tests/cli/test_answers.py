@@ -9,8 +9,8 @@ import pytest
 from barograph.cli.answers import KINDS, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.judged import JudgedSeries
 from barograph.detection.online import AlarmStep, Answer, make_judge
+from barograph.detection.online.budget import JobBudget
 from barograph.detection.online.decision import StepKind
-from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.latest import LatestDecision
 from barograph.models import OnlineModels
 from barograph.results.series import Series, SeriesId

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import Hunter, control_discoveries, detect_many
-from barograph.detection.false_discovery import largest_kept
+from barograph.detection.numerics import largest_kept
 from barograph.results.series import ChangePoint, Region
 from barograph.runtime.errors import ConfigError
 

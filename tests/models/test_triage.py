@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.features import FEATURE_SETS
-from barograph.models import artifact, header, triage
+from barograph.models import artifact, triage
 from barograph.models.artifact import versions
 from barograph.models.calibration import Sigmoid
 from barograph.models.catalogue import classifier
@@ -25,7 +25,7 @@ COLUMNS = ("one", "two")
 
 @pytest.fixture(autouse=True)
 def small_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (header, triage):
+    for module in (artifact, triage):
         monkeypatch.setattr(module, "FEATURE_SETS", {**FEATURE_SETS, "small": COLUMNS})
 
 

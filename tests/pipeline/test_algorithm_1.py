@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from barograph.detection import OnlineDetector
-from barograph.features import Policy
+from barograph.features.subseries import Policy
 from barograph.learning.paper_forest import POLICY
 from barograph.learning.tables import bounds_table, build, keys_of, path_of
 from barograph.models import OnlineModels, TriageModel

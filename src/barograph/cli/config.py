@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import click
 
-from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 
 NAME = "barograph.toml"
@@ -72,13 +71,13 @@ class Config:
     def kind_of(self, series: str) -> str:
         """Return the first kind with a pattern that matches the name of a series, or ""."""
         for kind, patterns in self.patterns.items():
-            if any(matches(pattern, series) for pattern in patterns):
+            if any(_is_of(series, pattern) for pattern in patterns):
                 return kind
         return ""
 
     def direction_of(self, series: str) -> int:
         """Return the direction of the first pattern that matches the name of a series, or 0."""
-        found = (better for name, better in self.directions.items() if matches(name, series))
+        found = (better for name, better in self.directions.items() if _is_of(series, name))
         return BETTER.get(next(found, ""), 0)
 
     def unmatched(self, series: Iterable[object]) -> Iterator[str]:
@@ -88,8 +87,15 @@ class Config:
         names = [*map(str, series)] if any(patterns for _, patterns in rules) else []
         for table, patterns in rules:
             for pattern in patterns:
-                if not any(matches(pattern, name) for name in names):
+                if not any(_is_of(name, pattern) for name in names):
                     yield f"{self.path}: {table}: no series matches {pattern!r}"
+
+
+def _is_of(series: str, pattern: str) -> bool:
+    """Return whether the name of a series matches a pattern."""
+    from barograph.results.patterns import matches
+
+    return matches(pattern, series)
 
 
 def find(start: Path) -> Path | None:

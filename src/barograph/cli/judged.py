@@ -25,7 +25,7 @@ from barograph.results.sizes import NEAR, size_of
 
 if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge
-    from barograph.detection.online.job_budget import JobBudget
+    from barograph.detection.online.budget import JobBudget
 
 Job = Mapping[Hashable, float]  # the highest rate that counts, by commit
 AlarmEvent = tuple[int, float, StandingChange | None]

@@ -26,7 +26,7 @@ from barograph.sources.git import is_commit
 if TYPE_CHECKING:
     from barograph.cli.judged import JudgedSeries
     from barograph.detection.online import OnlineJudge
-    from barograph.detection.online.job_budget import JobBudget
+    from barograph.detection.online.budget import JobBudget
     from barograph.models import OnlineModels
     from barograph.results.series import Series
 
@@ -179,7 +179,7 @@ class Judging(FailPolicy):
 
     def job_budget(self, judge: OnlineJudge) -> JobBudget | None:
         """Return the budget that the series of a job share; None if each is judged alone."""
-        from barograph.detection.online.job_budget import JobBudget
+        from barograph.detection.online.budget import JobBudget
 
         share = self.false_red / 100.0
         return JobBudget(judge.budget, share) if share < 1.0 else None

@@ -18,7 +18,6 @@ import click
 from click.core import ParameterSource
 
 from barograph.runtime.errors import ConfigError
-from barograph.runtime.files import CsvText
 
 if TYPE_CHECKING:
     from barograph.models import OnlineModels
@@ -260,6 +259,8 @@ def echo_json(content: dict[str, Any]) -> None:
 
 def echo_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a header and rows as CSV; texts that a spreadsheet would compute begin with `'`."""
+    from barograph.runtime.files import CsvText
+
     csv.writer(text := CsvText()).writerows([header, *([*map(_cell, row)] for row in rows)])
     click.echo(text.getvalue(), nl=False)
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from barograph.detection.base import require
-from barograph.results.series import ChangePoint, Floats
+from barograph.detection.numerics import largest_kept
+from barograph.results.series import ChangePoint
 
 
 def control_discoveries(
@@ -37,10 +38,3 @@ def control_discoveries(
     require(tests >= len(pvalues), "tests", tests, f"at least {len(pvalues)}, the p-values given")
     limit = largest_kept(np.array(pvalues, dtype=np.float64), rate, tests)
     return [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
-
-
-def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:
-    """Return the largest p-value kept, -1 if none is."""
-    ordered = np.sort(pvalues)
-    passing = ordered[ordered <= rate * np.arange(1, ordered.size + 1) / max(tests, 1)]
-    return float(passing[-1]) if passing.size else -1.0

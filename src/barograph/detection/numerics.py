@@ -1,4 +1,4 @@
-"""Numeric kernels that detectors share: sums, Student's t, sorted windows, exact scaling."""
+"""Numerics that detectors share: sums, Student's t, sorted windows, scaling, p-values."""
 
 import math
 
@@ -202,3 +202,10 @@ def remove_sorted(window: Floats, size: int, value: float) -> int:
     for k in range(place, size - 1):
         window[k] = window[k + 1]
     return size - 1
+
+
+def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:
+    """Return the largest p-value that Benjamini and Hochberg keep, -1 if there is none."""
+    ordered = np.sort(pvalues)
+    passing = ordered[ordered <= rate * np.arange(1, ordered.size + 1) / max(tests, 1)]
+    return float(passing[-1]) if passing.size else -1.0

@@ -10,13 +10,8 @@ from typing import Any
 import numpy as np
 
 from barograph.detection.excursions import Excursion, excursions, fill
-from barograph.features import (
-    LABEL_FREE,
-    SubSeries,
-    feature_matrix,
-    series_context,
-    subseries,
-)
+from barograph.features import feature_matrix, series_context
+from barograph.features.subseries import LABEL_FREE, SubSeries, subseries
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
 from barograph.results.candidates import Candidates

@@ -12,13 +12,6 @@ from barograph.features.families import (
     feature_matrix,
     series_context,
 )
-from barograph.features.subseries import (
-    ADAPTIVE,
-    LABEL_FREE,
-    Policy,
-    SubSeries,
-    subseries,
-)
 
 if TYPE_CHECKING:
     from barograph.features.bauer import characteristics
@@ -35,14 +28,10 @@ else:  # with it, type checkers would accept any name
 
 
 __all__ = [
-    "ADAPTIVE",
     "CONTEXT_NAMES",
     "FEATURES_VERSION",
     "FEATURE_SETS",
-    "LABEL_FREE",
     "PUBLISHED_RANGES",
-    "Policy",
-    "SubSeries",
     "characteristics",
     "contrast_context",
     "contrasts",
@@ -51,7 +40,6 @@ __all__ = [
     "feature_matrix",
     "regime_length",
     "series_context",
-    "subseries",
 ]
 
 _MODULES = {

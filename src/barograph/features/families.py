@@ -21,14 +21,16 @@ sums are fused or reassociated. A family is compiled when a set that contains it
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features.subseries import SubSeries
 from barograph.results.series import Floats, Ints, as_floats, require_finite
 from barograph.runtime.parallel import map_threads, row_ranges
+
+if TYPE_CHECKING:
+    from barograph.features.subseries import SubSeries
 
 # Increased whenever the numbers of a feature change: tables and models of different versions are
 # not combined.
@@ -156,7 +158,7 @@ def feature_matrix(
 def series_context(
     feature_set: str,
     values: npt.ArrayLike,
-    sides: SubSeries,
+    sides: "SubSeries",
     firsts: npt.ArrayLike,
     lasts: npt.ArrayLike,
 ) -> Floats | None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated
 
-from barograph.features import FEATURE_SETS, Policy
+from barograph.features import FEATURE_SETS
+from barograph.features.subseries import Policy
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.threshold import budget_of
 from barograph.models.triage import USES

@@ -19,13 +19,12 @@ import pandas as pd
 from barograph.features import (
     FEATURE_SETS,
     FEATURES_VERSION,
-    SubSeries,
     feature_matrix,
     series_context,
 )
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
-from barograph.features.subseries import WIDEST, Policy, subseries
+from barograph.features.subseries import WIDEST, Policy, SubSeries, subseries
 from barograph.models.triage import TriageModel
 from barograph.results.history import History
 from barograph.results.series import FINAL, UNKNOWN_TIME, Flags, Floats, Ints, Verdict

@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph import __version__
-from barograph.features import FEATURES_VERSION
+from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.runtime.errors import ArtifactError
-from barograph.runtime.files import whole
 
 FORMAT = "barograph-model"
 VERSION = 1
 SHORT = 16  # hexadecimal digits of a hash that identifies a model or its file
 HEADER = "header.json"
+NEVER = float(np.nextafter(1.0, 2.0))  # the threshold above every probability
 MAX_BYTES = 64 << 20  # of all entries, unpacked; the built-in models have half a MiB
 # The date of every zip entry, so that equal models give equal bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -48,6 +48,8 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), (1, 0), False)
         entries[f"{name}.npy"] = buffer.getvalue()
+    from barograph.runtime.files import whole
+
     with whole(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
             entry = zipfile.ZipInfo(name, EPOCH)
@@ -187,3 +189,38 @@ def _checked_header(path: str | Path, header: Any) -> dict[str, Any]:
         stated = header.get("format_version")
         raise ArtifactError(f"{path}: format version {stated!r}; this program reads {VERSION}")
     return header
+
+
+def read_inputs(
+    header: Mapping[str, Any], uses: Collection[str]
+) -> tuple[str, str, tuple[str, ...], float]:
+    """Return use, feature set, columns and threshold, if this program knows them.
+
+    Args:
+        header: The header of a model.
+        uses: The allowed uses.
+
+    Raises:
+        ArtifactError: An entry is missing or invalid, or made for another version.
+    """
+    try:
+        use, feature_set = str(header["use"]), str(header["feature_set"])
+        columns = tuple(map(str, header["columns"]))
+        threshold = float(header["threshold"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"missing or invalid in the header: {error}") from error
+    if use not in uses:
+        raise ArtifactError(f"unknown use {use!r}; known uses: {uses}")
+    if feature_set not in FEATURE_SETS:
+        raise ArtifactError(
+            f"unknown feature set {feature_set!r:.60}; this program has {list(FEATURE_SETS)}"
+        )
+    version = header.get("versions", {}).get("features", FEATURES_VERSION)
+    if version != FEATURES_VERSION or columns != FEATURE_SETS[feature_set]:
+        raise ArtifactError(
+            f"made for other columns of the feature set {feature_set!r}, version {version!r} of "
+            f"the features; this program has version {FEATURES_VERSION!r}: train the model again"
+        )
+    if not 0 <= threshold <= NEVER:
+        raise ArtifactError(f"the threshold must be from 0 to 1, not {threshold}")
+    return use, feature_set, columns, threshold

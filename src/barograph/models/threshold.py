@@ -5,6 +5,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from barograph.models.artifact import NEVER
 from barograph.models.calibration import Calibration, calibrate
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
@@ -12,7 +13,6 @@ from barograph.runtime.errors import ConfigError, NotEnoughDataError
 GOALS = ("accuracy", "f1", "alarms:N")
 BUDGET = re.compile(r"alarms:(\d+(?:\.\d+)?)")
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # "greater than 0.5" for a comparison with >=
-NEVER = float(np.nextafter(1.0, 2.0))  # above every probability, so nothing is called real
 
 
 def choose_threshold(

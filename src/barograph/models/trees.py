@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.models.artifact import Arrays, check_range, typed_array
-from barograph.models.logistic import expit, logit
+from barograph.models.calibration import expit, logit
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel, kernel_or
 from barograph.runtime.errors import ArtifactError, ConfigError

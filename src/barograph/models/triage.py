@@ -14,13 +14,11 @@ import numpy.typing as npt
 
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration, kinds
-from barograph.models.artifact import SHORT, Arrays, versions
+from barograph.models.artifact import SHORT, Arrays, read_inputs, versions
 from barograph.models.calibration import Calibration
 from barograph.models.columns import select_columns
 from barograph.models.conformal import Conformal
-from barograph.models.header import read_inputs
 from barograph.models.kinds import FittedClassifier
-from barograph.models.threshold import decision_rule
 from barograph.results.series import Floats, require_finite
 from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 
@@ -104,6 +102,8 @@ class TriageModel:
             threshold: The threshold of a classifier that has one; None to choose it.
             **facts: Further attributes: card, data_hash, metrics.
         """
+        from barograph.models.threshold import decision_rule
+
         raw = np.asarray(score, dtype=np.float64)
         fitted_calibration, chosen = decision_rule(truth, raw, goal, method, threshold)
         return cls(

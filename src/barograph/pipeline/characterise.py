@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from barograph.features import Policy
+from barograph.features.subseries import Policy
 from barograph.learning import tables
 from barograph.learning.limits import FeatureSet
 from barograph.pipeline import report

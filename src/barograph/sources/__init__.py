@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.extras import needed
-from barograph.sources.base import Document, Source
 from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
+    from barograph.sources.base import Document, Source
     from barograph.sources.files import Files
     from barograph.sources.loader import load, read_source
 
@@ -36,10 +36,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the loader on first use: most commands read only files."""
-    if name not in ("load", "read_source"):
+    """Import the loader and its interface on first use: most commands read only files."""
+    modules = {"Document": "base", "Source": "base", "load": "loader", "read_source": "loader"}
+    if name not in modules:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("barograph.sources.loader"), name)
+    return getattr(import_module(f"barograph.sources.{modules[name]}"), name)
 
 
 def open_source(kind: str, location: str, **options: object) -> "Source | Files":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.online import Budget, make_judge
-from barograph.detection.online.job_budget import CONFIRMED_SPIKES, JobBudget
+from barograph.detection.online.budget import CONFIRMED_SPIKES, JobBudget
 from barograph.detection.online.newest import SUSPECT, departure
 from barograph.models import OnlineModels
 

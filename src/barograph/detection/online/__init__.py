@@ -1,5 +1,7 @@
 """Online detection: a decision on the newest commit, and a second look as others follow."""
 
+from typing import TYPE_CHECKING, Any
+
 from barograph.detection.online.budget import Budget, TailRates
 from barograph.detection.online.decide import (
     AlarmLog,
@@ -17,9 +19,11 @@ from barograph.detection.online.decision import (
     Reason,
     StepKind,
 )
-from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.newest import Departure, Settled, departure, settle
 from barograph.detection.online.second_look import AlarmState
+
+if TYPE_CHECKING:
+    from barograph.detection.online.detector import OnlineDetector
 
 __all__ = [
     "ANSWERS",
@@ -43,3 +47,12 @@ __all__ = [
     "make_judge",
     "settle",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the detector of single series on first use: commands judge many series together."""
+    if name != "OnlineDetector":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from barograph.detection.online.detector import OnlineDetector
+
+    return OnlineDetector

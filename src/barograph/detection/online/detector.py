@@ -28,7 +28,7 @@ from barograph.detection.online.second_look import AlarmState
 from barograph.detection.online.state import FORMAT, FORMAT_VERSION, SavedState
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels, TriageModel
-from barograph.models.logistic import logit
+from barograph.models.calibration import logit
 from barograph.results.series import ChangePoint, Floats, as_floats, require_finite
 from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError, DataError

@@ -34,8 +34,6 @@ def candidates_of(
         orders: The order of each result.
         judgements: The number of the file, and the verdict.
     """
-    if not judgements:
-        return history, []
     known = {name: number for number, name in enumerate(history.ids)}
     numbers = [_number(known, judgement.series) for _, judgement in judgements]
     ordered = []

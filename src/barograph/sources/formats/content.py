@@ -38,6 +38,16 @@ def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
 
 
+def is_url(location: str) -> bool:
+    """Whether a location is a URL that `download` reads.
+
+    Example:
+        >>> is_url("https://graphite.example/render?target=a.b"), is_url("results.csv")
+        (True, False)
+    """
+    return location.lower().startswith(("http://", "https://"))
+
+
 def inner_file(file: InputFile, path: Path, name: str) -> InputFile:
     """Return a file that a folder holds or another file names, within the same limits.
 

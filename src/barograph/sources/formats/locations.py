@@ -10,9 +10,8 @@ from typing import Any
 
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, ReadOptions
-from barograph.sources.formats.content import content_of
+from barograph.sources.formats.content import content_of, is_url
 from barograph.sources.formats.registry import named, recognise, recognised
-from barograph.sources.formats.urls import download, is_url, shown_url, with_json_format
 
 STDIN = "-"
 # Files of a folder that hold no results: hidden ones, and those for people.
@@ -38,6 +37,8 @@ def opened(
     """
     for location in _by_number([str(location) for location in locations]):
         if is_url(location):
+            from barograph.sources.formats.urls import download, shown_url, with_json_format
+
             content = download(with_json_format(location))
             yield _recognised(InputFile(shown_url(location), None, content, options))
             continue

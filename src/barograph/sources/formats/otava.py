@@ -39,14 +39,14 @@ from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.formats.base import Columns, Format, InputFile, Note, Result
-from barograph.sources.formats.content import inner_file
+from barograph.sources.formats.content import inner_file, is_url
 from barograph.sources.formats.delimited import read_delimited
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.metric_records import read_nyrkio
 from barograph.sources.formats.nodes import Node, has_places
 from barograph.sources.formats.roles import Roles, ValueColumn
 from barograph.sources.formats.tables import read_roles
-from barograph.sources.formats.urls import download, is_url, shown_url
+from barograph.sources.formats.urls import download, shown_url
 from barograph.sources.formats.yaml_text import decode_yaml
 from barograph.sources.report import Skip
 

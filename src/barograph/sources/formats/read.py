@@ -15,7 +15,6 @@ from barograph.results.units import direction_of_name
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.candidates import candidates_of
 from barograph.sources.formats.collect import Collected, Collector, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
@@ -108,10 +107,13 @@ def read_files(
     history = _history(results, orders, options.aggregate, report)
     history = replace(history, made_up=ordered.made_up)
     history = directed(history, direction_of, by_name=True)
-    history, unplaced = candidates_of(history, results, orders, collector.judgements)
-    for skip in unplaced:
-        report.skip("candidates", skip)
-    report.read["candidates"] += len(collector.judgements)
+    if collector.judgements:
+        from barograph.sources.formats.candidates import candidates_of
+
+        history, unplaced = candidates_of(history, results, orders, collector.judgements)
+        for skip in unplaced:
+            report.skip("candidates", skip)
+        report.read["candidates"] += len(collector.judgements)
     notes = [*notes_of_runs, *ordered.notes, *branches.notes, *_branch_note(branches)]
     return FilesRead(
         history,

@@ -13,37 +13,37 @@ from importlib import import_module
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import UTF_16, Format, InputFile
 
-ANY = "folder json text"
-# Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition,
-# and what their inputs can be: a module need not be imported for other inputs.
-MODULES = {
-    "folder": "folder",
-    "asv": "folder json",
-    "github_action": ANY,
-    "otava": ANY,
-    "otava.GRAPHITE": "json",
-    "perfherder.LOG": ANY,
-    "perfherder": "folder json",
-    "metric_records.NYRKIO": "json",
-    "skia": "folder json",
-    "tcpd": "folder json",
-    "metric_records.CODESPEED": "json",
-    "metric_records": "json",
-    "pytest_benchmark": "json",
-    "google_benchmark": "json",
-    "hyperfine": "json",
-    "jmh": "json",
-    "benchmarkdotnet": ANY,
-    "k6": "json",
-    "vitest": "json",
-    "catch2": ANY,
-    "criterion": ANY,
-    "cargo_bench": ANY,
-    "go_bench": ANY,
-    "locust": ANY,
-    "github_action.CUSTOM": "json",
-    "bencher": "json",
-    "tables": ANY,
+# Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition. A module is imported
+# only for what its inputs can be: folders, JSON, or texts that hold the mark. A mark is a pattern
+# that is searched in the head of a text, or bytes that may be anywhere in it.
+MODULES: dict[str, tuple[str, str | bytes | None]] = {
+    "folder": ("folder", None),
+    "asv": ("folder json", None),
+    "github_action": ("json", r"window\.BENCHMARK_DATA"),
+    "otava": ("folder", r"\btests\s*:"),
+    "otava.GRAPHITE": ("json", None),
+    "perfherder.LOG": ("json", b"PERFHERDER_DATA:"),
+    "perfherder": ("folder json", None),
+    "metric_records.NYRKIO": ("json", None),
+    "skia": ("folder json", None),
+    "tcpd": ("folder json", None),
+    "metric_records.CODESPEED": ("json", None),
+    "metric_records": ("json", None),
+    "pytest_benchmark": ("json", None),
+    "google_benchmark": ("json", None),
+    "hyperfine": ("json", None),
+    "jmh": ("json", None),
+    "benchmarkdotnet": ("json", "Method"),
+    "k6": ("json", None),
+    "vitest": ("json", None),
+    "catch2": ("", "<Catch|benchmark name "),
+    "criterion": ("folder json", r"time: +\["),
+    "cargo_bench": ("", " bench: "),
+    "go_bench": ("json", r"Benchmark\S*[ \t]+\d"),
+    "locust": ("json", "Request Count"),
+    "github_action.CUSTOM": ("json", None),
+    "bencher": ("json", None),
+    "tables": ("json", ""),
 }
 SHOWN_KEYS = 6
 # Tools whose output is not read: a mark in it, and the option that writes what is read.
@@ -97,16 +97,18 @@ def named(name: str) -> Format:
 
 def recognised(file: InputFile) -> Format | None:
     """Return the first format that a file matches, or None."""
-    kind = kind_of(file)
-    modules = [name for name, kinds in MODULES.items() if kind in kinds]
-    return next((format_ for format_ in map(_format, modules) if format_.matches(file)), None)
+    possible = (_format(module) for module in MODULES if may_be(file, module))
+    return next((format_ for format_ in possible if format_.matches(file)), None)
 
 
-def kind_of(file: InputFile) -> str:
-    """Return what an input is: `folder`, `json` or `text`."""
-    if file.folder:
-        return "folder"
-    return "json" if file.is_json else "text"
+def may_be(file: InputFile, module: str) -> bool:
+    """Return whether the module of a format has to look at an input, by its kind and the mark."""
+    kinds, mark = MODULES[module]
+    if file.folder or file.is_json:
+        return ("folder" if file.folder else "json") in kinds
+    if isinstance(mark, bytes):
+        return mark in (file.content or b"")
+    return mark is not None and re.search(mark, file.head) is not None
 
 
 def recognise(file: InputFile) -> Format:

@@ -15,16 +15,6 @@ TIMEOUT = 30.0  # seconds without an answer
 LIMIT = 256 * 2**20  # bytes
 
 
-def is_url(location: str) -> bool:
-    """Whether a location is a URL that `download` reads.
-
-    Example:
-        >>> is_url("https://graphite.example/render?target=a.b"), is_url("results.csv")
-        (True, False)
-    """
-    return location.lower().startswith(("http://", "https://"))
-
-
 def shown_url(url: str) -> str:
     """Return a URL as messages may show it: without credentials and query.
 
