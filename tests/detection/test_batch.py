@@ -29,13 +29,10 @@ def test_each_series_has_the_change_points_it_has_alone(
     assert together == [detector.detect(values) for values in SERIES]
 
 
-def test_missing_values_are_left_out_series_by_series() -> None:
-    values = np.array([1.0, np.nan, 1.0, 1.0, 9.0, 9.0, 9.0, 5.0, np.inf, 1.0, 1.0, 3.0, 3.0])
-    offsets = [0, 7, 9, 9, 13]
-    points_by_series = detect_many(Hunter(missing="drop"), values, offsets)
-    assert [[point.index for point in points] for points in points_by_series] == [[4], [], [], [2]]
-    with pytest.raises(DataError, match=r"series 0: values\[1\] is nan"):
-        detect_many(Hunter(), values, offsets)
+def test_a_series_that_is_not_finite_is_named() -> None:
+    values = np.array([1.0, 1.0, 1.0, 9.0, np.inf, 1.0, 1.0])
+    with pytest.raises(DataError, match=r"series 1: values\[1\] is inf"):
+        detect_many(Hunter(), values, [0, 3, 7])
 
 
 @pytest.mark.parametrize("offsets", [[], [1, 4], [0, 3], [0, 3, 2, 4], [[0, 4]]])

@@ -59,7 +59,7 @@ def test_constant_stretch_has_no_deviation_from_its_own_value() -> None:
 def test_regions_equal_region_of_to_the_bit(sizes: tuple[int, ...]) -> None:
     values = RANDOM.normal(50, 3, sum(sizes))
     edges = np.cumsum(sizes)[:-1].tolist()
-    points = describe(values, np.arange(values.size), [RawChangePoint(k, 0.0) for k in edges])
+    points = describe(values, [RawChangePoint(k, 0.0) for k in edges])
     parts = np.split(values, edges)
     for point, before, after in zip(points, parts[:-1], parts[1:], strict=True):
         size = size_of(before, after)

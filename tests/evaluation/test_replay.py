@@ -1,6 +1,5 @@
 """Replay and scoring of a data set in parts."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from barograph.detection.bulk import HistoryPart, history_parts, score_part
+from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.detection.online import OnlineDetector
 from barograph.learning.replay import alarm_delays, replay_judge, replay_part
 from barograph.results.history import History
@@ -84,17 +83,6 @@ def test_replay_equals_one_update_per_point(folder: Path) -> None:
 @pytest.mark.parametrize(("size", "workers"), [(1, 1), (5, 1), (3, 2)])
 def test_replay_does_not_depend_on_parts_or_workers(folder: Path, size: int, workers: int) -> None:
     assert replay_all(folder, size, workers=workers).equals(replay_all(folder, SERIES))
-
-
-def test_score_part_returns_waiting_candidates_or_all(folder: Path) -> None:
-    path = str(folder / "label_free.baro")
-    score = partial(score_part, model=path, use="label_free")
-    parts = [score(part, triaged=True) for part in history_parts(folder, 5)]
-    [whole] = [score(part, triaged=True) for part in history_parts(folder, 99)]
-    assert pa.concat_tables(parts).equals(whole)
-    waiting = score(HistoryPart(str(folder), 0, SERIES), triaged=False)
-    assert waiting.column("verdict").unique().to_pylist() == ["not_triaged"]
-    assert waiting.num_rows == SERIES
 
 
 def test_alarm_delays_end_at_the_end_of_the_series() -> None:

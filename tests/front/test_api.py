@@ -56,7 +56,7 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         (FRAME[:0], r"values\['value'\] is empty"),
         ([1.0, 2.0, float("nan")], r"values\[2\] is nan; every value must be finite"),
         (np.ma.masked_equal([1.0, 9.0, 2.0], 9.0), r"values\[1\] is nan"),
-        ([1.0, None, 2.0], r"values\[1\] is nan; .* or make the detector with missing=\"drop\""),
+        ([1.0, None, 2.0], r"values\[1\] is nan; every value must be finite"),
         ([1.0, pd.NA, 2.0], r"values\[1\] is nan"),
         ([1.0, 10**400], r"values\[1\] is an integer too large for a float"),
         (np.arange(3).astype("timedelta64[ns]"), r"values\[0\] is np.timedelta64\(0,'ns'\); it m"),

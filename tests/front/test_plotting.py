@@ -32,7 +32,7 @@ def change(index: int, probability: float | None = 0.9, values: Floats = STEP) -
     """Return a change point as a detector reports it."""
     values = np.resize(values, max(values.size, index + 1))
     raw = RawChangePoint(index, 1.0, probability=probability)
-    [point] = describe(values, np.arange(values.size), [raw])
+    [point] = describe(values, [raw])
     return point
 
 
@@ -113,7 +113,7 @@ def test_labels_never_overlap(size: int) -> None:
         RawChangePoint(int(place), 1.0, probability=0.5 + 0.02 * k)
         for k, place in enumerate(places)
     ]
-    points = describe(values, np.arange(size), raw)
+    points = describe(values, raw)
     figure = bg.plot(values, points)
     figure.canvas.draw()
     [axes] = figure.axes

@@ -14,7 +14,7 @@ SUCCESSORS = {
     "alarm-policy": (JUDGES, "`steady` is the only policy; --false-red of `gate` is the budget"),
     "detector": ("recompute serve", "change points are found by triaged, the default method"),
     "detector-option": (SEARCHES, "use --set NAME=VALUE, or `set` in barograph.toml"),
-    "false-discoveries": (SEARCHES, "use control_discoveries of barograph.detection in Python"),
+    "false-discoveries": (SEARCHES, "use multipletests of statsmodels on the p-values, in Python"),
     "last": (SEARCHES, "use --since with a date, an age, a commit or an order"),
     "min-magnitude": (SEARCHES, "use --set min_magnitude=SHARE"),
     "min-probability": ("recompute", "the rule in the model file decides, as in the service"),

@@ -3,7 +3,6 @@
 TYPE_CHECKING = False  # type checkers know the name; importing it from typing would take longer
 if TYPE_CHECKING:
     from barograph.detection.batch import detect_many as detect_many
-    from barograph.detection.false_discovery import control_discoveries as control_discoveries
     from barograph.detection.online import OnlineDetector as OnlineDetector
     from barograph.detection.registry import *  # noqa: F403 - every detector
     from barograph.detection.stepfit import ClusterSettings as ClusterSettings
@@ -18,7 +17,6 @@ else:  # with it, they would accept any name
         "OnlineDetector": "online",
         "StepCluster": "stepfit",
         "cluster_steps": "stepfit",
-        "control_discoveries": "false_discovery",
         "detect_many": "batch",
     }
     __all__ = list(_MODULES)

@@ -2,22 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, Literal, Self, get_args, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.numerics import mean_and_squares
-from barograph.results.series import ChangePoint, Flags, Floats, Ints, Region, as_floats
+from barograph.results.series import ChangePoint, Floats, Ints, Region, as_floats, require_finite
 from barograph.results.sizes import near_levels
 from barograph.runtime.compiled import choose, kernel
 from barograph.runtime.errors import ConfigError, DataError
 
-Missing = Literal["error", "drop", "fill"]
+LARGEST = 1e100  # squares and sums of smaller values are finite
 
 # What a parameter with this annotation takes, NumPy's numbers included, and how errors call it.
 NUMBERS: dict[Any, tuple[Any, str]] = {
@@ -30,7 +30,7 @@ NUMBERS: dict[Any, tuple[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawChangePoint:
-    """A change point without its regions; the index counts the kept points."""
+    """A change point without its regions."""
 
     index: int
     statistic: float
@@ -45,19 +45,12 @@ class Detector(ABC):
     """Base class of all detectors: a frozen dataclass whose fields are its parameters.
 
     A detector defines `shortest` and `find`. Its parameters are its identity and its repr.
-
-    Args:
-        missing: How NaN and infinity are treated: "error" refuses them, "drop" leaves such points
-            out, "fill" repeats the last finite value.
     """
-
-    missing: Missing = field(default="error", kw_only=True)
 
     def __post_init__(self) -> None:
         for name, kind, what in _numbers(type(self)):
             value = getattr(self, name)
             require(isinstance(value, kind), name, value, what)
-        allowed("missing", self.missing, get_args(Missing))
 
     @property
     @abstractmethod
@@ -81,18 +74,21 @@ class Detector(ABC):
         """Find the change points of a series.
 
         Args:
-            values: One number per point; see `missing` for NaN and infinity.
+            values: One finite number per point.
 
         Returns:
-            The change points by index (0-based in `values` as given, the first point of the new
-            level), with the regions up to the neighbouring change points. An empty list if the
-            series is shorter than the method needs.
+            The change points by index (0-based, the first point of the new level), with the regions
+            up to the neighbouring change points. An empty list if the series is shorter than the
+            method needs.
+
+        Raises:
+            DataError: The values are not a list of numbers, or one is not finite or beyond 1e100.
         """
-        kept, positions = observe(values, missing=self.missing)
-        if kept.size < self.shortest:
+        numbers = checked(values)
+        if numbers.size < self.shortest:
             return []
-        choose(self.work(kept.size))
-        return describe(kept, positions, self.find(kept))
+        choose(self.work(numbers.size))
+        return describe(numbers, self.find(numbers))
 
     def fit_predict(self, values: npt.ArrayLike) -> Ints:
         """Return only the indices of the change points.
@@ -116,7 +112,7 @@ class Detector(ABC):
         Example:
             >>> from barograph.detection import Pelt
             >>> Pelt().get_params()
-            {'missing': 'error', 'penalty': 3.0}
+            {'penalty': 3.0}
         """
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
 
@@ -165,15 +161,13 @@ class Nothing(Detector):
         return []
 
 
-def describe(
-    values: Floats, positions: Ints, points: Sequence[RawChangePoint]
-) -> list[ChangePoint]:
-    """Return change points with their indices in the series as given and their regions.
+def describe(values: Floats, points: Sequence[RawChangePoint], first: int = 0) -> list[ChangePoint]:
+    """Return change points with their indices in the whole series and their regions.
 
     Args:
-        values: The kept values of the series.
-        positions: The index of each in the series as given.
+        values: The known values of the series.
         points: The change points, by ascending index in `values`.
+        first: The position of the first known value in the series.
     """
     if not points:
         return []
@@ -182,7 +176,7 @@ def describe(
     around = [(b - a, *row) for (a, b), row in zip(pairwise(edges.tolist()), rows, strict=True)]
     return [
         ChangePoint(
-            index=int(positions[point.index]),
+            index=first + point.index,
             statistic=point.statistic,
             pvalue=point.pvalue,
             before=Region(*[*around[k], sizes[k][0]]),
@@ -218,38 +212,18 @@ def _described(values: Floats, edges: Ints) -> tuple[Floats, Floats]:
     return rows, sizes
 
 
-def observe(values: npt.ArrayLike, missing: Missing = "error") -> tuple[Floats, Ints]:
-    """Return the values that are kept, all finite, and their indices in the series as given.
-
-    With "fill", the points before the first finite value are left out: there is nothing to repeat.
-
-    Args:
-        values: One number per point.
-        missing: How NaN and infinity are treated.
+def checked(values: npt.ArrayLike) -> Floats:
+    """Return a series as an array of finite numbers up to 1e100.
 
     Raises:
-        DataError: The values are not a list of numbers, or a value is not finite and `missing` is
-            "error".
+        DataError: The values are not a list of numbers, or one is not finite or beyond 1e100.
     """
     numbers = as_floats(values)
-    finite = np.isfinite(numbers)
-    if finite.all():
-        return numbers, np.arange(numbers.size)
-    positions, sources = _kept(numbers, finite, missing)
-    return numbers[sources], positions
-
-
-def _kept(numbers: Floats, finite: Flags, missing: Missing) -> tuple[Ints, Ints]:
-    """Return the indices of the kept points, and the index of the value that each takes."""
-    if missing == "error":
-        index = int(np.argmin(finite))
-        raise DataError(
-            f"values[{index}] is {numbers[index]}; every value must be finite, "
-            'or make the detector with missing="drop" or missing="fill"'
-        )
-    positions = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
-    last = np.maximum.accumulate(np.where(finite, np.arange(numbers.size), 0))
-    return positions, last[positions]
+    require_finite(numbers)
+    if np.abs(numbers).max(initial=0.0) > LARGEST:
+        index = int(np.argmax(np.abs(numbers) > LARGEST))
+        raise DataError(f"values[{index}] is {numbers[index]}; allowed are -1e100 to 1e100")
+    return numbers
 
 
 def allowed(name: str, value: object, choices: Sequence[object]) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import Detector, RawChangePoint, describe, observe, require
+from barograph.detection.base import Detector, RawChangePoint, checked, describe, require
 from barograph.results.series import ChangePoint, Floats, Ints, as_floats
 from barograph.runtime.errors import DataError
 from barograph.runtime.parallel import Progress, map_threads
@@ -43,9 +43,8 @@ def detect_many(
         The change points of each series.
 
     Raises:
-        DataError: The values are not a list of numbers, a value is not finite and the detector
-            refuses that (the message names the series and the index), or the offsets do not fit
-            the values.
+        DataError: The values are not a list of numbers, a value is not finite or beyond 1e100
+            (the message names the series and the index), or the offsets do not fit the values.
     """
     numbers, edges = as_floats(values), np.asarray(offsets, dtype=np.int64)
     is_list = edges.ndim == 1 and edges.size > 0
@@ -69,15 +68,15 @@ def detect_many(
 def _detect(
     detector: Detector, values: Floats, edges: Ints, first: int, last: int
 ) -> list[list[ChangePoint]]:
-    series = []
-    for number in range(first, last):
+    series = [values[a:b] for a, b in pairwise(edges[first : last + 1].tolist())]
+    for number, part in enumerate(series, first):
         try:
-            series.append(observe(values[edges[number] : edges[number + 1]], detector.missing))
+            checked(part)
         except DataError as error:
             raise DataError(f"series {number}: {error}") from None
-    offsets = np.cumsum([0, *(kept.size for kept, _ in series)], dtype=np.int64)
-    points_by_series = detector.find_many(np.concatenate([kept for kept, _ in series]), offsets)
-    return [describe(*part, points) for part, points in zip(series, points_by_series, strict=True)]
+    offsets = edges[first : last + 1]
+    found = detector.find_many(values[offsets[0] : offsets[-1]], offsets - offsets[0])
+    return [describe(part, points) for part, points in zip(series, found, strict=True)]
 
 
 def _pieces(edges: Ints) -> Iterator[tuple[int, int]]:
@@ -144,7 +143,7 @@ def detect_recent(
                 going_on.append(k)
         active = going_on
     return [
-        describe(values[a:b], np.arange(b - a), points)
+        describe(values[a:b], points)
         for (a, b), points in zip(pairwise(edges), points_by_series, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
-from barograph.detection.numerics import power_of_two, two_sided
+from barograph.detection.numerics import two_sided
 from barograph.results.series import Floats, Ints
 
 FEWEST = 5
@@ -83,7 +83,7 @@ def rosner(values: Floats, count: int) -> Extremes:
     only if m times the two-sided probability of the Student statistic is below alpha.
     """
     order = np.argsort(values, kind="stable")
-    ordered = values[order] / power_of_two(values)
+    ordered = values[order]
     low, high = 0, ordered.size
     indices = np.empty(count, dtype=np.int64)
     deviations = np.zeros(count)

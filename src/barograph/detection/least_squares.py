@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
-from barograph.detection.numerics import power_of_two
 from barograph.results.repeats import MAD_TO_SD
 from barograph.results.series import Floats
 from barograph.runtime.extras import needed
@@ -39,14 +38,13 @@ class _LeastSquares(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Locate the changes between the levels."""
-        scaled = values / power_of_two(values)
-        noise = noise_level(scaled)
+        noise = noise_level(values)
         if noise == 0.0:
             return []
         with needed(f"detector {type(self).__name__.lower()}"):
             import ruptures
 
-        signal = (scaled - np.median(scaled)) / noise
+        signal = (values - np.median(values)) / noise
         search = ruptures.KernelCPD(kernel="linear", min_size=MINIMUM).fit(signal)
         edges = [0, *map(int, search.predict(**self._ends(signal.size)))]  # some are NumPy's
         return [

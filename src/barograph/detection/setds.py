@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
-from barograph.detection.numerics import power_of_two
 from barograph.features.setds import HOLD, MINIMUM, PATIENCE, SIGMAS, phases
 from barograph.results.series import Floats
 
@@ -57,10 +56,7 @@ class Setds(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each new phase."""
-        unit = power_of_two(values)
-        scaled = values / unit
-        starts, severities = phases(scaled, self.sigmas, self.minimum, self.hold, self.patience)
+        found = phases(values, self.sigmas, self.minimum, self.hold, self.patience)
         return [
-            RawChangePoint(int(start), float(severity) * unit)
-            for start, severity in zip(starts, severities, strict=True)
+            RawChangePoint(*row) for row in zip(*(part.tolist() for part in found), strict=True)
         ]

@@ -27,7 +27,6 @@ USE = "label_free"
 # Excursions hide changes from a detector if the standard deviation is this many times as large with
 # them as without them.
 HIDING = 10.0
-HUGE = 2.0**900
 # E-Divisive divides a whole series and misses a level that lasts for a few points of a long one.
 # Windows find it; the small p-value keeps most of what is noise out.
 DETECTORS = (EDivisive(), Hunter(pvalue=1e-4))
@@ -99,7 +98,6 @@ class Triaged(Detector):
         points, known = self.propose(values, offsets)
         if not any(points):
             return points
-        values = _within_range(values, offsets)
         scorer = CandidateScorer(model, values, offsets, table_of(points), known)
         probability = scorer.probability(rule.min_probability)
         if self.min_probability is not None:
@@ -119,7 +117,6 @@ class Triaged(Detector):
             offsets: Series k owns the values offsets[k] to offsets[k + 1].
         """
         points = self._search(values, offsets)
-        values = _within_range(values, offsets)
         known: dict[int, Sequence[Excursion]] = {}
         for k, (start, end) in enumerate(pairwise(offsets.tolist())):
             part = values[start:end]
@@ -181,19 +178,7 @@ def _hide_changes(runs: Sequence[Excursion], values: Floats, filled: Floats) -> 
     """Return whether excursions are long or large enough to hide changes around them."""
     if any(run.size >= PULSE for run in runs):
         return True
-    largest = np.abs(values).max()  # squares of scaled values do not overflow
-    return bool(HIDING * (filled / largest).std() < (values / largest).std())
-
-
-def _within_range(values: Floats, offsets: Ints) -> Floats:
-    """Return the values, with series near the largest float scaled down so that sums are finite."""
-    if np.abs(values).max(initial=0.0) <= HUGE:
-        return values
-    scaled = values.copy()
-    for start, end in pairwise(offsets.tolist()):
-        if np.abs(values[start:end]).max(initial=0.0) > HUGE:
-            scaled[start:end] /= HUGE
-    return scaled
+    return bool(HIDING * filled.std() < values.std())
 
 
 def _merged(sources: Iterable[Sequence[RawChangePoint]], apart: int) -> list[RawChangePoint]:

@@ -5,8 +5,6 @@ detector, and `phases` its loop. The bit is 1 where SETDS finds a change in the 
 NEAR points of the candidate.
 """
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -69,11 +67,7 @@ def _fill_bits(values: Floats, firsts: Ints, splits: Ints, lasts: Ints, out: Flo
     for i in range(splits.size):
         if firsts[i] != first or lasts[i] != last:
             first, last = firsts[i], lasts[i]
-            series = values[first:last]
-            # A power of two as the unit changes no comparison, and squares stay finite.
-            exponent = math.frexp(np.max(np.abs(series)))[1]
-            unit = math.ldexp(1.0, min(max(exponent, -1021), 1023))
-            starts = phases(series / unit, SIGMAS, MINIMUM, HOLD, PATIENCE)[0]
+            starts = phases(values[first:last], SIGMAS, MINIMUM, HOLD, PATIENCE)[0]
         near = False
         for start in starts:
             near = near or abs(first + start - splits[i]) <= NEAR

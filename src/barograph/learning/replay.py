@@ -57,8 +57,7 @@ def replay_part(part: HistoryPart, judge: ReplayJudge, min_points: int = 2) -> p
         Every point with its probability, whether an alarm was raised there (`alarm`), and whether
         it is a change point after the last value (`found`).
     """
-    points = part.read("points")
-    offsets = part.offsets(points)
+    points, offsets = part.points()
     histories = np.split(points.column("value").to_numpy(), offsets[1:-1])
     index = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
     table = points.select(["series", "order", "commit"])

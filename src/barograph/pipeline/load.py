@@ -14,12 +14,15 @@ from typing import Annotated, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from barograph.detection.bulk import history_parts, score_part
+from barograph.detection import Triaged
+from barograph.detection.bulk import HistoryPart, history_parts
+from barograph.detection.triaged import table_of
 from barograph.learning.limits import Fraction, Named
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.results.parquet import CANDIDATES_SCHEMA
+from barograph.results.series import as_floats
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import whole
 from barograph.runtime.parallel import map_parallel
@@ -99,8 +102,7 @@ def load_store(location: str) -> LoadReport:
 
 def find_candidates(loaded: LoadReport) -> None:
     """Write the candidates that `Triaged` proposes in every series, and count them."""
-    parts = history_parts(FOLDER, CHUNK)
-    calls = [(part, "", "label_free") for part in parts]
+    calls = [(part,) for part in history_parts(FOLDER, CHUNK)]
     candidates = pa.concat_tables(map_parallel(_candidates, calls, label="find candidates"))
     with whole(FOLDER / "candidates.parquet") as draft:
         pq.write_table(candidates, draft, compression="zstd")
@@ -109,20 +111,21 @@ def find_candidates(loaded: LoadReport) -> None:
     loaded.corrected["candidates found, as the source has none"] = candidates.num_rows
 
 
-def _candidates(*call: Any) -> pa.Table:
+def _candidates(part: HistoryPart) -> pa.Table:
     """Return the proposed candidates of a part, with the columns of the table."""
-    scored = score_part(*call, triaged=True, proposed=True)
-    columns = {name: scored.column(name) for name in scored.column_names}
-    columns["algorithm"] = pa.array(["Triaged"] * scored.num_rows, pa.string())
-    return pa.table(
-        [
-            columns[field.name].cast(field.type)
-            if field.name in columns
-            else pa.nulls(scored.num_rows, field.type)
-            for field in CANDIDATES_SCHEMA
-        ],
-        schema=CANDIDATES_SCHEMA,
-    )
+    points, offsets = part.points()
+    values = points.column("value").to_numpy()
+    found = table_of(Triaged(min_probability=0.0).find_many(as_floats(values), offsets))
+    places = points.take(pa.array(offsets[found.series] + found.index))
+    columns = {
+        **{name: places.column(name) for name in ("series", "order", "commit")},
+        "index": pa.array(found.index),
+        "verdict": pa.array(found.verdict.tolist(), pa.string()),
+        "algorithm": pa.array(["Triaged"] * places.num_rows, pa.string()),
+    }
+    empty = pa.nulls(places.num_rows)
+    table = [columns.get(field.name, empty).cast(field.type) for field in CANDIDATES_SCHEMA]
+    return pa.table(table, schema=CANDIDATES_SCHEMA)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive.divide import Rules, divide, workspace
-from barograph.detection.numerics import power_of_two
 from barograph.results.series import Floats
 
 
@@ -55,16 +54,12 @@ class EDivisive(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the change points of a series."""
-        scale = power_of_two(values)
-        scaled = values / scale
-        points = np.empty(scaled.size, dtype=np.int64)
-        statistics = np.empty((scaled.size, 2))
-        order = np.argsort(scaled, kind="stable")
+        points = np.empty(values.size, dtype=np.int64)
+        statistics = np.empty((values.size, 2))
+        order = np.argsort(values, kind="stable")
         tolerated = math.floor(self.pvalue * (self.permutations + 1) + 1e-9) - 1
         rules = Rules(self.min_size, self.permutations, tolerated, self.seed)
-        count = divide(scaled, order, rules, workspace(scaled.size), points, statistics)
-        with np.errstate(over="ignore"):
-            statistics[:count, 0] *= scale
+        count = divide(values, order, rules, workspace(values.size), points, statistics)
         rows = enumerate(zip(points[:count].tolist(), statistics[:count].tolist(), strict=True))
         return sorted(
             (

@@ -15,10 +15,8 @@ import numpy as np
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import fused_kernel, kernel, kernel_or
 
-# Up to these lengths, the differences themselves beat the tree: for four points side by side, or
-# several differences of one point at a time.
+# Up to these lengths, the differences themselves beat the tree.
 TINY, SHORT = 64, 400
-ENDS = 4  # points whose distances are summed side by side
 
 
 @kernel
@@ -85,25 +83,12 @@ def _distances_by_arrays(values: Floats, sums: Floats) -> None:
 
 @kernel_or(_distances_by_arrays)
 def distances_back(values: Floats, sums: Floats) -> None:
-    """Fill sums[t] with the distances from t back to the start, for four points side by side."""
+    """Fill sums[t] with the distances from t back to the start."""
     size = values.size
-    for block in range(0, size, ENDS):
-        # The last four points, where fewer are left: those in both blocks are summed twice.
-        t = max(min(block, size - ENDS), 0)
-        p, q = values[t], values[min(t + 1, size - 1)]
-        r, s = values[min(t + 2, size - 1)], values[min(t + 3, size - 1)]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for i in range(t):
-            x = values[i]
-            a += abs(x - p)
-            b += abs(x - q)
-            c += abs(x - r)
-            d += abs(x - s)
-        sums_of_three = (a, b + abs(p - q), c + abs(p - r) + abs(q - r))
-        for j in range(min(ENDS - 1, size - t)):
-            sums[t + j] = sums_of_three[j]
-        if size >= ENDS:
-            sums[t + 3] = d + abs(p - s) + abs(q - s) + abs(r - s)
+    sums[:size] = 0.0
+    for i in range(size):
+        for t in range(i + 1, size):
+            sums[t] += abs(values[i] - values[t])
 
 
 @kernel

@@ -119,15 +119,12 @@ class OnlineDetector:
         places = {
             c.index: c.probability for c in sorted(standing, key=lambda c: c.steps[-1].newest)
         }
-        return describe(
-            values,
-            np.arange(base, base + values.size),
-            [
-                RawChangePoint(index - base, float(logit(real)), probability=real)
-                for index, real in sorted(places.items())
-                if index > base
-            ],
-        )
+        points = [
+            RawChangePoint(index - base, float(logit(real)), probability=real)
+            for index, real in sorted(places.items())
+            if index > base
+        ]
+        return describe(values, points, base)
 
     @property
     def steps(self) -> list[AlarmStep]:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import require
-from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.detector import SD_FLOOR, StepFunction, best_step, shapes
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import DataError
@@ -152,7 +151,7 @@ def cluster_steps(
     measured = np.flatnonzero(~np.isnan(recent).all(axis=1))
     clusters: list[StepCluster] = []
     if measured.size and recent.shape[1] >= 4:
-        shaped = shapes(_scaled(recent[measured]), settings.floor)
+        shaped = shapes(recent[measured], settings.floor)
         named = [labels[row] for row in measured]
         clusters = [
             _cluster(shaped, rows, step, named, first, places)
@@ -207,13 +206,6 @@ def _matrix(traces: npt.ArrayLike) -> Floats:
             "the traces must be rows of finite numbers or NaN, a column for each commit"
         )
     return matrix
-
-
-def _scaled(matrix: Floats) -> Floats:
-    """Divide each row by a power of two, so that no square overflows."""
-    units = np.array([power_of_two(row[~np.isnan(row)]) for row in matrix])
-    scaled: Floats = matrix / units[:, None]
-    return scaled
 
 
 def _steps(shaped: Floats, settings: ClusterSettings) -> list[tuple[Ints, StepFunction]]:

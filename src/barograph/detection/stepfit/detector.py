@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
-from barograph.detection.numerics import power_of_two
 from barograph.results.series import Floats
 from barograph.runtime.compiled import kernel
 
@@ -53,10 +52,9 @@ class StepFit(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the steps above the threshold, the clearest of equals."""
-        scaled = values / power_of_two(values)
         best: dict[int, RawChangePoint] = {}
-        for start in _starts(scaled.size, self.window):
-            point = self._fit_window(scaled[start : start + self.window], start)
+        for start in _starts(values.size, self.window):
+            point = self._fit_window(values[start : start + self.window], start)
             if point and abs(point.statistic) > abs(best.get(point.index, _NONE).statistic):
                 best[point.index] = point
         return [best[index] for index in sorted(best)]
