@@ -77,36 +77,6 @@ def test_json_that_is_cut_off_is_refused_where_it_ends(
     assert str(error.value) == f"{tmp_path / 'cut.json'}: not valid JSON: it ends early, {message}"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "2024-05-01\nRun on (8 X 4200 MHz)\nname,iterations,real_time,cpu_time\n",
-            "Google Benchm",
-        ),
-        ("---\nBenchmark     Time      CPU   Iterations\n---\n", r"--benchmark_out_format=json$"),
-        ("Benchmark  (size)  Mode  Cnt  Score  Error  Units\n", r"JMH prints; let it .* -rf json"),
-        (
-            "Running 30s test @ http://localhost/\n  12 threads\n",
-            r"output of wrk; .* to a CSV file",
-        ),
-        (
-            '{"fio version": "fio-3.36", "jobs": [{"jobname": "seq"}]}',
-            r"output of fio; .* CSV file",
-        ),
-        ("fio-3.36\nStarting 1 process\n", "output of fio"),
-        ('{"latencies": {"total": 5}, "bytes_in": {"total": 1}}', "output of vegeta"),
-        ("transaction type: <builtin: TPC-B>\nscaling factor: 1\n", "output of pgbench"),
-    ],
-)
-def test_output_of_a_tool_is_refused_with_what_writes_a_known_format(
-    tmp_path: Path, content: str, message: str
-) -> None:
-    (tmp_path / "out.txt").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        names(tmp_path / "out.txt")
-
-
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(gzip.compress(TABLE))))
     monkeypatch.setattr("sys.stdin", stream)

@@ -13,12 +13,6 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
 
-CATCH2 = {
-    "version": 1,
-    "metadata": {"name": "bench", "rng-seed": 2066320506, "catch2-version": "3.5.2"},
-    "test-cases": [{"name": "Trees", "tags": [], "filename": "tree.cpp", "line": 4}],
-}
-
 
 def read(path: Path) -> FilesRead:
     return read_files([path], context=RunContext())
@@ -32,11 +26,6 @@ def read_text(folder: Path, name: str, content: object) -> FilesRead:
 
 def values(files: FilesRead) -> dict[str, list[float]]:
     return {str(series.id): [*map(float, series.values)] for series in files.history}
-
-
-def test_json_of_catch2_is_refused_as_it_has_no_benchmarks(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Catch2's JSON reporter prints; .* --reporter xml"):
-        read_text(tmp_path, "out.json", CATCH2)
 
 
 @pytest.mark.parametrize(

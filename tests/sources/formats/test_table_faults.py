@@ -103,7 +103,7 @@ def test_bad_json_line_is_named_and_the_others_are_kept(tmp_path: Path, line: st
 
 MESSAGES = {
     "": "the file is empty",
-    "hello world\nand more\n": "text of no known format, which begins 'hello world'",
+    "hello world\nand more\n": "of no known format: text that begins 'hello world'",
     "2024-01-01,100.5\n2024-01-02,100.6\n": "line 1: no header; the first line must name the col",
     "a1b2c3,100.5\na1b2c4,100.6\n": "line 1: no header; the first line must name the columns",
     "project,order\np,x\n": "no column of values among 'project', 'order'; name it with",
@@ -111,7 +111,7 @@ MESSAGES = {
     HEAD: "no results",
     HEAD + 'p,a,1,"c,,1\np,a,2,c,,2\n': "a quoted cell has no end",
     HEAD + "p,a,1,c,,bad\n": r"100\.0% of 1 result cannot be used, 50\.0% allowed: value is not a",
-    '{"a": 1, "b": {}}': "JSON of no known format, with the keys a, b",
+    '{"a": 1, "b": {}}': "of no known format: JSON with the keys a, b",
     '{"points": 7}': "with the keys points",
     "[" * 9999: "nested too deeply|it ends early",
     HEAD + 'p,a,1,"c"d,,1\n': "line 2: not readable as CSV: ',' expected after '\"'",

@@ -32,16 +32,12 @@ THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 UNIT = r"(?P<space>\s?)(?P<unit>[^\W\d_][\w/%.]{0,20}|%)?"
 MEASURED = re.compile(rf"(?P<number>[+-]?[\d.,]++(?:[eE][+-]?\d{{1,3}})?){UNIT}")  # "12.5 ms"
 # What spreadsheets and dashboards write, and nobody can read without knowing which of them wrote
-# it: "1,204", "1'204.5", "1.2 K", "12 \u00b1 3 ms".
-SPREAD = re.compile(r"\s?(?:\u00b1|\+/?-)")
-GROUPED = re.compile(
+# it: separators ("1,204"), multiples ("1.2 K") and spreads ("12 +- 3 ms").
+MULTIPLE = r"(?:\s(?:[KkMGBTn\u00b5\u03bc]|Mil|Bil|Tri)|\s?(?:[KMGT]i|Mil|Bil|Tri))"
+ALMOST = re.compile(
     r"[+-]?(?:\d*[.,]?\d+|\d{1,3}(?:[.,'\u2019\s]\d{2,3})*[.,'\u2019\s]\d{3}(?:[.,]\d+)?)"
-    rf"(?:[eE][+-]?\d{{1,3}})?{UNIT}"
+    rf"(?:[eE][+-]?\d{{1,3}})?(?:{MULTIPLE}|{UNIT})(?:\s?(?:\u00b1|\+/?-).*)?"
 )
-MULTIPLES = frozenset((
-    "K", "k", "M", "Mil", "G", "B", "Bil", "T", "Tri", "Ki", "Mi", "Gi", "Ti", "n",
-    "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}",
-))  # fmt: skip
 NOT_PLAIN = "value is not a plain number: write it without separators, multiple and spread"
 
 
@@ -153,14 +149,8 @@ def is_almost_number(text: str) -> bool:
         >>> is_almost_number("1,204"), is_almost_number("1.2 K"), is_almost_number("31.01.2024")
         (True, True, False)
     """
-    head = SPREAD.split(text.strip(), maxsplit=1)[0]
-    match = GROUPED.fullmatch(head) if len(text) <= LONGEST else None
-    if match is None:
-        return False
-    unit, is_apart = match["unit"] or "", bool(match["space"])
-    if unit in MULTIPLES:
-        return is_apart or len(unit) > 1
-    return _is_unit(unit, is_apart)
+    match = ALMOST.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    return match is not None and _is_unit(match["unit"] or "", bool(match["space"]))
 
 
 def is_number(text: str) -> bool:
@@ -239,11 +229,20 @@ def _is_text(cell: Any) -> bool:
 def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
     """Convert to whole numbers; `NO_ORDER` in place of cells that cannot be used."""
     faults: Faults = {}
-    values = converted(cells, lambda cell: _order(cell, field), NO_ORDER, faults)
+    values = converted(cells, lambda cell: order_in(cell, field), NO_ORDER, faults)
     return np.array(values, dtype=np.int64), faults
 
 
-def _order(cell: Any, field: str) -> int:
+def order_in(cell: Any, field: str) -> int:
+    """Return the whole number in a cell.
+
+    Raises:
+        FieldError: It holds none.
+
+    Example:
+        >>> order_in("#12", "build"), order_in(12.0, "build")
+        (12, 12)
+    """
     if is_missing(cell):
         raise FieldError(field, cell, NO_ORDER_GIVEN)
     if isinstance(cell, str):

@@ -46,20 +46,6 @@ class TableRows(NamedTuple):
         return Place(file.name, self.rows[row], self.unit)
 
 
-class TextLayout(NamedTuple):
-    """How a text is a table.
-
-    Attributes:
-        delimiter: The character between cells.
-        names: The names of the columns.
-        skipped: The number of lines before the first row.
-    """
-
-    delimiter: str
-    names: list[str]
-    skipped: int
-
-
 def lines_of_text(file: InputFile) -> Iterator[str]:
     """Yield the lines of a text, with their ends.
 
@@ -78,18 +64,18 @@ def read_delimited(file: InputFile) -> TableRows:
     Raises:
         DataError: There is no header, or the file is damaged.
     """
-    layout = layout_of(file)
-    width, quote = len(layout.names), file.options.quote
+    delimiter, names, skipped = layout_of(file)
+    width, quote = len(names), file.options.quote
     check_keys(file, width)
     reader = csv.reader(
-        itertools.islice(lines_of_text(file), layout.skipped, None),
-        delimiter=layout.delimiter,
+        itertools.islice(lines_of_text(file), skipped, None),
+        delimiter=delimiter,
         quotechar=quote,
         skipinitialspace=True,
         strict=True,
     )
     rows, numbers, skips = [], [], []
-    line = layout.skipped + 1
+    line = skipped + 1
     try:
         for row in reader:
             is_comment = bool(row) and (width == 1 or len(row) != width) and row[0][:1] == COMMENT
@@ -97,9 +83,9 @@ def read_delimited(file: InputFile) -> TableRows:
                 rows.append(row)
                 numbers.append(line)
             elif row and not is_comment:
-                text = layout.delimiter.join(row)
+                text = delimiter.join(row)
                 skips.append(Skip(Place(file.name, line, "line"), "(whole row)", text, WIDTH))
-            line = layout.skipped + reader.line_num + 1
+            line = skipped + reader.line_num + 1
     except csv.Error as error:
         reason = str(error)
         if "unexpected end" in reason:
@@ -107,12 +93,12 @@ def read_delimited(file: InputFile) -> TableRows:
         reason = "a cell is too long" if "larger" in reason else f"not readable as CSV: {reason}"
         raise DataError(f"{file.name}: line {line}: {reason}") from None
     columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
-    cells = dict(zip(layout.names, columns, strict=True))
-    return TableRows(cells, numbers, "line", skips, layout.delimiter)
+    cells = dict(zip(names, columns, strict=True))
+    return TableRows(cells, numbers, "line", skips, delimiter)
 
 
-def layout_of(file: InputFile) -> TextLayout:
-    """Find the header and the delimiter.
+def layout_of(file: InputFile) -> tuple[str, list[str], int]:
+    """Return the delimiter, the names of the columns, and the number of lines before the rows.
 
     Raises:
         DataError: There is no header, or two columns have the same name.
@@ -135,12 +121,12 @@ def layout_of(file: InputFile) -> TextLayout:
     names = [name.strip() for name in cells]
     numbers = [name for name in names if NUMBER.fullmatch(name.replace(",", "."))]
     if len(names) == len(numbers) == 1:  # plain numbers, one in each line
-        return TextLayout(delimiter, ["value"], skipped)
+        return delimiter, ["value"], skipped
     if _is_data(names, numbers):
         raise DataError(no_header)
     while len(names) > 1 and not names[-1]:  # lines that end with a delimiter
         names = [*names[:-1], f"(column {len(names)})"]
-    return TextLayout(delimiter, _distinct(names, file.name), skipped + 1)
+    return delimiter, _distinct(names, file.name), skipped + 1
 
 
 def _is_data(names: Sequence[str], numbers: Sequence[str]) -> bool:

@@ -7,9 +7,9 @@ data/README.md describes all columns.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,14 @@ from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.cells import (
-    Faults,
-    converted,
     decoded_args,
     label,
-    measurements,
-    orders,
+    measured,
+    number,
+    order_in,
 )
 from barograph.sources.formats.content import inner_file
 from barograph.sources.formats.dates import cell_time
-from barograph.sources.formats.delimited import TableRows
 from barograph.sources.formats.rows import read_table
 from barograph.sources.report import Skip
 
@@ -36,6 +34,7 @@ ALLOWED = tuple(ending + packed for ending in ENDINGS for packed in ("", ".gz"))
 LABELS_AND_ARGS = ("project", "variant", "task", "test", "measurement", "args")
 NO_SERIES = "no such series"
 SKIPPED = "its series was skipped"
+Row = dict[str, Any]
 Known = dict[int, tuple[SeriesId, Direction] | None]
 
 
@@ -62,22 +61,27 @@ def table_in(folder: Path, name: str) -> Path | None:
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the points of all series, and then the candidates."""
     known: Known = {}
-    source, table = _table(file, "series", ("test",))
-    yield from (replace(skip, kind="series") for skip in table.skips)
-    for k, number in enumerate(table.rows):
-        row = {name: cells[k] for name, cells in table.cells.items()}
-        try:
-            known[number - table.rows[0]] = _series_row(row)
-        except FieldError as fault:
-            known[number - table.rows[0]] = None
-            yield _skip(source, table, k, fault, "series")
-    yield from _points(file, known)
+    yield from _read(file, "series", ("test",), partial(_series, known))
+    yield from _read(file, "points", ("series", "order", "value"), partial(_results, known))
     if file.path and table_in(file.path, "candidates") is not None:
-        yield from _judgements(file, known)
+        needed = ("series", "order", "verdict")
+        yield from _read(file, "candidates", needed, partial(_judgement, known))
 
 
-def _table(file: InputFile, name: str, needed: Sequence[str]) -> tuple[InputFile, TableRows]:
-    """Return one of the tables, which must have some columns."""
+def _read(
+    file: InputFile,
+    name: str,
+    needed: Sequence[str],
+    convert: Callable[[Row, int], Iterable[Result | Judgement]],
+) -> Iterator[Result | Judgement | Skip]:
+    """Yield what the rows of a table are, and those that cannot be used.
+
+    Args:
+        file: The folder.
+        name: The name of the table.
+        needed: The columns that it must have.
+        convert: Yields what a row is, given its number from 0.
+    """
     path = table_in(file.path, name) if file.path else None
     if path is None:
         raise DataError(f"{file.name}: has no table {name}")
@@ -87,59 +91,49 @@ def _table(file: InputFile, name: str, needed: Sequence[str]) -> tuple[InputFile
     if missing and table.cells:
         has = list(table.cells)[:12]
         raise DataError(f"{source.name}: misses the columns {missing}; has {has}")
-    return source, table
+    yield from (replace(skip, kind=name) for skip in table.skips)
+    for k, cells in enumerate(zip(*table.cells.values(), strict=True)):
+        row = dict(zip(table.cells, cells, strict=True))
+        try:
+            yield from convert(row, table.rows[k] - table.rows[0])
+        except FieldError as fault:
+            yield Skip(table.place(source, k), fault.field, fault.value, fault.reason, name)
 
 
-def _skip(file: InputFile, table: TableRows, row: int, fault: FieldError, kind: str = "") -> Skip:
-    return Skip(table.place(file, row), fault.field, fault.value, fault.reason, kind)
-
-
-def _series_row(row: dict[str, Any]) -> tuple[SeriesId, Direction]:
+def _series(known: Known, row: Row, place: int) -> Iterator[Result]:
+    """Keep the identity and the direction of a series."""
+    known[place] = None
     fields: dict[str, Any] = {name: label(row.get(name), name) for name in LABELS_AND_ARGS}
     fields["args"] = decoded_args(fields["args"])
     direction = stated_direction(label(row.get("direction"), ""), "direction")
-    return identity_of(fields), direction
+    known[place] = identity_of(fields), direction
+    yield from ()
 
 
-def _points(file: InputFile, known: Known) -> Iterator[Result | Skip]:
-    """Yield the value of each point, or of each of its runs."""
-    source, table = _table(file, "points", ("series", "order", "value"))
-    yield from table.skips
-    if not table.rows:
-        return
-    none: Sequence[Any] = (None,) * len(table.rows)
-    faults: Faults = {}
-    owners, unusable = orders(table.cells["series"], "series")
-    faults |= unusable
-    places, unusable = orders(table.cells["order"], "order")
-    faults |= unusable
-    values, units, unusable = measurements(table.cells["value"], "value", ".")
-    faults |= unusable
-    for row, unit in enumerate(units):
-        if unit:
-            faults[row] = FieldError("value", table.cells["value"][row], "value has a unit")
-    cells = {name: table.cells.get(name, none) for name in ("time", "commit", "run", "results")}
-    times = converted(cells["time"], lambda cell: _time(cell, "time"), UNKNOWN_TIME, faults)
-    commits, names = (
-        converted(cells[name], lambda cell, name=name: label(cell, name), "", faults)  # type: ignore[misc]
-        for name in ("commit", "run")
-    )
-    none_named: dict[str, float] = {}
-    runs = converted(cells["results"], _runs, none_named, faults)
-    for row, owner in enumerate(owners.tolist()):
-        if row not in faults and known.get(owner) is None:
-            reason = SKIPPED if owner in known else NO_SERIES
-            faults[row] = FieldError("series", owner, reason)
-        series = known.get(owner)
-        if row in faults or series is None:
-            yield _skip(source, table, row, faults[row])
-            continue
-        for run, value in (runs[row] or {names[row]: float(values[row])}).items():
-            described = "", series[1], int(places[row]), commits[row], times[row], run
-            yield Result(series[0], value, *described)
+def _owner(known: Known, row: Row) -> tuple[SeriesId, Direction]:
+    """Return the identity and the direction of the series of a row."""
+    owner = order_in(row["series"], "series")
+    series = known.get(owner)
+    if series is None:
+        raise FieldError("series", owner, SKIPPED if owner in known else NO_SERIES)
+    return series
 
 
-def _time(cell: Any, field: str) -> int:
+def _results(known: Known, row: Row, _place: int) -> Iterator[Result]:
+    """Yield the value of a point, or of each of its runs."""
+    series, direction = _owner(known, row)
+    order = order_in(row["order"], "order")
+    value, unit = measured(row["value"], "value")
+    if unit:
+        raise FieldError("value", row["value"], "value has a unit")
+    commit, run = (label(row.get(name), name) for name in ("commit", "run"))
+    time = _time(row, "time")
+    for name, each in (_runs(row.get("results")) or {run: value}).items():
+        yield Result(series, each, "", direction, order, commit, time, name)
+
+
+def _time(row: Row, field: str) -> int:
+    cell = row.get(field)
     return UNKNOWN_TIME if cell is None or cell == "" else cell_time(cell, field)
 
 
@@ -149,51 +143,26 @@ def _runs(cell: Any) -> dict[str, float]:
         return {}
     try:
         runs = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
-    except (ValueError, TypeError, RecursionError):
-        runs = None
-    if isinstance(runs, dict) and runs and all(map(_is_finite, runs.values())):
-        return {run: float(value) for run, value in runs.items()}
-    raise FieldError("results", cell, "not a JSON object of the value of each run")
+        return {run: number(value, "results") for run, value in runs.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError, FieldError):
+        raise FieldError("results", cell, "not a JSON object of the value of each run") from None
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _judgements(file: InputFile, known: Known) -> Iterator[Judgement | Skip]:
-    source, table = _table(file, "candidates", ("series", "order", "verdict"))
-    yield from (replace(skip, kind="candidates") for skip in table.skips)
-    for k, number in enumerate(table.rows):
-        row = {name: cells[k] for name, cells in table.cells.items()}
-        try:
-            yield _judgement(row, known, number)
-        except FieldError as fault:
-            yield _skip(source, table, k, fault, "candidates")
-
-
-def _judgement(row: dict[str, Any], known: Known, number: int) -> Judgement:
-    [owner], faults = orders([row["series"]], "series")
-    if faults:
-        raise faults[0]
-    series = known.get(int(owner))
-    if series is None:
-        raise FieldError("series", int(owner), SKIPPED if int(owner) in known else NO_SERIES)
+def _judgement(known: Known, row: Row, place: int) -> Iterator[Judgement]:
+    series, _ = _owner(known, row)
     has_order = row["order"] is not None and row["order"] != ""
-    [order], faults = orders([row["order"]], "order") if has_order else ([0], {})
-    if faults:
-        raise faults[0]
     commit = label(row.get("commit"), "commit")
     if not has_order and not commit:
         raise FieldError("order", None, "neither order nor commit")
-    return Judgement(
-        series[0],
+    yield Judgement(
+        series,
         verdict_of(label(row["verdict"], "verdict") or None, "verdict"),
-        f"row {number}",
-        order=int(order) if has_order else None,
+        f"row {place + 1}",
+        order=order_in(row["order"], "order") if has_order else None,
         commit=commit,
         algorithm=label(row.get("algorithm"), "algorithm"),
-        calculated_on=_time(row.get("calculated_on"), "calculated_on"),
-        triaged_on=_time(row.get("triaged_on"), "triaged_on"),
+        calculated_on=_time(row, "calculated_on"),
+        triaged_on=_time(row, "triaged_on"),
     )
 
 

@@ -6,7 +6,6 @@ a clear mark come first, `tables` comes last: it reads whatever looks like rows 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -46,23 +45,9 @@ MODULES: dict[str, tuple[str, str | bytes | None]] = {
     "tables": ("json", ""),
 }
 SHOWN_KEYS = 6
-# Tools whose output is not read: a mark in it, and the option that writes what is read.
-OUTPUTS = (
-    ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
-     "JSON with --benchmark_out=FILE --benchmark_out_format=json"),
-    ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "JSON with -rf json -rff FILE"),
-    ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "JSON with --benchmark-json=FILE"),
-    ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "JSON with --exporters json"),
-    ("fio", r"^fio-\d|\"fio version\"", ""),
-    ("wrk", r"^Running \d+\w+ test @ ", ""),
-    ("vegeta", r"^Requests +\[total, rate|^{\"latencies\":", ""),
-    ("pgbench", r"^pgbench \(|^transaction type: ", ""),
-    ("Catch2's JSON reporter", r"\"catch2-version\"\s*:",
-     "XML with --reporter xml, as its JSON has no benchmarks"),
-)  # fmt: skip
-CONVERTED = "write its numbers to a CSV file with the columns test,measurement,value,unit"
 NEEDED = (
-    "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
+    "`barograph formats` lists what can be read, --kind NAME names the format; a table needs a "
+    "column of values, which --value-columns COLUMN or --map COLUMN=value names"
 )
 
 
@@ -129,32 +114,24 @@ def recognise(file: InputFile) -> Format:
         return form
     if file.fault is not None:
         raise file.fault
-    looks, hint = described(file)
-    raise DataError(f"{file.name}: {looks}; {hint}")
+    raise DataError(f"{file.name}: of no known format: {_looks(file)}; {NEEDED}")
 
 
-def described(file: InputFile) -> tuple[str, str]:
-    """Return what a file of no known format looks like, and what would help."""
-    formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
+def _looks(file: InputFile) -> str:
+    """Return what a file of no known format looks like."""
     if file.folder:
-        return "a folder of no known format", formats_hint
+        return "a folder"
     start = (file.content or b"")[:4_000]
     if not start.strip():
-        return "the file is empty", "it must hold results"
+        return "the file is empty"
     if b"\0" in start and start[:2] not in UTF_16:
-        return "binary data of no known format", formats_hint
-    text = file.head or file.text()[:4_000]
-    text = text.lstrip("\ufeff \t\r\n")
-    for tool, mark, option in OUTPUTS:
-        if re.search(mark, text, re.MULTILINE):
-            hint = f"let it write {option}" if option else CONVERTED
-            return f"the text that {tool} prints" if option else f"the output of {tool}", hint
+        return "binary data"
     if file.is_json:
         document = file.json()
-        if isinstance(document, list):
-            return "a JSON array of no known format", formats_hint
         keys = ", ".join(name[:40] for name in [*document][:SHOWN_KEYS])
         more = ", ..." if len(document) > SHOWN_KEYS else ""
-        return f"JSON of no known format, with the keys {keys or '(none)'}{more}", formats_hint
-    line = text.splitlines()[0][:60] if text else ""
-    return f"text of no known format, which begins {line!r}", NEEDED
+        return (
+            f"JSON with the keys {keys or '(none)'}{more}" if isinstance(document, dict) else "JSON"
+        )
+    text = (file.head or file.text()[:4_000]).lstrip("\ufeff \t\r\n")
+    return f"text that begins {text.splitlines()[0][:60] if text else ''!r}"
