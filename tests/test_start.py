@@ -195,6 +195,21 @@ def test_gate_with_a_detector_needs_no_compiler(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "False False")
 
 
+def test_series_of_an_existing_store_are_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works: list[float] = []
+    monkeypatch.setattr("barograph.cli.gate.choose", works.append)
+    rows = [f"t{series},{order},{order}.5\n" for series in range(15) for order in range(2)]
+    (tmp_path / "results.csv").write_text("".join(["test,order,value\n", *rows]))
+    store = str(tmp_path / "ci.db")
+    for url in (store, store, "postgresql://localhost:1/none"):
+        with pytest.raises(SystemExit):
+            main(["score", str(tmp_path / "results.csv"), "--store", url])
+    new, known, remote = works
+    assert new < compiled.SMALL < known == remote
+
+
 def test_commands_compile_nothing_after_warmup(tmp_path: Path) -> None:
     code = "from barograph.cli import main\nmain(['warmup'])"
     done = run_python(code, tmp_path)

@@ -100,7 +100,7 @@ def test_long_list_of_branches_is_cut() -> None:
     ("option", "message"),
     [
         ("branch", "--branch gone: no result is of this branch; the files name a, main"),
-        ("base_branch", "--base-branch gone: no result is of this branch"),
+        ("base_branch", "base-branch gone: no result is of this branch"),
     ],
 )
 def test_branch_that_no_result_is_of_is_refused(option: str, message: str) -> None:

@@ -72,7 +72,7 @@ def test_texts_count_as_often_as_they_occur(tmp_path: Path, kind: str, use: obje
     read(written(tmp_path))  # imports what reading needs
     path.write_bytes(before)
     tracemalloc.start()
-    with pytest.raises(DataError, match=r"parquet: larger than 4 MiB when unpacked; --max-size"):
+    with pytest.raises(DataError, match=r"parquet: larger than 4 MiB when unpacked; `max-size` in"):
         use(path)  # type: ignore[operator]
     assert tracemalloc.get_traced_memory()[1] < LIMIT
     tracemalloc.stop()
@@ -84,7 +84,7 @@ def test_rows_count_although_they_are_all_the_same(tmp_path: Path, use: object) 
     rows = LIMIT // 3 // 8 + 1
     path = written(tmp_path, rows, order=[1] * rows)
     assert path.stat().st_size < LIMIT / 20
-    with pytest.raises(DataError, match=r"parquet: larger than 4 MiB when unpacked; --max-size"):
+    with pytest.raises(DataError, match=r"parquet: larger than 4 MiB when unpacked; `max-size` in"):
         use(path)  # type: ignore[operator]
 
 

@@ -287,7 +287,7 @@ def check_keys(file: InputFile, count: int) -> None:
         raise DataError(
             f"{file.name}: {count:,} columns; at most {file.options.max_keys:,} are allowed: "
             "write a row for each value, with its test and measurement, or allow more with "
-            "--max-columns N"
+            "`max-columns` in [input] of barograph.toml"
         )
 
 

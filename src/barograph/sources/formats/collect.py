@@ -140,7 +140,7 @@ class Collector:
         self.report = LoadReport(name)
         self.judgements: list[tuple[int, Judgement]] = []
         self.notes: list[str] = []
-        self.left_out = 0  # series that --metric leaves out
+        self.left_out = 0  # series whose measurement no pattern matches
         self._options = options
         self._files: list[ReadFile] = []
         self._numbers: dict[SeriesId, int] = {}
@@ -227,7 +227,7 @@ class Collector:
             chunks.append(column if chosen.all() else column.take(np.flatnonzero(chosen)))
 
     def _number(self, name: SeriesId, direction: int, count: int) -> int:
-        """Return the number of a series of `count` results; -1 if --metric leaves it out."""
+        """Return the number of a series of `count` results; -1 if it is not to be read."""
         number = self._numbers.get(name)
         if number is None:
             number = self._numbers[name] = self._new(name)

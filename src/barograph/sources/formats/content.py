@@ -108,5 +108,8 @@ def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:
     content = buffer.getvalue()
     if len(content) > options.max_bytes:
         limit = options.max_bytes // MEBIBYTE
-        raise DataError(f"{name}: larger than {limit:,} MiB; --max-size MIB allows more")
+        raise DataError(
+            f"{name}: larger than {limit:,} MiB; "
+            "`max-size` in [input] of barograph.toml allows more"
+        )
     return content

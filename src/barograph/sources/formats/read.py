@@ -155,7 +155,9 @@ def _require_usable(
         )
     if not len(results):
         reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
-        reason = "; no measurement matches --metric" if left_out else reason
+        reason = (
+            "; no measurement matches `metric` in [input] of barograph.toml" if left_out else reason
+        )
         raise DataError(f"{report.source}: no results{reason}")
 
 

@@ -13,8 +13,8 @@ from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import UTF_16, Format, InputFile
 
 # Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition.
-# A module is imported only for what its inputs can be: folders, JSON, or texts that hold the mark. A
-# mark is a pattern that is searched in the head of a text, or bytes that may be anywhere in it.
+# A module is imported only for what its inputs can be: folders, JSON, or texts that hold the mark.
+# A mark is a pattern that is searched in the head of a text, or bytes that may be anywhere in it.
 MODULES: dict[str, tuple[str, str | bytes | None]] = {
     "folder": ("folder", None),
     "asv": ("folder json", None),
@@ -47,7 +47,7 @@ MODULES: dict[str, tuple[str, str | bytes | None]] = {
 SHOWN_KEYS = 6
 NEEDED = (
     "`barograph formats` lists what can be read, --kind NAME names the format; a table needs a "
-    "column of values, which --value-columns COLUMN or --map COLUMN=value names"
+    "column of values, which --map COLUMN=value names"
 )
 
 

@@ -180,8 +180,8 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         values = [ValueColumn(values[0].column, unit=values[0].unit)]
     if not values:
         raise DataError(
-            f"{where}: no column of values among {_list(names)}; name it with --value-columns "
-            "COLUMN or --map COLUMN=value"
+            f"{where}: no column of values among {_list(names)}; name it with --map COLUMN=value, "
+            "several with `value-columns` in [input] of barograph.toml"
         )
     used = {*fields.values(), *args.values(), *(value.column for value in values), *mapped}
     ignored = [name for name in names if name not in used and not all(map(is_missing, cells[name]))]

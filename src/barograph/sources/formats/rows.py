@@ -141,7 +141,8 @@ def _require_within(file: InputFile, size: int) -> None:
     if size > file.options.max_bytes:
         limit = file.options.max_bytes // MEBIBYTE
         raise DataError(
-            f"{file.name}: larger than {limit:,} MiB when unpacked; --max-size MIB allows more"
+            f"{file.name}: larger than {limit:,} MiB when unpacked; `max-size` in [input] of "
+            "barograph.toml allows more"
         )
 
 

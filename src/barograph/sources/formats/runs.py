@@ -242,7 +242,7 @@ def _base(
     options: ReadOptions, context: RunContext, counts: Counter[str], present: list[str]
 ) -> str:
     if options.base_branch:
-        _require(options.base_branch, "--base-branch", present, unnamed=bool(counts[""]))
+        _require(options.base_branch, "base-branch", present, unnamed=bool(counts[""]))
         return options.base_branch
     for name in (context.base_branch, *USUAL_BASES):
         if name in present:

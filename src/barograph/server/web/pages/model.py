@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -18,7 +18,13 @@ from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
 from barograph.server.triage.effects import traces
 from barograph.server.web.context import Context
-from barograph.server.web.model_report import USES, WEEKS, model_card, model_report
+from barograph.server.web.model_report import (
+    USES,
+    WEEKS,
+    ComparedMeasure,
+    model_card,
+    model_report,
+)
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.series import names
 from barograph.server.web.pages.sparklines import sparkline
@@ -203,15 +209,16 @@ def interval_path(low: float, high: float, difference: float) -> dict[str, float
     }
 
 
-def compared_texts(measure: Mapping[str, Any]) -> tuple[str, str, str]:
+def compared_texts(measure: ComparedMeasure) -> tuple[str, str, str]:
     """Return the old and the new value of a measure, and their difference, for people.
 
     Example:
-        >>> compared_texts({"old": 0.75, "new": 0.8, "is_share": True})
+        >>> measure = ComparedMeasure("AUC", 90, 0.75, 0.8, -0.01, 0.1, "not certain", True)
+        >>> compared_texts(measure)
         ('75.0 %', '80.0 %', '+5.0')
     """
-    old, new = measure["old"], measure["new"]
-    if measure["is_share"]:
+    old, new = measure.old, measure.new
+    if measure.is_share:
         texts = f"{old:.1%}".replace("%", " %"), f"{new:.1%}".replace("%", " %")
         return *texts, f"{100 * (new - old):+.1f}".replace("-", MINUS)
     return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)
