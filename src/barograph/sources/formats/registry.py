@@ -6,6 +6,7 @@ a clear mark come first, `tables` comes last: it reads whatever looks like rows 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 
