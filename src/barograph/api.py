@@ -75,7 +75,7 @@ def read(
     if not isinstance(location, str | PathLike):
         raise ConfigError(f"location is {location!r}: give a path, or the name of a database")
     from barograph.sources import open_source
-    from barograph.sources.files import Files
+    from barograph.sources.loader import Files
     from barograph.sources.report import KINDS
 
     source = open_source(kind, str(location), **options)

@@ -10,7 +10,7 @@ from bson import Decimal128
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources import Document, LoadReport, Place, Skip, load, read_source
-from barograph.sources.files import Files
+from barograph.sources.loader import Files
 from tests.sources.documents import (
     START,
     Memory,

@@ -14,14 +14,13 @@ from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
     from barograph.sources.base import Document, Source
-    from barograph.sources.files import Files
-    from barograph.sources.loader import load, read_source
+    from barograph.sources.loader import Files, load, read_source
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
     "mongodb": ("barograph.sources.mongodb", "MongoDB"),
     "zenodo": ("barograph.sources.zenodo", "Zenodo"),
-    "files": ("barograph.sources.files", "Files"),
+    "files": ("barograph.sources.loader", "Files"),
 }
 __all__ = [
     "Document",

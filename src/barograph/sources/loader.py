@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields as fields_of
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,19 +25,51 @@ from barograph.results.fields import (
 from barograph.results.history import History
 from barograph.results.series import Direction, SeriesId
 from barograph.results.texts import Texts
-from barograph.runtime.errors import DataError
+from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.base import Document, Source
-from barograph.sources.files import Files
-from barograph.sources.formats.base import Judgement
+from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import FilesRead, read_files
 from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 
 Row = tuple[int, int, float, str]  # order, time, value, commit
 Read = TypeVar("Read")
+OPTIONS = {field.name for field in fields_of(ReadOptions)} - {"kind", "max_skipped_share"}
 TIME_FIELDS = ("commit_date", "evg_create_date")
 IDENTITY = "project/variant/task/test/measurement/args"
 FIRST = "the first point of its series"
 SEEN = "an earlier series has the same identity"
+
+
+class Files:
+    """A file, a folder or a pattern such as `runs/*.json`, read as one history.
+
+    Args:
+        location: The path, the pattern or a URL.
+        form: The name of the format; by default it is recognised by the content.
+        **options: Other options of reading, as in `ReadOptions`.
+
+    Raises:
+        ConfigError: There is no such option, or its value is not allowed.
+    """
+
+    def __init__(self, location: str, *, form: str = "", **options: Any) -> None:
+        if unknown := options.keys() - OPTIONS:
+            allowed = ", ".join(sorted({"form", *OPTIONS}))
+            raise ConfigError(f"source files: no option {min(unknown)!r}; options: {allowed}")
+        self.name = location
+        lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+        self._options = ReadOptions(kind=form, **options | lists)
+
+    def read(self, max_skipped_share: float = 1.0) -> FilesRead:
+        """Read the files into memory.
+
+        Args:
+            max_skipped_share: The maximum share of results that may be unusable.
+        """
+        options = replace(self._options, max_skipped_share=max_skipped_share)
+        return read_files([self.name], options, context=RunContext())
 
 
 def load(
