@@ -143,9 +143,12 @@ def _runs(cell: Any) -> dict[str, float]:
         return {}
     try:
         runs = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
-        return {run: number(value, "results") for run, value in runs.items()}
+        values = {run: number(value, "results") for run, value in runs.items()}
     except (ValueError, TypeError, AttributeError, RecursionError, FieldError):
-        raise FieldError("results", cell, "not a JSON object of the value of each run") from None
+        values = {}
+    if not values:
+        raise FieldError("results", cell, "not a JSON object of the value of each run")
+    return values
 
 
 def _judgement(known: Known, row: Row, place: int) -> Iterator[Judgement]:
