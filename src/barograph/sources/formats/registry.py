@@ -129,10 +129,9 @@ def _looks(file: InputFile) -> str:
         return "binary data"
     if file.is_json:
         document = file.json()
+        if not isinstance(document, dict):
+            return "a JSON array"
         keys = ", ".join(name[:40] for name in [*document][:SHOWN_KEYS])
-        more = ", ..." if len(document) > SHOWN_KEYS else ""
-        return (
-            f"JSON with the keys {keys or '(none)'}{more}" if isinstance(document, dict) else "JSON"
-        )
+        return f"JSON with the keys {keys or '(none)'}{', ...' * (len(document) > SHOWN_KEYS)}"
     text = (file.head or file.text()[:4_000]).lstrip("\ufeff \t\r\n")
     return f"text that begins {text.splitlines()[0][:60] if text else ''!r}"
