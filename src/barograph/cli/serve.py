@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from barograph.server.web.model_watch import ModelWatch
 
 BURST = 10  # seconds of the rate that may come at once
+FILLING = (
+    "filling a temporary store with simulated results; the first time, this compiles numeric code, "
+    "which takes up to a minute"
+)
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -152,6 +156,7 @@ def command(
         shape = configured_settings()
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=shape, params=params)
         if demo:
+            click.echo(FILLING, err=True)
             store.judge = make_judge(online_models(model), false_alarms_per_1000)
             fill(store, method, name)
         _listen(host, port, store, watch, settings, worker)
