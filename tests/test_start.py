@@ -12,7 +12,7 @@ from barograph.cli import main
 from barograph.cli.detectors import DetectorChoice
 from barograph.runtime import compiled
 
-BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
+BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost")
 
 
 def printed(code: str) -> str:

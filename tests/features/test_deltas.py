@@ -20,7 +20,6 @@ from barograph.features.leznik import (
     deltas,
     distance,
     distances,
-    ranges_of,
 )
 from barograph.results.series import Floats
 from tests.features.vectors import holt_of, hurst_of
@@ -128,23 +127,6 @@ def test_bad_entries_are_named(
 def test_missing_deltas_are_named() -> None:
     with pytest.raises(ValueError, match="deltas has no 'delta_sd'; it must have delta_mean"):
         distance({"delta_mean": 1.0})
-
-
-def test_ranges_of_covers_both_sides_of_all_rows() -> None:
-    rows = np.zeros((2, len(SOURCES)))
-    rows[:, 0] = 0.2, 0.4  # mean of Pre
-    rows[:, 5] = 0.9, 0.5  # mean of After
-    rows[1, 9] = 1.0  # beta of After
-    result = ranges_of(rows)
-    assert result == pytest.approx(
-        {"delta_mean": 0.7, "delta_sd": 0, "delta_hurst": 0, "delta_alpha": 0, "delta_beta": 1}
-    )
-
-
-@pytest.mark.parametrize("shape", [(0, 10), (3, 5), (10,)])
-def test_ranges_of_refuses_other_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"the matrix has the shape {shape}")):
-        ranges_of(np.zeros(shape))
 
 
 def test_batch_rows_equal_single_pairs_to_the_bit() -> None:

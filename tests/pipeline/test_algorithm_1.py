@@ -33,19 +33,19 @@ def tables(project: Path) -> Path:
     return project
 
 
-def choose(method: str) -> None:
+def choose_trees() -> None:
     document = yaml.safe_load(Path("params.yaml").read_text())
-    document["replay"] = {"min_points": 2, "method": method, "trees": 8}
+    document["replay"] = {"min_points": 2, "trees": 8}
     Path("params.yaml").write_text(yaml.safe_dump(document))
 
 
 @pytest.mark.usefixtures("tables")
 def test_replay_by_algorithm_1_equals_its_detector() -> None:
-    choose("algorithm_1")
-    replay.main()
-    model = TriageModel.load(REPORTS / "replay/algorithm_1.baro", "online")
+    choose_trees()
+    algorithm_1.main()
+    model = TriageModel.load(REPORTS / "algorithm_1/algorithm_1.baro", "online")
     assert (model.feature_set, model.threshold, model.classifier.kind) == ("bauer8", 0.5, "forest")
-    table = pd.read_parquet(REPORTS / "replay/found.parquet")
+    table = pd.read_parquet(REPORTS / "algorithm_1/found.parquet")
     history = History.read(Path("data/interim"))
     for number in range(10):
         decisions = OnlineDetector.algorithm_1(model, history.values_of(number))
@@ -53,14 +53,13 @@ def test_replay_by_algorithm_1_equals_its_detector() -> None:
         assert table["index"][table["series"] == number].tolist() == points
     steps = table[(table["series"] % 2 == 0) & (table["index"] == 15)]
     assert len(steps) > 40
-    metrics = json.loads((REPORTS / "replay.json").read_text())
-    assert metrics["method"] == "algorithm_1"
+    metrics = json.loads((REPORTS / "algorithm_1.json").read_text())
     assert metrics["found"] == len(table)
 
 
 @pytest.mark.usefixtures("tables")
 def test_stage_reports_algorithm_1_beside_the_default_and_the_paper() -> None:
-    choose("default")
+    choose_trees()
     replay.main()
     algorithm_1.main()
     page = (REPORTS / "algorithm_1/methods.md").read_text()

@@ -30,7 +30,7 @@ STAGES = (
     "replay",
     "release",
 )
-STUDIES = ("learning", "audit", "explain", "statistics")  # and those of tests of their own
+STUDIES = ("audit", "statistics")  # and those of tests of their own
 # Modules that no result depends on.
 PLUMBING = {"__init__.py"}
 COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".gitignore")
@@ -44,7 +44,6 @@ SMALL = {
     },
     "tune": {"trials": 2},
     "audit": {"trees": 10},
-    "learning": {"sizes": [20], "repetitions": 2, "trees": 10},
     "evaluate": {
         "policies": ["adaptive"],
         "feature_sets": {"bauer8": ["svm", "xgboost"], "contrast": ["logistic"]},

@@ -11,7 +11,6 @@ import pytest
 from barograph.detection import Setds
 from barograph.detection.scoring import score_candidates
 from barograph.features import FEATURE_SETS, feature_matrix, series_context
-from barograph.features.leznik import PUBLISHED_RANGES, SOURCES, ranges_of
 from barograph.features.subseries import LABEL_FREE, subseries
 from barograph.learning.candidates import TrainParams, train
 from barograph.learning.tables import bounds_table, build, keys_of, labelled
@@ -20,7 +19,6 @@ from barograph.models.catalogue import classifier
 from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
 from barograph.results.history import History
-from barograph.runtime.errors import ConfigError
 from barograph.studies.statistics import candidate_rows
 
 INTERIM = Path("data/interim")
@@ -107,7 +105,7 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
     bounds = bounds_table(history, [LABEL_FREE])
     bounds.to_parquet(INTERIM / "subseries.parquet")
     text = Path("params.yaml").read_text()
-    mine = "hybrid: {policy: label_free, ranges: own, repetitions: 3}\n"
+    mine = "hybrid: {policy: label_free, repetitions: 3}\n"
     Path("params.yaml").write_text(text + mine)
     hybrid.main()
     page = (REPORTS / "hybrid/hybrid.md").read_text()
@@ -133,25 +131,12 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
     assert metrics["accuracy"]["hybrid"] == pytest.approx(table["accuracy"]["hybrid"])
 
 
-def test_ranges_of_the_distance_are_published_or_own(history: History) -> None:
-    bounds = bounds_table(history, [LABEL_FREE])
-    published, learned = (
-        candidate_rows(history, bounds, "label_free", ranges) for ranges in ("published", "own")
-    )
-    leznik = list(FEATURE_SETS["leznik"])
-    pd.testing.assert_frame_equal(published[leznik[:-1]], learned[leznik[:-1]])
-    assert published.attrs["ranges"] == dict(PUBLISHED_RANGES)
+def test_rows_have_the_features_of_the_decided_candidates(history: History) -> None:
+    rows = candidate_rows(history, bounds_table(history, [LABEL_FREE]), "label_free")
     starts, splits, ends = subseries(LABEL_FREE, history.offsets, history.candidates)
-    kept = published["candidate"].to_numpy()
-    bound = starts[kept], splits[kept], ends[kept]
-    sides = feature_matrix(history.values, *bound, "leznik_sides")
-    assert sides.shape[1] == len(SOURCES)
-    assert learned.attrs["ranges"] == ranges_of(sides)
-    assert (learned["distance"] >= published["distance"] - 1e-12).all()
-    rows = feature_matrix(history.values, *bound, "leznik")
-    assert published[leznik].to_numpy().tolist() == rows.tolist()
-    with pytest.raises(ConfigError, match="'ours'; allowed are published, own"):
-        candidate_rows(history, bounds, "label_free", "ours")
+    kept = rows["candidate"].to_numpy()
+    expected = feature_matrix(history.values, starts[kept], splits[kept], ends[kept], "leznik")
+    assert rows[list(FEATURE_SETS["leznik"])].to_numpy().tolist() == expected.tolist()
 
 
 def test_unknown_verdicts_leave_a_page_without_tables(

@@ -71,7 +71,7 @@ def test_tables_refuse_another_version_of_features(
     assert tables.read_for("confirm").attrs == kept
     frame = tables.read("label_free")
     model = replace(TriageModel.load("data/models/label_free.baro"), versions={"features": "0"})
-    with pytest.raises(DataError, match=r"computed with version 1 of .* needs version 0"):
+    with pytest.raises(DataError, match=r"of version 1 of the features.* needs .* of 0"):
         tables.judged_by(model, frame)
     with pytest.raises(DataError, match=r"has the feature sets \['bauer8'.* needs 'online'"):
         tables.judged_by(replace(model, feature_set="online"), frame)

@@ -13,7 +13,6 @@ from barograph.pipeline import (
     characterise,
     detectors,
     hybrid,
-    learning,
     selection,
     statistics,
     subseries,
@@ -24,8 +23,6 @@ REPORTS = Path("data/reports")
 STUDIES = """
 audit: {policy: adaptive, feature_set: bauer8, classifier: random_forest, trees: 8, folds: 2,
   listed: 5, seed: 1}
-learning: {use: label_free, feature_set: bauer8, classifier: random_forest, sizes: [20], enough: 50,
-  prior_weight: 0.3, repetitions: 2, trees: 8, seed: 1}
 selection: {policy: adaptive, runs: 1, population: 4, generations: 1, trees: 8}
 detectors: {segments: 2, length: 28, lengths: [28], repeats: 1, runs: 2, triaged: 20}
 """
@@ -58,7 +55,6 @@ def project_without_verdicts(untriaged: Path, monkeypatch: pytest.MonkeyPatch) -
     ("stage", "page", "metrics"),
     [
         (audit, "audit/suspects.md", "audit.json"),
-        (learning, "learning/learning.md", "learning.json"),
         (hybrid, "hybrid/hybrid.md", "hybrid.json"),
         (algorithm_1, "algorithm_1/methods.md", "algorithm_1.json"),
         (selection, "selection/characteristics.md", None),

@@ -20,7 +20,6 @@ from barograph.results.history import History
 from barograph.results.series import Verdict
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
-from barograph.studies.importance import shapley_values
 
 SETS = "online: bauer8, confirm: bauer8"
 PAIR = "online: online, confirm: confirm"
@@ -168,11 +167,6 @@ def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     assert make_judge(models).version == f"{online.version}+{confirm.version}"
     assert "tails" not in card(online)
     assert isinstance(online.classifier, Boosted)
-    known = tables.columns(tables.read_for("online"), "online")
-    explained = shapley_values(
-        (train.LIBRARY / "online.ubj").read_bytes(), online.classifier, known
-    )
-    assert explained[1].shape == known.shape
     detector = OnlineDetector(online, confirm)
     values = History.read("data/interim").values_of(0)
     alarms = [k for k, value in enumerate(values) if detector.update(value).is_change]

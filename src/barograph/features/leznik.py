@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.features import bauer, holt_ets
-from barograph.features.families import Derived, Family, numbers_of
+from barograph.features.families import Derived, Family, one_row, side
 from barograph.features.holt import fit_side
 from barograph.features.hurst import hurst, sample_for
 from barograph.features.sums import sums_of
@@ -52,9 +52,8 @@ def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    numbers = numbers_of(pre, after, SIDES)
-    sources = np.array([[numbers[name] for name in SOURCES]])
-    return dict(zip(NAMES, differences(sources)[0].tolist(), strict=True))
+    sources = one_row(SIDES, side(pre, "pre"), side(after, "after"))
+    return dict(zip(NAMES, with_distance(sources[None])[0].tolist(), strict=False))
 
 
 def distance(deltas: Mapping[str, float], ranges: Mapping[str, float] = PUBLISHED_RANGES) -> float:
@@ -80,32 +79,11 @@ def distances(rows: Floats, ranges: Mapping[str, float] = PUBLISHED_RANGES) -> F
     return total
 
 
-def ranges_of(matrix: Floats) -> dict[str, float]:
-    """Return the range of each feature over all sub-series.
-
-    Args:
-        matrix: One row per candidate, with the columns SOURCES.
-    """
-    if matrix.ndim != 2 or matrix.shape[1] != len(SOURCES) or not matrix.shape[0]:
-        raise ValueError(
-            f"the matrix has the shape {matrix.shape}; it must have a row or more, and the "
-            f"{len(SOURCES)} columns {', '.join(SOURCES)}"
-        )
-    both = np.concatenate(np.split(matrix, 2, axis=1))
-    return dict(zip(NAMES, np.ptp(both, axis=0).tolist(), strict=True))
-
-
-def differences(sources: Floats) -> Floats:
-    """Return the five deltas of each row of SOURCES."""
-    pre, after = np.split(sources, 2, axis=1)
-    rows: Floats = np.abs(after - pre)
-    return rows
-
-
-def with_distance(sources: Floats, ranges: Mapping[str, float] = PUBLISHED_RANGES) -> Floats:
+def with_distance(sources: Floats) -> Floats:
     """Return the five deltas and the distance of each row of SOURCES."""
-    rows = differences(sources)
-    return np.column_stack([rows, distances(rows, ranges)])
+    pre, after = np.split(sources, 2, axis=1)
+    rows = np.abs(after - pre)
+    return np.column_stack([rows, distances(rows)])
 
 
 def _entry(table: Mapping[str, float], name: str, what: str) -> float:

@@ -38,7 +38,7 @@ KEPT = "kept"  # the entry of a card of the built-in model, where nothing could 
 DRAWS = 100  # seeds that are tried for held-out rows of both classes
 LIMITS = (
     "Says how people judged the candidates of the data named here. Series, detectors and people "
-    "unlike those may need verdicts of their own: see the learning curve."
+    "unlike those may need verdicts of their own."
 )
 
 
@@ -107,14 +107,12 @@ class Trained:
         twin: Judged on the held-out rows.
         truth: The verdicts of the held-out rows.
         probability: The probability of a real change that the twin gives to each.
-        library: The model as a file of its library, if that can explain it.
     """
 
     model: TriageModel
     twin: TriageModel
     truth: Ints
     probability: Floats
-    library: bytes | None
 
 
 def train(
@@ -163,7 +161,7 @@ def train(
     twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
     everything = fit(np.arange(rows.truth.size))
     model = replace(twin, classifier=from_fitted(everything))
-    return Trained(model, twin, truth, probability, library_bytes(everything))
+    return Trained(model, twin, truth, probability)
 
 
 def usable_verdicts(
@@ -205,15 +203,7 @@ def shipped(use: str, reason: str) -> Trained:
     model = TriageModel.default(use)
     card = {**model.card, KEPT: f"the built-in model: {reason}"}
     model = replace(model, metrics={}, card=card)
-    return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0), None)
-
-
-def library_bytes(fitted: Any) -> bytes | None:
-    """Return XGBoost's own form of fitted trees or of a pipeline; None for other models."""
-    model = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
-    if type(model).__name__ != "XGBClassifier":  # importing xgboost is slow
-        return None
-    return bytes(model.get_booster().save_raw("ubj"))
+    return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0))
 
 
 def _fit(

@@ -9,7 +9,7 @@ import pandas as pd
 from barograph.learning import tables
 from barograph.learning.limits import OpenFraction, Use, WholeNumber
 from barograph.models.artifact import file_digest
-from barograph.models.conformal import UNSURE
+from barograph.models.calibration import UNSURE
 from barograph.models.reasons import explain, paragraph
 from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report

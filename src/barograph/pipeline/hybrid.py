@@ -59,7 +59,7 @@ def main() -> None:
     """Run the stage."""
     params = parameters(HybridParams, "hybrid")
     history = History.read(INTERIM)
-    rows = statistics.candidate_rows(history, pd.read_parquet(BOUNDS), params.policy, params.ranges)
+    rows = statistics.candidate_rows(history, pd.read_parquet(BOUNDS), params.policy)
     statistics.triaged(rows)  # checks that there are verdicts of both kinds
     points = leznik.of_rows(rows)
     by_rows, by_series = (
@@ -67,11 +67,10 @@ def main() -> None:
     )
     voting = leznik.rates_table(leznik.voting_rates(points))
     tables = voting, leznik.detector_table(history, params.seed), by_rows, by_series
-    ranges = ", ".join(f"{name} {width:.4g}" for name, width in rows.attrs["ranges"].items())
     parts = [
         f"# The hybrid of Leznik et al. 2022, profile {profile_name()}",
         f"{len(rows)} triaged points, bounds `{params.policy}`, After of two points. The ranges of "
-        f"the distance are {params.ranges}: {ranges}.",
+        "the distance are those of the paper.",
         NOTE,
     ]
     for (name, (title, caption)), table in zip(TABLES.items(), tables, strict=True):

@@ -1,17 +1,13 @@
-"""Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
-
-The detector has the trained models, and with `replay.method: algorithm_1` the paper's forest.
-"""
+"""Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2)."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
-from barograph.learning.limits import Count, Named, Seed, WholeNumber
-from barograph.learning.paper_forest import learn_forest
+from barograph.learning.limits import Count, Seed, WholeNumber
 from barograph.learning.replay import (
     alarm_rates,
     change_points_of,
@@ -25,13 +21,11 @@ from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.results.history import History
-from barograph.runtime.errors import NotEnoughDataError
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 ONLINE = MODELS / "online.baro"
-ALGORITHM_1 = "algorithm_1"
-METHODS = ("default", ALGORITHM_1)
 
 
 @dataclass(frozen=True)
@@ -40,31 +34,30 @@ class ReplayParams:
 
     Attributes:
         min_points: Series with fewer points are left out.
-        method: `default`, the trained models, or `algorithm_1`, a forest that is learned first.
-        trees: Number of trees of that forest.
+        trees: Number of trees of the forest in the stage `algorithm_1`.
         seed: Seed of that forest.
+        method: Withdrawn.
     """
 
     min_points: WholeNumber
-    method: Annotated[str, Named(lambda: METHODS)] = METHODS[0]
     trees: Count = 100
     seed: Seed = 1
+    method: str = "default"
+
+    def __post_init__(self) -> None:
+        """Refuse the method that has a stage of its own."""
+        if self.method != "default":
+            raise ConfigError(
+                f"replay.method is {self.method!r}: leave it out, and run the stage algorithm_1 "
+                "with `dvc repro studies/dvc.yaml:algorithm_1`"
+            )
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
-    folder = report.FOLDER / "replay"
-    online = learn_algorithm_1(folder, params) if params.method == ALGORITHM_1 else ONLINE
-    metrics = write_replay(folder, online, params.min_points)
-    report.write_json(report.FOLDER / "replay.json", {"method": params.method, **metrics})
-
-
-def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
-    """Learn the forest of Algorithm 1, and return the path of its model file in a folder."""
-    path = folder / "algorithm_1.baro"
-    learn_forest(trees=params.trees, seed=params.seed).save(path)
-    return path
+    metrics = write_replay(report.FOLDER / "replay", ONLINE, params.min_points)
+    report.write_json(report.FOLDER / "replay.json", metrics)
 
 
 def write_replay(folder: Path, online: Path, min_points: int) -> dict[str, Any]:

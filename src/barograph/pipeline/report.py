@@ -24,7 +24,7 @@ NEXT = {
     "data/reports/replay/": "what the online detector reports, commit by commit",
     "data/reports/tune/tuning.md": "the settings that were tried",
     "data/release/": "the models that were released, and their cards",
-    "make studies": "the papers' experiments, the label audit and the explanations",
+    "make studies": "the papers' experiments and the label audit",
     "params.yaml": "point `load` at your own history and run `make repro` again",
 }
 

@@ -1,11 +1,10 @@
 """Stage `statistics`: how confirmed change points differ from false ones, as tables."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import pandas as pd
 
-from barograph.learning.limits import Bounds, Named, Seed
+from barograph.learning.limits import Bounds, Seed
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
@@ -35,12 +34,10 @@ class StatisticsParams:
 
     Attributes:
         policy: The policy of the bounds.
-        ranges: The ranges of the distance: `published`, or `own`, learned from these candidates.
         seed: Seed of what is drawn: a sample for Shapiro-Wilk, or the bootstrap intervals.
     """
 
     policy: Bounds = "adaptive"
-    ranges: Annotated[str, Named(lambda: statistics.RANGES)] = statistics.PUBLISHED
     seed: Seed = 1
 
 
@@ -48,9 +45,8 @@ class StatisticsParams:
 def main() -> None:
     """Run the stage."""
     params = parameters(StatisticsParams, "statistics")
-    rows = statistics.candidate_rows(
-        History.read(INTERIM), pd.read_parquet(BOUNDS), params.policy, params.ranges
-    )
+    bounds = pd.read_parquet(BOUNDS)
+    rows = statistics.candidate_rows(History.read(INTERIM), bounds, params.policy)
     table = statistics.triaged(rows)
     tables = {"normality": statistics.normality(table, params.seed)}
     tables |= {name: build(table) for name, build in statistics.TABLES.items()}

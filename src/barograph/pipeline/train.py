@@ -24,7 +24,6 @@ from barograph.results.history import History
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
-LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain`
 FIGURES = report.FOLDER / "train"
 
 
@@ -54,10 +53,6 @@ def main() -> None:
         save_models(FOLDER / f"{name}.baro", [results[use].model for use in uses])
         save_models(TWINS / f"{name}.baro", [results[use].twin for use in uses])
     for use, trained in results.items():
-        if trained.library is None:
-            (LIBRARY / f"{use}.ubj").unlink(missing_ok=True)  # of an earlier training
-        else:
-            report.write_bytes(LIBRARY / f"{use}.ubj", trained.library)
         record(use, trained)
     metrics = {use: dict(trained.model.metrics) for use, trained in results.items()}
     report.write_json(report.FOLDER / "train.json", metrics)

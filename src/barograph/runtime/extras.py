@@ -29,7 +29,6 @@ PACKAGES: Mapping[str, str] = {
     "sklearn": "models",
     "skops": "models",
     "statsmodels": "train",
-    "tsfeatures": "train",
     "uvicorn": "service",
     "xgboost": "train",
 }

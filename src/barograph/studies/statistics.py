@@ -21,46 +21,29 @@ from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05
-RANGES = PUBLISHED, OWN = "published", "own"
 
 
-def candidate_rows(
-    history: History, bounds: pd.DataFrame, policy: str, ranges: str = PUBLISHED
-) -> pd.DataFrame:
+def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
     """Return the deltas of the decided candidates under a policy, with project and verdict.
 
     Args:
         history: The values.
         bounds: The bounds of all policies.
         policy: The name of one of them.
-        ranges: The ranges of the distance: `published`, or `own`, learned from these candidates.
 
     Returns:
-        One row for each candidate; `setds` says whether that detector found it. The ranges are in
-        the attribute `attrs`.
+        One row for each candidate; `setds` says whether that detector found it.
 
     Raises:
-        ConfigError: The policy has no bounds, or the ranges are unknown.
+        ConfigError: The policy has no bounds.
     """
-    if ranges not in RANGES:
-        raise ConfigError(f"ranges is {ranges!r}; allowed are {', '.join(RANGES)}")
     bounds = bounds_of(bounds, policy)
     keys = feature_tables.keys_of(history)
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
-    rows = feature_tables.build(history, bounds, ("leznik_sides", "setds"), keys)
-    sides = rows[list(leznik.SOURCES)].to_numpy()
-    chosen = leznik.ranges_of(sides) if ranges == OWN else leznik.PUBLISHED_RANGES
-    deltas = leznik.differences(sides)
-    columns = dict(zip(leznik.NAMES, deltas.T, strict=True))
+    rows = feature_tables.build(history, bounds, ("hybrid",), keys)
     projects = np.array([identity.project for identity in history.ids], dtype=object)
-    table = rows.drop(columns=list(leznik.SOURCES)).assign(
-        **columns,
-        distance=leznik.distances(deltas, chosen),
-        project=projects[rows["series"].to_numpy()],
-    )
-    table.attrs["ranges"] = dict(chosen)
-    return table
+    return rows.assign(project=projects[rows["series"].to_numpy()])
 
 
 def bounds_of(bounds: pd.DataFrame, policy: str) -> pd.DataFrame:

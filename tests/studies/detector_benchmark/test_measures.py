@@ -37,11 +37,6 @@ def test_ratio_interval_depends_on_the_seed() -> None:
     assert ratio_interval(ratios, np.arange(30), 5) != ratio_interval(ratios, np.arange(30), 6)
 
 
-def test_ratio_interval_ignores_cases_with_nan() -> None:
-    ratios = np.array([[1.0, 1.0], [np.nan, np.nan]])
-    assert ratio_interval(ratios, [0, 1], seed=0) == (1.0, 1.0, 1.0)
-
-
-@pytest.mark.parametrize("ratios", [np.full((3, 2), np.nan), np.zeros((3, 2))])
+@pytest.mark.parametrize("ratios", [np.zeros((0, 2)), np.zeros((3, 2))])
 def test_ratio_interval_without_denominator_is_nan(ratios: Floats) -> None:
-    assert np.isnan(ratio_interval(ratios, np.arange(3), seed=0)).all()
+    assert np.isnan(ratio_interval(ratios, np.arange(len(ratios)), seed=0)).all()

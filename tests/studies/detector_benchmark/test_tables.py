@@ -10,7 +10,7 @@ from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.results.series import Floats, Verdict
 from barograph.runtime.errors import NotEnoughDataError
-from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
+from barograph.studies.detector_benchmark.cases import Case
 from barograph.studies.detector_benchmark.injection import Segment
 from barograph.studies.detector_benchmark.measures import measured, run_detectors, scores
 from barograph.studies.detector_benchmark.report import formatted
@@ -42,8 +42,7 @@ def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Ca
     values = np.random.default_rng(0).standard_normal(100)
     for point in truth:
         values[point:] += 20.0
-    people = (Detection(truth, truth), Detection((), truth))
-    return Case(series, scenario, values, truth, people=people)
+    return Case(series, scenario, values, truth)
 
 
 def value(table: pd.DataFrame, **where: object) -> float:
@@ -65,8 +64,6 @@ def test_scores_match_hand_calculation() -> None:
     assert half["false alarms per 1000"] == pytest.approx(1000 * 2 / 200)
     assert 0 < half["Rand"] < 1
     assert value(table, detector="Nothing", measure="F1") == 0.0
-    # One of the two people marks both changes, the other none.
-    assert value(table, detector=ONE_PERSON, measure="F1") == pytest.approx(0.5)
 
 
 def test_by_verdict_counts_hits_of_each_verdict() -> None:
@@ -110,13 +107,10 @@ def tables() -> dict[str, pd.DataFrame]:
     return injection_tables(HISTORIES, {"Pelt": Pelt(), "Nothing": Nothing()}, SMALL)
 
 
-def test_every_table_has_rows_for_nothing_and_scores_one_person(
-    tables: dict[str, pd.DataFrame],
-) -> None:
+def test_every_table_has_rows_for_nothing(tables: dict[str, pd.DataFrame]) -> None:
     for name, table in tables.items():
         column = "variant" if "variant" in table else "detector"
         assert "Nothing" in set(table[column]), name
-        assert (ONE_PERSON in set(table[column])) == (column == "detector"), name
 
 
 def test_intervals_contain_their_values(tables: dict[str, pd.DataFrame]) -> None:

@@ -12,7 +12,6 @@ from sklearn.model_selection import GroupKFold
 from barograph.detection.online import TailRates
 from barograph.detection.online.budget import POLICY, RATES, WEIGHTS
 from barograph.features import FEATURE_SETS
-from barograph.learning.candidates import library_bytes
 from barograph.learning.online.alarm_rates import at_rate, every_alarm
 from barograph.learning.online.rows import (
     WIDTH,
@@ -26,8 +25,7 @@ from barograph.learning.online.rows import (
 from barograph.learning.online.second_look_alarms import SecondLookAlarms
 from barograph.learning.online.truth import Truth
 from barograph.models.artifact import versions
-from barograph.models.calibration import Calibration, calibrate
-from barograph.models.conformal import Conformal
+from barograph.models.calibration import Calibration, Conformal, calibrate
 from barograph.models.kinds import from_fitted
 from barograph.models.triage import TriageModel
 from barograph.results.series import Flags, Floats, Ints
@@ -94,14 +92,12 @@ class Learned:
         surprises: By window, the surprise of each point as the newest one, from models that did
             not see its group; -inf where there is none.
         twins: By use, the same model learned without the held-out points.
-        libraries: By use, the model as a file of its library, if that can explain it.
     """
 
     online: TriageModel
     confirm: TriageModel
     surprises: Mapping[int, Floats]
     twins: Mapping[str, TriageModel]
-    libraries: Mapping[str, bytes | None]
 
 
 def learn(
@@ -152,8 +148,7 @@ def learn(
     twins = models
     if held_out is not None:
         twins = {use: _model(use, fitter.fit(use, allowed), *facts[use]) for use in USES}
-    libraries = {use: library_bytes(classifier) for use, classifier in fitted.items()}
-    return Learned(models["online"], models["confirm"], surprises, twins, libraries)
+    return Learned(models["online"], models["confirm"], surprises, twins)
 
 
 def surprises_of(online: TriageModel, confirm: TriageModel, truth: Truth) -> dict[int, Floats]:

@@ -126,7 +126,7 @@ def train_pair(
             "card": {**_card(table, material.seed, params, profile), **facts, **model.card},
         }
         both = replace(model, **described), replace(twin, **described)
-        yield model.use, Trained(*both, verdicts, probability, learned.libraries[model.use])
+        yield model.use, Trained(*both, verdicts, probability)
 
 
 def compare_with_champion(

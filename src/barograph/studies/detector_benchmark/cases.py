@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,19 +11,8 @@ from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.registry import DETECTORS
 from barograph.results.series import Floats
 
-ONE_PERSON = "one person"
 WEEK = 7 * 24 * 3600.0
 Points = tuple[int, ...]
-
-
-class Detection(NamedTuple):
-    """The change points that a detector or a person reported, and those to compare them with.
-
-    `truth` is the known truth or, for a person, the majority of the others.
-    """
-
-    reported: Points
-    truth: Points
 
 
 @dataclass(frozen=True)
@@ -37,7 +25,6 @@ class Case:
         values: What a detector sees.
         truth: The change points.
         times: Seconds of each point, for `Threshold`.
-        people: What each person marked.
     """
 
     series: str
@@ -45,7 +32,6 @@ class Case:
     values: Floats
     truth: Points
     times: Floats | None = None
-    people: tuple[Detection, ...] = ()
 
     @property
     def size(self) -> int:

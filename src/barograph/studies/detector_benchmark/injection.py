@@ -2,8 +2,7 @@
 
 The nine scenarios are those of Fleming et al. 2023, 4.3. The changes go into the calmest segment of
 each history. No compared detector chooses the segments: the measure is the largest deviation of the
-cumulative sum of ranks, which a spike can neither hide in nor disturb. People mark by the rule of
-the simulator.
+cumulative sum of ranks, which a spike can neither hide in nor disturb.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,15 +13,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from barograph.results.series import Floats
-from barograph.simulator.people import (
-    NEIGHBOURHOOD,
-    STRAY_SHARE,
-    VARIED,
-    mark_probability,
-    noise,
-    step_and_noise,
-)
-from barograph.studies.detector_benchmark.cases import Case, Detection, Points
+from barograph.simulator.people import noise
+from barograph.studies.detector_benchmark.cases import Case, Points
 
 # The supremum of a Brownian bridge that 1 % of independent segments exceed. Benchmark results are
 # autocorrelated, which makes the limit stricter for them.
@@ -49,8 +41,6 @@ SCENARIOS: dict[str, tuple[Kind, int]] = {
 STEPS = (2.0, 8.0)  # sizes of injected steps, in units of the noise
 FACTORS = (2.0, 4.0)  # factors of the deviations in injected changes of variance
 SHORTEST = 5  # points of a group
-PEOPLE = 5
-OFFSETS = (0, 0, 1, -1, 2, -2)  # of a mark from its change: a third of the marks are in place
 
 
 def calmest_segment(history: Segment, length: int) -> Segment | None:
@@ -93,12 +83,10 @@ def injected(segments: Sequence[Segment], seed: int) -> Iterator[Case]:
     """Yield every scenario on every segment, each with its own changes."""
     for number, segment in enumerate(segments):
         for row, (scenario, (kind, changes)) in enumerate(SCENARIOS.items()):
-            key = (seed, number, row)
-            generator = np.random.default_rng(key)
+            generator = np.random.default_rng((seed, number, row))
             points = draw_points(segment.values.size, changes, generator)
             values = changed(segment.values, points, kind, generator)
-            people = simulated_opinions(values, points, key)
-            yield Case(segment.series, scenario, values, points, segment.times, people)
+            yield Case(segment.series, scenario, values, points, segment.times)
 
 
 def draw_points(length: int, changes: int, generator: np.random.Generator) -> Points:
@@ -124,48 +112,3 @@ def changed(values: Floats, points: Points, kind: Kind, generator: np.random.Gen
         if kind != "variance":
             group += step
     return result
-
-
-def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tuple[Detection, ...]:
-    """Return the marks of several people in a series, each compared with the truth.
-
-    Args:
-        values: The series.
-        truth: Its change points.
-        key: Seeds the people: their leniency differs by person and by series.
-    """
-    generators = [np.random.default_rng([*key, person]) for person in range(PEOPLE)]
-    drawn = np.array([generator.standard_normal() for generator in generators])
-    leniency = VARIED.leniency + VARIED.leniency_spread * drawn
-    chances = mark_chances(values, truth, leniency)
-    return tuple(
-        Detection(_marks(values.size, truth, row, generator), truth)
-        for row, generator in zip(chances, generators, strict=True)
-    )
-
-
-def mark_chances(values: Floats, truth: Points, leniency: Floats) -> Floats:
-    """Return the probability that each person (rows) marks each change (columns).
-
-    The simulator compares changes of known size, of which small ones are no rivals, and knows the
-    level. Here every neighbouring change ends the comparison, and every size is relevant.
-    """
-    edges = [0, *truth, values.size]
-    low, high = np.quantile(values, (0.005, 0.995))
-    chances = np.zeros((leniency.size, len(truth)))
-    for k, (before, point, after) in enumerate(zip(edges, truth, edges[2:], strict=False)):
-        start, stop = max(before, point - NEIGHBOURHOOD), min(after, point + NEIGHBOURHOOD)
-        size, noise = step_and_noise(values, start, point, stop)
-        duration = min(point - before, after - point)
-        chances[:, k] = mark_probability(size, noise, high - low, duration, leniency)
-    return chances
-
-
-def _marks(length: int, truth: Points, chances: Floats, generator: np.random.Generator) -> Points:
-    marks = set()
-    for point, chance in zip(truth, chances, strict=True):
-        if generator.random() < chance:
-            marks.add(point + int(generator.choice(OFFSETS)))
-    if generator.random() < STRAY_SHARE:
-        marks.add(int(generator.integers(1, length)))
-    return tuple(sorted(mark for mark in marks if 0 < mark < length))

@@ -12,26 +12,23 @@ from barograph.learning.matching import count, rand_index
 from barograph.learning.metrics import Interval
 from barograph.learning.protocols import numbered
 from barograph.results.series import Floats
-from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Detection
+from barograph.studies.detector_benchmark.cases import Case, Points
 
 MARGIN = 5
 MARGINS = (0, 1, 2, 3, 5, 8, 10, 15, 20)
 RESAMPLES = 1000
 
 
-# By detector and case: one detection of a detector, one per person of the people.
-Detections = Mapping[str, Sequence[Sequence[Detection]]]
-Measure = Callable[[Detection, Case], tuple[float, float]]  # a numerator and a denominator
+Detections = Mapping[str, Sequence[Points]]  # by detector and case
+# (reported points, case) -> a numerator and a denominator
+Measure = Callable[[Points, Case], tuple[float, float]]
 
 
 def run_detectors(cases: Sequence[Case], detectors: Mapping[str, Detector]) -> Detections:
-    """Run every detector on every case, and add the marks of the people."""
-    detections: dict[str, list[list[Detection]]] = {
-        name: [[Detection(case.detected_by(detector), case.truth)] for case in cases]
-        for name, detector in detectors.items()
+    """Run every detector on every case."""
+    return {
+        name: [case.detected_by(detector) for case in cases] for name, detector in detectors.items()
     }
-    detections[ONE_PERSON] = [[*case.people] for case in cases]
-    return detections
 
 
 def measured(
@@ -57,46 +54,31 @@ def measured(
         chosen = [k for k, other in enumerate(labels) if other == label]
         for name, results in detections.items():
             for measure, function in measures.items():
-                ratios = _ratios(results, cases, chosen, function)
+                ratios = np.array(
+                    [function(results[k], cases[k]) for k in chosen], dtype=np.float64
+                )
                 value = ratio_interval(ratios, series[chosen], seed)
                 rows.append((label, name, measure, len(np.unique(series[chosen])), *value))
     columns = ["cases", "detector", "measure", "series", *Interval._fields]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _ratios(
-    results: Sequence[Sequence[Detection]],
-    cases: Sequence[Case],
-    chosen: Sequence[int],
-    measure: Measure,
-) -> Floats:
-    """Return numerator and denominator of each case, averaged over its results; NaN if none."""
-    rows = [
-        np.mean([measure(detection, cases[k]) for detection in results[k]], axis=0)
-        if results[k]
-        else (np.nan, np.nan)
-        for k in chosen
-    ]
-    return np.array(rows, dtype=np.float64)
-
-
 def ratio_interval(ratios: Floats, series: npt.ArrayLike, seed: int) -> Interval:
     """Return sum / sum with its 95 % percentile interval over resampled series.
 
-    Cases of one series are not independent, so they are drawn together. Cases with NaN do not
-    count. The result is NaN where no case is left or all denominators are 0.
+    Cases of one series are not independent, so they are drawn together. The result is NaN without
+    cases, or if all denominators are 0.
 
     Args:
         ratios: Numerator and denominator of each case.
         series: The series of each case.
         seed: The same for every detector, so that all are compared on the same resamples.
     """
-    known = ~np.isnan(ratios).any(axis=1)
-    groups = numbered(np.asarray(series)[known])
-    if not groups.size or ratios[known, 1].sum() == 0.0:
+    if not ratios[:, 1].any():
         return Interval(np.nan, np.nan, np.nan)
+    groups = numbered(np.asarray(series))
     size = int(groups.max()) + 1
-    sums = np.stack([np.bincount(groups, weights=ratios[known, side]) for side in (0, 1)])
+    sums = np.stack([np.bincount(groups, weights=ratios[:, side]) for side in (0, 1)])
     draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), RESAMPLES)
     top, bottom = draws @ sums[0], draws @ sums[1]
     quotients = top[bottom > 0.0] / bottom[bottom > 0.0]
@@ -116,33 +98,33 @@ def scores(margin: int = MARGIN) -> dict[str, Measure]:
     }
 
 
-def f1(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
+def f1(points: Points, case: Case, margin: int) -> tuple[float, float]:
     """The mean of the F1 of the series, as in Table 3 of Fleming et al. 2023."""
-    return count(*detection, margin).f1, 1.0
+    return count(points, case.truth, margin).f1, 1.0
 
 
-def printed_rand(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
+def printed_rand(points: Points, case: Case, margin: int) -> tuple[float, float]:
     """The mean of what Fleming et al. print as Rand index, TP / (TP + FP + FN)."""
-    return count(*detection, margin).printed_rand, 1.0
+    return count(points, case.truth, margin).printed_rand, 1.0
 
 
-def rand(detection: Detection, case: Case) -> tuple[float, float]:
+def rand(points: Points, case: Case) -> tuple[float, float]:
     """The mean of the true Rand index of the segmentations."""
-    return rand_index(*detection, case.size), 1.0
+    return rand_index(points, case.truth, case.size), 1.0
 
 
-def precision(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
+def precision(points: Points, case: Case, margin: int) -> tuple[float, float]:
     """The share of all alarms that are true."""
-    counts = count(*detection, margin)
+    counts = count(points, case.truth, margin)
     return float(counts.tp), float(counts.tp + counts.fp)
 
 
-def recall(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
+def recall(points: Points, case: Case, margin: int) -> tuple[float, float]:
     """The share of all changes that are found."""
-    counts = count(*detection, margin)
+    counts = count(points, case.truth, margin)
     return float(counts.tp), float(counts.tp + counts.fn)
 
 
-def false_alarms(detection: Detection, case: Case, margin: int) -> tuple[float, float]:
+def false_alarms(points: Points, case: Case, margin: int) -> tuple[float, float]:
     """The number of false alarms per thousand points."""
-    return float(count(*detection, margin).fp), case.size / 1000
+    return float(count(points, case.truth, margin).fp), case.size / 1000

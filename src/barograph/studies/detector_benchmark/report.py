@@ -8,7 +8,6 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from barograph.learning.figures import save
-from barograph.studies.detector_benchmark.cases import ONE_PERSON
 
 # What each table shows; its name is that of the file.
 TITLES = {
@@ -38,8 +37,7 @@ CAPTIONS = {
 }
 NOTES = (
     "Brackets: 95 % intervals, bootstrap over series. A series is named by its row in the table of "
-    "series. The model of `Triaged` learned from simulated histories. `one person`: each of "
-    "several simulated people against the truth, on average."
+    "series. The model of `Triaged` learned from simulated histories."
 )
 
 
@@ -50,9 +48,8 @@ def comparison_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path
     for axes, (name, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         curves = tables[name].groupby("detector", sort=False)
         for number, (detector, rows) in enumerate(curves):
-            colour = "black" if detector == ONE_PERSON else colormaps["tab20"](number % 20)
-            x, style = rows["cases"].astype(int), "--" if detector == ONE_PERSON else "-"
-            axes.plot(x, rows["mean"], style, marker=".", color=colour, label=detector)
+            colour, x = colormaps["tab20"](number % 20), rows["cases"].astype(int)
+            axes.plot(x, rows["mean"], marker=".", color=colour, label=detector)
             axes.fill_between(x, rows["low"], rows["high"], color=colour, alpha=0.12, linewidth=0)
         axes.set(xlabel=label, ylabel="F1")
         axes.grid(alpha=0.3)
