@@ -194,9 +194,7 @@ def simulated(count: int, seed: int = 77) -> Quiet:
     for number in range(count):
         simulated = world.series(number)
         rng = stream(seed, Stream.CROWD, profile.key, number)
-        if not any(
-            places.size for places in survey(simulated.values, simulated.events, 5, rng).marks
-        ):
+        if not any(places.size for places in survey(simulated.values, simulated.events, 5, rng)):
             series.append(simulated.values)
             worse.append(-int(simulated.direction))
     return Quiet("simulated CI", series, worse)

@@ -56,12 +56,3 @@ def test_bad_bounds_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         families.bounds(starts, splits, ends, 8)
-
-
-def test_covered_checks_only_values_inside_candidates() -> None:
-    values = np.array([np.nan, 1.0, 2.0, np.inf, 4.0, 5.0])
-    families.require_covered(values, np.array([[1, 4], [2, 5], [3, 6]]))
-    with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is inf (values[3])")):
-        families.require_covered(values, np.array([[4, 1], [5, 2], [6, 4]]))
-    with pytest.raises(ValueError, match=re.escape("pre[0] of candidate 0 is nan (values[0])")):
-        families.require_covered(values, np.array([[0], [2], [3]]))

@@ -112,8 +112,8 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
         feature_matrix([1.0, 2.0], [0], [1], [2], **options)  # type: ignore[arg-type]
 
 
-def test_bad_value_is_named_by_candidate_side_and_index() -> None:
-    with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is nan (values[3])")):
+def test_bad_value_is_named_by_its_index() -> None:
+    with pytest.raises(ValueError, match=re.escape("values[3] is nan; every value must be finite")):
         feature_matrix([1.0, 2.0, 3.0, np.nan], [0, 0], [1, 2], [2, 4])
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, feature_matrix, regime_length
 from barograph.features.contrast.robust import middle_distance, quantile
-from barograph.features.regime import past
+from barograph.features.regime import extent
 from barograph.results.series import Floats
 
 NAMES = FEATURE_SETS["confirm"]
@@ -128,4 +128,4 @@ def test_middle_distance_is_the_median_absolute_deviation(size: int, digits: int
 def test_extent_is_the_distance_of_two_quantiles(size: int, digits: int) -> None:
     values = np.random.default_rng(size).normal(size=size).round(digits)
     ordered = np.sort(values)
-    assert past.extent(values) == quantile(ordered, 0.995) - quantile(ordered, 0.005)
+    assert extent(values) == quantile(ordered, 0.995) - quantile(ordered, 0.005)

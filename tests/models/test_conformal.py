@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.models.conformal import UNSURE, Conformal
+from barograph.models.calibration import UNSURE, Conformal
 from barograph.runtime.errors import ArtifactError, ConfigError, DataError
 
 

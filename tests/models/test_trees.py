@@ -50,12 +50,12 @@ def test_forest_without_splits_equals_scikit_learn() -> None:
 @pytest.mark.parametrize(
     ("name", "place", "value", "message"),
     [
-        ("children", 0, 10**8, "node 0 has the child 100000000, which is not in its tree"),
+        ("children", 0, 10**8, "node 0 has the child 100000000,"),
         ("children", 0, 1, "node 0 has the child 1"),
         ("children", 0, -5, "node 0 has the child -5"),
-        ("features", 0, 5, "feature outside 0 to 4"),
-        ("features", 0, -1, "feature outside 0 to 4"),
-        ("thresholds", 0, np.inf, "the threshold of node 0 is infinite"),
+        ("features", 0, 5, "the feature 5 .* do not fit its tree and 5 columns"),
+        ("features", 0, -1, "the feature -1"),
+        ("thresholds", 0, np.inf, "node 0 has .* the threshold inf,"),
         ("shares", 0, np.nan, "array 'shares': a number is outside 0 to 1"),
         ("roots", 1, 10**9, "the roots must rise"),
         ("roots", 1, 0, "the roots must rise"),
@@ -81,7 +81,7 @@ def test_from_arrays_refuses_children_in_another_tree_and_of_leaves() -> None:
     for node, child in ((0, second + 1), (second, second), (leaf, 0), (leaf, leaf + 2)):
         children = arrays["children"].copy()
         children[node] = child
-        with pytest.raises(ArtifactError, match=f"node {node} has the child {child}, which is not"):
+        with pytest.raises(ArtifactError, match=f"node {node} has the child {child},"):
             Forest.from_arrays({**arrays, "children": children}, columns=5)
 
 
@@ -202,8 +202,8 @@ def test_boosted_parts_are_finite_if_the_steps_cancel_out() -> None:
     [
         ("margins", 0, np.nan, "a number is not finite"),
         ("base", 0, np.inf, "a number is not finite"),
-        ("children", 0, 1 << 30, "node 0 has the child 1073741824, which is not in its tree"),
-        ("features", 0, COLUMNS, "feature outside 0 to 5"),
+        ("children", 0, 1 << 30, "node 0 has the child 1073741824,"),
+        ("features", 0, COLUMNS, "the feature 6"),
     ],
 )
 def test_from_arrays_refuses_wrong_numbers_of_boosted_trees(
@@ -226,7 +226,7 @@ def test_from_arrays_refuses_missing_and_misshapen_arrays(name: str) -> None:
         for wrong in (array[None], np.zeros(array.shape, np.int16)):
             with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
                 from_arrays(served.kind, {**rest, key: wrong}, COLUMNS)
-    with pytest.raises(ArtifactError, match="a node has a feature outside 0 to 2"):
+    with pytest.raises(ArtifactError, match="do not fit its tree and 3 columns"):
         from_arrays(served.kind, arrays, COLUMNS - 3)
 
 

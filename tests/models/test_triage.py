@@ -11,9 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact, triage
 from barograph.models.artifact import versions
-from barograph.models.calibration import Sigmoid
+from barograph.models.calibration import Conformal, Sigmoid
 from barograph.models.catalogue import classifier
-from barograph.models.conformal import Conformal
 from barograph.models.threshold import choose_threshold
 from barograph.models.trees import Forest
 from barograph.models.triage import USES, TriageModel, file_of
@@ -234,19 +233,6 @@ def test_threshold_is_chosen_on_calibrated_probabilities() -> None:
 def test_predict_set_needs_held_out_scores(model: TriageModel) -> None:
     with pytest.raises(ArtifactError, match="has no held-out scores"):
         model.predict_set([[0.0, 1.0]])
-
-
-def test_check_table_refuses_another_set_or_version() -> None:
-    model = trained("logistic")
-    model.check_table(["series", *COLUMNS], ["large", "small"], "1")
-    with pytest.raises(DataError, match=r"has the feature sets \['large'\].* needs 'small'"):
-        model.check_table(COLUMNS, ["large"], "1")
-    with pytest.raises(
-        DataError, match=r"computed with version 2 of the features.* needs version 1"
-    ):
-        model.check_table(COLUMNS, ["small"], "2")
-    with pytest.raises(DataError, match=r"lacks the columns \['two'\] of small"):
-        model.check_table(["one"], ["small"], "1")
 
 
 def test_default_loads_the_model_in_the_package(

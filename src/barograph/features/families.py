@@ -136,14 +136,13 @@ def feature_matrix(
         threads: The number of threads; the usable cores by default.
 
     Raises:
-        ValueError: A side is empty or holds a value that is not finite, the bounds do not fit, or
-            the feature set is unknown; the message names the argument, the value and what is
-            allowed.
+        ValueError: A side is empty, a value is not finite, the bounds do not fit, or the feature
+            set is unknown; the message names the argument, the value and what is allowed.
     """
     families = families_named(feature_set)
     numbers = as_floats(values)
     table = bounds(starts, splits, ends, numbers.size)
-    require_covered(numbers, table)
+    require_finite(numbers)
     rows = _context(context, table.shape[1])
     columns = []
     for family in families:
@@ -296,23 +295,3 @@ def _indices(values: npt.ArrayLike, name: str) -> Ints:
             f"{name} must be one-dimensional integers, not {array.dtype} of shape {array.shape}"
         )
     return array.astype(np.int64)
-
-
-def require_covered(values: Floats, table: Ints) -> None:
-    """Raise an error if a value inside Pre or After of any candidate is not finite."""
-    bad = np.flatnonzero(~np.isfinite(values))
-    if not bad.size or not table.shape[1]:
-        return
-    # The first bad value after each start is inside the candidate if it is before the end.
-    place = np.searchsorted(bad, table[0])
-    inside = place < bad.size
-    hit = np.flatnonzero(inside & (bad[np.minimum(place, bad.size - 1)] < table[2]))
-    if hit.size:
-        k = int(hit[0])
-        index = int(bad[place[k]])
-        name = "pre" if index < table[1, k] else "after"
-        first = int(table[0, k] if name == "pre" else table[1, k])
-        raise ValueError(
-            f"{name}[{index - first}] of candidate {k} is {values[index]} (values[{index}]); "
-            "every value must be finite"
-        )

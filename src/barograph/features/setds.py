@@ -8,8 +8,8 @@ NEAR points of the candidate.
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features.families import Family, bounds, require_covered
-from barograph.results.series import Floats, Ints, as_floats
+from barograph.features.families import Family, bounds
+from barograph.results.series import Floats, Ints, as_floats, require_finite
 from barograph.runtime.compiled import kernel
 
 NAME = "setds"
@@ -29,7 +29,7 @@ def setds_context(
         lasts: Where the known part of each candidate's series ends.
 
     Raises:
-        ValueError: The bounds do not fit, or a series holds a value that is not finite.
+        ValueError: The bounds do not fit, or a value is not finite.
 
     Example:
         >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20
@@ -38,7 +38,7 @@ def setds_context(
     """
     numbers = as_floats(values)
     table = bounds(firsts, splits, lasts, numbers.size)
-    require_covered(numbers, table)
+    require_finite(numbers)
     out: Floats = np.empty((table.shape[1], 1))
     _fill_bits(numbers, table[0], table[1], table[2], out)
     return out

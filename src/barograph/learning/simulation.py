@@ -24,10 +24,9 @@ from barograph.learning.limits import (
 )
 from barograph.runtime.parallel import map_parallel
 from barograph.simulator.documents import candidate_document, dump_writer, series_document
-from barograph.simulator.people import survey
+from barograph.simulator.people import survey, triage_candidates
 from barograph.simulator.profiles import CI, LONG, SHORT, Profile
 from barograph.simulator.projects import Stream, stream
-from barograph.simulator.triage import triage_candidates
 from barograph.simulator.world import World
 
 CHUNK = 50  # series of one task; independent of the number of workers
@@ -105,10 +104,10 @@ def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
     many = World(params.seed, profile).stream(task.start, task.stop)
     for series in many:
         rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
-        crowd = survey(series.values, series.events, params.people, rng)
+        marks = survey(series.values, series.events, params.people, rng)
         changes = detector.detect(series.values)
         indices = [change.index for change in changes]
-        triaged = triage_candidates(series, crowd, indices, params.investigated, params.seed)
+        triaged = triage_candidates(series, marks, indices, params.investigated, params.seed)
         chunk.series.append(bson.encode(series_document(series)))
         chunk.change_points.extend(
             bson.encode(candidate_document(series, *pair, algorithm))

@@ -228,9 +228,13 @@ def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
 
 def judged_by(model: TriageModel, frame: pd.DataFrame) -> Floats:
     """Return the columns that a model needs; refuse a table of other features."""
-    feature_sets = frame.attrs.get("feature_sets", ())
-    names = {column for feature_set in feature_sets for column in FEATURE_SETS.get(feature_set, ())}
-    model.check_table(names, feature_sets, frame.attrs.get("features_version"))
+    feature_sets, version = (frame.attrs.get(name) for name in ("feature_sets", "features_version"))
+    expected = model.versions.get("features", version)
+    if model.feature_set not in (feature_sets or ()) or version != expected:
+        raise DataError(
+            f"the table has the feature sets {feature_sets} of version {version} of the features; "
+            f"the model for the use {model.use!r} needs {model.feature_set!r} of {expected}"
+        )
     return columns(frame, model.feature_set)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barograph.models.conformal import UNSURE
+from barograph.models.calibration import UNSURE
 from barograph.models.online import OnlineModels
 from barograph.models.triage import TriageModel
 from barograph.runtime.extras import needed

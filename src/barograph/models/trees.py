@@ -255,31 +255,22 @@ def _checked_nodes(arrays: Arrays, count: int, columns: int) -> tuple[Ints, Node
         raise ArtifactError(f"the arrays of the trees differ in length; expected {count} nodes")
     if roots[0] != 0 or np.any(np.diff(roots) <= 0) or roots[-1] >= count:
         raise ArtifactError(f"the roots must rise from 0 and stay below {count}")
-    if np.any((features < 0) | (features >= columns)):
-        raise ArtifactError(f"a node has a feature outside 0 to {columns - 1}")
-    _check_children(roots, thresholds, children)
+    node = np.arange(count)
+    end = np.append(roots[1:], count)[np.searchsorted(roots, node, "right") - 1]
+    # The left child comes just before the right one, so the right one is at least two nodes ahead:
+    # every step moves forward, and every walk ends.
+    inner = (children >= node + 2) & (children < end) & ~np.isinf(thresholds)
+    good = np.where(np.isnan(thresholds), children == node, inner)
+    good &= (features >= 0) & (features < columns)
+    if not good.all():
+        k = int(np.argmin(good))
+        raise ArtifactError(
+            f"node {k} has the child {children[k]}, the feature {features[k]} and the threshold "
+            f"{thresholds[k]}, which do not fit its tree and {columns} columns"
+        )
     nodes = np.empty(count, NODE)
     nodes["threshold"], nodes["child"], nodes["feature"] = thresholds, children, features
     return roots, nodes
-
-
-def _check_children(roots: Ints, thresholds: Singles, children: npt.NDArray[np.int32]) -> None:
-    node = np.arange(thresholds.size)
-    leaf = np.isnan(thresholds)
-    if np.any(np.isinf(thresholds)):
-        raise ArtifactError(
-            f"the threshold of node {np.flatnonzero(np.isinf(thresholds))[0]} is infinite"
-        )
-    end = np.append(roots[1:], node.size)[np.searchsorted(roots, node, "right") - 1]
-    # The left child comes just before the right one, so the right one is at least two nodes ahead:
-    # every step moves forward, and every walk ends.
-    inner = (children >= node + 2) & (children < end)
-    wrong = np.flatnonzero(~np.where(leaf, children == node, inner))
-    if wrong.size:
-        first = int(wrong[0])
-        raise ArtifactError(
-            f"node {first} has the child {children[first]}, which is not in its tree"
-        )
 
 
 def singles(matrix: Floats) -> Singles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -15,12 +15,11 @@ import numpy.typing as npt
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration, kinds
 from barograph.models.artifact import SHORT, Arrays, read_inputs, versions
-from barograph.models.calibration import Calibration
+from barograph.models.calibration import Calibration, Conformal
 from barograph.models.columns import select_columns
-from barograph.models.conformal import Conformal
 from barograph.models.kinds import FittedClassifier
 from barograph.results.series import Floats, require_finite
-from barograph.runtime.errors import ArtifactError, ConfigError, DataError
+from barograph.runtime.errors import ArtifactError, ConfigError
 
 USES = ("adaptive", "label_free", "online", "confirm")
 # The released files, and the uses of the models in each.
@@ -314,34 +313,6 @@ class TriageModel:
             return base, parts
         raw = self.classifier.predict_proba(rows)[:, 1]
         return base, np.column_stack([parts, self.calibration(raw) - raw])
-
-    def check_table(
-        self, names: Collection[str], feature_sets: Collection[str], version: str | None
-    ) -> None:
-        """Check that a feature table fits the model.
-
-        Args:
-            names: The columns of the table, which may have more than the model needs.
-            feature_sets: The feature sets in the table.
-            version: The version of the features that the table was computed with.
-
-        Raises:
-            DataError: A feature set or a column is missing, or the version differs.
-        """
-        if self.feature_set not in feature_sets:
-            raise DataError(
-                f"the table has the feature sets {sorted(feature_sets)}; the model for the "
-                f"use {self.use!r} needs {self.feature_set!r}"
-            )
-        expected = self.versions.get("features", version)
-        if version != expected:
-            raise DataError(
-                f"the table was computed with version {version} of the features; the model for the "
-                f"use {self.use!r} needs version {expected}"
-            )
-        missing = [name for name in self.columns if name not in names]
-        if missing:
-            raise DataError(f"the table lacks the columns {missing} of {self.feature_set}")
 
     def _rows(self, matrix: npt.ArrayLike) -> Floats:
         rows = select_columns(matrix, self.columns, f"the feature set {self.feature_set!r}")

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from barograph.results.series import Direction, Floats, Ints, SeriesId
-from barograph.simulator.people import survey
+from barograph.simulator.people import Marks, survey, votes_for
 from barograph.simulator.profiles import SHORT
 from barograph.simulator.projects import Event, Layout, Stream, commit_hash, stream
 from barograph.simulator.world import SimulatedSeries, World
@@ -83,11 +83,11 @@ class DemoSeries:
     times: Ints
     values: Floats
     reruns: Floats
-    marks: tuple[Ints, ...]
+    marks: Marks
 
     def votes(self, index: int) -> int:
         """Return how many people marked a change near an index."""
-        return sum(bool(np.any(np.abs(marked - index) <= NEAR)) for marked in self.marks)
+        return votes_for(index, self.marks, NEAR)
 
 
 @cache
@@ -109,7 +109,7 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
         values, events = _with_common_change(series, identity, rng)
         if number in SPIKES:
             values[-1] *= 1.0 + SPIKE
-        crowd = survey(values, events, PEOPLE, rng)
+        marks = survey(values, events, PEOPLE, rng)
         is_stopped = (identity.project, identity.variant, identity.task) == STOPPED
         size = series.orders.size - (MISSING if is_stopped or number == QUIET else 0)
         kept = slice(0, size)
@@ -126,7 +126,7 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
             times=times[kept],
             values=values[kept],
             reruns=values[size - count : size, None] * (1.0 + apart),
-            marks=crowd.marks,
+            marks=marks,
         )
 
 

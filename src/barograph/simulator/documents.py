@@ -18,8 +18,8 @@ import numpy as np
 from barograph.results.fields import EPOCH
 from barograph.results.series import ChangePoint, SeriesId
 from barograph.runtime.files import published
+from barograph.simulator.people import Triage
 from barograph.simulator.projects import commit_hash
-from barograph.simulator.triage import Triage
 from barograph.simulator.world import SimulatedSeries
 
 COLLECTIONS = ("time_series", "change_points")

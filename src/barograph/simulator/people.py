@@ -1,4 +1,4 @@
-"""The rule by which simulated people mark changes in the plot of a series.
+"""The rules by which simulated people mark changes in the plot of a series, and triage candidates.
 
 A person marks a shift that is large compared to the noise around it and to the range of the whole
 plot, and that lasts. People differ in leniency, and sometimes mark a place without a change.
@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.results.repeats import MAD_TO_SD
-from barograph.results.series import Floats, Ints
-from barograph.simulator.projects import Event
+from barograph.results.series import Floats, Ints, Verdict
+from barograph.simulator.projects import HOUR_MS, Event, Stream, stream
+from barograph.simulator.world import SimulatedSeries
 
 NEIGHBOURHOOD = 40  # points on either side that a person compares
 RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison
@@ -21,6 +22,12 @@ VISIBLE_SHARE = 0.08  # of the range of a plot: one person in two sees a shift o
 VISIBLE_POINTS = 5  # one person in two trusts a shift whose shorter side lasts this long
 CONSPICUOUS = 10.0  # times the noise: a larger shift is trusted sooner
 MARGIN = 5
+WATCHED = 0.7  # the share of series that people watch; canaries are never watched
+MISSED = 0.1  # the share of commits that people do not get to
+MISTAKEN = 0.03  # the share of verdicts that are wrong
+DELAY_MS = 2 * 24 * HOUR_MS  # the mean time from a candidate to its verdict
+# A detector needs a few points after a change to find it (Daly et al. 2020, 6).
+LEAST_LAG = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +66,12 @@ ATTENTION = {
 VARIED = ATTENTION["varied"]
 
 
-class Crowd(NamedTuple):
-    """The marks of several people on one series: the marked indices of each person."""
+Marks = tuple[Ints, ...]  # the indices that each of several people marked on one series
 
-    marks: tuple[Ints, ...]
 
-    def votes(self, index: int) -> int:
-        """Count the people who marked a change within `MARGIN` points of `index`."""
-        return sum(bool(np.any(np.abs(mark - index) <= MARGIN)) for mark in self.marks)
+def votes_for(index: int, marks: Marks, margin: int = MARGIN) -> int:
+    """Count the people who marked a change within a margin of points of an index."""
+    return sum(bool(np.any(np.abs(places - index) <= margin)) for places in marks)
 
 
 def survey(
@@ -75,7 +80,7 @@ def survey(
     people: int,
     rng: np.random.Generator,
     attention: Attention = VARIED,
-) -> Crowd:
+) -> Marks:
     """Draw the marks of several people on a series in which `events` happened."""
     leniency = rng.normal(attention.leniency, attention.leniency_spread, people)
     chances = mark_chances(values, events, leniency, attention)
@@ -91,7 +96,7 @@ def survey(
         if strays[person]:
             marked_places = np.append(marked_places, stray_places[person])
         marks.append(np.unique(np.clip(marked_places, 1, values.size - 1)).astype(np.int64))
-    return Crowd(tuple(marks))
+    return tuple(marks)
 
 
 def mark_chances(
@@ -189,3 +194,79 @@ def _log_ratio(size: float, scale: float) -> float:
 
 def _logistic(x: Floats | float) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -50.0, 50.0))), dtype=np.float64)
+
+
+class Triage(NamedTuple):
+    """The verdict on a candidate.
+
+    Attributes:
+        verdict: What the team recorded.
+        calculated_on: The time of the analysis, in milliseconds since 1970.
+        triaged_on: The time of the verdict, or None.
+    """
+
+    verdict: Verdict
+    calculated_on: int
+    triaged_on: int | None
+
+
+def triage_candidates(
+    series: SimulatedSeries,
+    marks: Marks,
+    candidates: Sequence[int],
+    investigated: float,
+    seed: int,
+) -> list[Triage]:
+    """Assign a verdict to each candidate; most stay untriaged.
+
+    Args:
+        series: The series.
+        marks: The marks of the people.
+        candidates: The indices of the candidates.
+        investigated: The share of disputed candidates that are under investigation; the others
+            stay untriaged.
+        seed: The seed of the world.
+    """
+    rng = stream(seed, Stream.CANDIDATE, series.home.profile.key, series.number)
+    watched = not series.canary and rng.random() < WATCHED
+    created = series.created()
+    results = []
+    for index in candidates:
+        # Drawn for every candidate, so that no verdict affects the draws of the next candidate.
+        lag, wrong, pending = LEAST_LAG + rng.geometric(0.35), rng.random(), rng.random()
+        # The first analysis with `lag` points from the candidate on, or with all.
+        calculated = int(created[index : index + int(lag)].max()) + HOUR_MS
+        missed, delay = draw_commit(series, int(series.orders[index]), seed)
+        verdict = verdict_of_votes(votes_for(index, marks), len(marks))
+        if verdict.is_final and wrong < MISTAKEN:
+            verdict = opposite(verdict)
+        if verdict is Verdict.UNDER_INVESTIGATION and pending >= investigated:
+            verdict = Verdict.NOT_TRIAGED
+        if not watched or missed < MISSED:
+            verdict = Verdict.NOT_TRIAGED
+        triaged = None
+        if verdict is not Verdict.NOT_TRIAGED:
+            triaged = calculated + HOUR_MS + round(DELAY_MS * delay)
+        results.append(Triage(verdict, calculated, triaged))
+    return results
+
+
+def verdict_of_votes(votes: int, people: int) -> Verdict:
+    """Return true positive for a majority, false positive for no votes, else disputed."""
+    if 2 * votes > people:
+        return Verdict.TRUE_POSITIVE
+    return Verdict.UNDER_INVESTIGATION if votes else Verdict.FALSE_POSITIVE
+
+
+def opposite(verdict: Verdict) -> Verdict:
+    """Return the other final verdict."""
+    if verdict is Verdict.TRUE_POSITIVE:
+        return Verdict.FALSE_POSITIVE
+    return Verdict.TRUE_POSITIVE
+
+
+def draw_commit(series: SimulatedSeries, order: int, seed: int) -> tuple[float, float]:
+    """Draw whether a commit is missed and how long it waits; people triage commit by commit."""
+    home = series.home
+    rng = stream(seed, Stream.COMMIT, home.profile.key, home.number, order)
+    return float(rng.random()), float(rng.exponential())

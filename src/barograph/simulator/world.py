@@ -67,14 +67,7 @@ class SimulatedSeries:
         return self.committed() + 2 * HOUR_MS + self.orders * 7919 % 240 * 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """The position of a series in its project; task 0 is the canary task."""
-
-    variant: int
-    task: int
-    test: int
-    thread: int
+Slot = tuple[int, int, int, int]  # variant, task (0 is the canary task), test and thread level
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,7 @@ class World:
         """Simulate one series."""
         home = project(self.seed, number // self.layout.series, self.profile, self.layout)
         place = self._place(number % self.layout.series)
-        platform = home.platforms[place.variant]
+        platform = home.platforms[place[0]]
         rng = stream(self.seed, Stream.SERIES, self.profile.key, number)
         identity, direction = self._identity(home, place)
         orders = run_orders(platform, rng)
@@ -110,7 +103,7 @@ class World:
             home=home,
             identity=identity,
             direction=direction,
-            canary=place.task == 0,
+            canary=place[1] == 0,
             orders=orders,
             values=values,
             events=tuple(sorted(events + slow, key=lambda event: event.index)),
@@ -123,29 +116,29 @@ class World:
         runners = self.profile.runners
         if runners is None:
             return Disturbance.none(orders.size)
-        fleet = _fleet(self.seed, self.profile, runners, home.number, place.variant)
+        fleet = _fleet(self.seed, self.profile, runners, home.number, place[0])
         rng = stream(self.seed, Stream.RUNNERS, self.profile.key, number)
-        return disturb(runners, fleet, orders, worse, rng, canary=place.task == 0)
+        return disturb(runners, fleet, orders, worse, rng, canary=place[1] == 0)
 
     def _place(self, slot: int) -> Slot:
         variant, rest = divmod(slot, self.layout.tests_of_variant)
         if rest == 0:
-            return Slot(variant, 0, 0, 0)
+            return variant, 0, 0, 0
         rest, thread = divmod(rest - 1, len(self.layout.threads))
         task, test = divmod(rest, self.layout.tests)
-        return Slot(variant, task + 1, test, thread)
+        return variant, task + 1, test, thread
 
     def _identity(self, home: Project, place: Slot) -> tuple[SeriesId, Direction]:
         kinds = self.profile.measurements
-        measurement, sign = kinds[(2 * home.number + 3 * place.task + place.test) % len(kinds)]
-        canary = place.task == 0
+        variant, task, test, thread = place
+        measurement, sign = kinds[(2 * home.number + 3 * task + test) % len(kinds)]
         identity = SeriesId(
             project=home.name,
-            variant=_name(VARIANTS, place.variant),
-            task="canary" if canary else _name(TASKS, place.task - 1),
-            test="canary-cpu-loop" if canary else _name(TESTS, place.test + 2 * place.task - 2),
+            variant=_name(VARIANTS, variant),
+            task=_name(TASKS, task - 1) if task else "canary",
+            test=_name(TESTS, test + 2 * task - 2) if task else "canary-cpu-loop",
             measurement=measurement,
-            args=(("thread_level", str(self.layout.threads[place.thread])),),
+            args=(("thread_level", str(self.layout.threads[thread])),),
         )
         return identity, Direction(sign)
 
@@ -183,15 +176,11 @@ def affecting_changes(
     """Draw the changes that affect this series: those of its groups, and its own."""
     factor = float(np.exp(rng.normal(0.0, RATE_SPREAD)))
     rates = factor * platform.steps, factor * platform.reverts
-    groups = {
-        "project": (),
-        "variant": (place.variant,),
-        "task": (place.task,),
-        "test": (place.task, place.test),
-    }
+    variant, task, test, _ = place
+    groups = {"project": (), "variant": (variant,), "task": (task,), "test": (task, test)}
     felt: list[Change] = []
     for reach, where in groups.items():
-        if place.task == 0 and reach != "variant":
+        if task == 0 and reach != "variant":
             continue  # no commit changes a canary
         chances = [
             share_affected(rate, platform.run_share * REACH[reach], common)
@@ -201,7 +190,7 @@ def affecting_changes(
             chance = chances[0] if change.undone is None else chances[1]
             if rng.random() < chance:
                 felt.append(change)
-    return felt + ([] if place.task == 0 else _changes_of_series(home, platform, rates, rng))
+    return felt + ([] if task == 0 else _changes_of_series(home, platform, rates, rng))
 
 
 def share_affected(rate: float, share: float, common: float) -> float:

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from barograph.results.series import Verdict
-from barograph.simulator import triage
-from barograph.simulator.people import Crowd
+from barograph.simulator import people
+from barograph.simulator.people import Marks, Triage, opposite, triage_candidates, verdict_of_votes
 from barograph.simulator.profiles import LONG
-from barograph.simulator.triage import Triage, opposite, triage_candidates, verdict_of_votes
 from barograph.simulator.world import SimulatedSeries, World
 
 SEED = 2
@@ -18,13 +17,13 @@ PLACES = [20, 60, 100]
 def diligent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A team that looks at everything and makes no mistake."""
     for name, share in (("WATCHED", 1.0), ("MISSED", 0.0), ("MISTAKEN", 0.0)):
-        monkeypatch.setattr(triage, name, share)
+        monkeypatch.setattr(people, name, share)
 
 
-def crowd_of(series: SimulatedSeries) -> Crowd:
+def crowd_of(series: SimulatedSeries) -> Marks:
     """Everybody marks 20, one person 60, nobody 100."""
     both = np.array([20, 60])
-    return Crowd((both, *[np.array([20])] * 4))
+    return (both, *[np.array([20])] * 4)
 
 
 def judged(count: int = 60) -> list[list[Triage]]:
@@ -93,7 +92,7 @@ def test_untriaged_candidates_have_no_time_of_triage() -> None:
 
 @pytest.mark.usefixtures("diligent")
 def test_mistakes_invert_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triage, "MISTAKEN", 1.0)
+    monkeypatch.setattr(people, "MISTAKEN", 1.0)
     rows = judged()
     assert len(rows) > 25
     for first, _, third in rows:
@@ -112,7 +111,7 @@ def test_canaries_are_never_triaged() -> None:
 
 @pytest.mark.usefixtures("diligent")
 def test_whole_commits_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triage, "MISSED", 0.5)
+    monkeypatch.setattr(people, "MISSED", 0.5)
     by_commit: dict[tuple[str, int], set[bool]] = {}
     for series in World(SEED, LONG).stream(0, 120):
         if not series.canary:

@@ -85,8 +85,8 @@ class Simulated:
         marks, attention = [], ATTENTION[self.people]
         for member in series:
             rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
-            crowd = survey(member.values, member.events, PEOPLE, rng, attention)
-            marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
+            marked = survey(member.values, member.events, PEOPLE, rng, attention)
+            marks.append(tuple(tuple(places.tolist()) for places in marked))
         projects = [member.home.name for member in series]
         return Marked(
             np.concatenate([np.empty(0), *(member.values for member in series)]),
