@@ -49,7 +49,6 @@ class PendingSeries(NamedTuple):
     Attributes:
         values: The values, oldest first; the value of an earlier commit is its settled one.
         first: Position of the first new value.
-        start: Not used by `OnlineJudge`.
         base: Number of older values of the series that are not passed.
         state: The state of the second look, by positions in the whole series.
         runs: The results of all runs of a commit, in the order of the runs, by the position of
@@ -59,7 +58,6 @@ class PendingSeries(NamedTuple):
 
     values: Floats
     first: int
-    start: int = 0
     base: int = 0
     state: AlarmState | None = None
     runs: Mapping[int, Floats] = MappingProxyType({})
@@ -230,7 +228,7 @@ class _Batch:
         self._judge, self._threshold = judge, judge.budget.threshold
         # One pass over the series: their objects lie scattered in memory, which is slow.
         columns = [*zip(*pending, strict=True)] or [()] * len(PendingSeries._fields)
-        every, first, _, base, states, runs = columns
+        every, first, base, states, runs = columns
         self._states: Sequence[AlarmState | None] = states
         sizes = np.fromiter(map(len, every), np.int64, len(every))
         firsts, bases = (np.array(column, dtype=np.int64) for column in (first, base))
