@@ -32,6 +32,7 @@ CACHE = 16_384  # KiB for each connection; the operating system caches the rest
 LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 CHUNK = 500  # values in one condition
+LOCK = 0x6261726F  # of a writing transaction on PostgreSQL
 KINDS = ("sqlite", "postgresql")
 REVISION = sa.select(state.c.revision)
 PLAIN = {  # what SQLite's errors mean
@@ -229,13 +230,15 @@ def _missing_right(database: str) -> str:
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Open a writing transaction."""
+    """Open a writing transaction; those of other processes wait until it ends."""
     with _guarded(engine), engine.connect().execution_options(begin="IMMEDIATE") as connection:
         file = _file_of(connection)
         try:
             if file is not None:
                 file.check()
             with connection.begin():
+                if engine.dialect.name == "postgresql":
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
                 yield connection
             if file is not None:
                 file.check()  # else what was just committed is lost

@@ -23,7 +23,6 @@ COLUMNS = {
     for table in metadata.tables.values()
     for column in table.columns
 }
-LOCK = 0x6261726F  # advisory lock on PostgreSQL, while tables are created or changed
 _C, _P = candidates.c, points.c
 
 
@@ -37,10 +36,7 @@ def open_tables(engine: sa.Engine) -> None:
         if _existing(connection) == COLUMNS.keys():
             return
     with writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            # Several processes may find the same empty database.
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-        _complete(connection)
+        _complete(connection)  # nothing is left to do if another process was faster
 
 
 def _existing(connection: sa.Connection) -> set[str]:
