@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -287,11 +287,29 @@ def chunks(values: Sequence[Item], size: int = CHUNK) -> Iterator[list[Item]]:
 
 
 def rows_in(
-    connection: sa.Connection, query: sa.Select[Any], column: sa.Column[Any], values: Sequence[Any]
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    column: sa.ColumnElement[Any],
+    values: Sequence[Any],
+    **parameters: object,
 ) -> Iterator[Any]:
-    """Yield the rows of a query whose column has one of the values, one chunk after the other."""
+    """Yield the rows of a query whose column has one of the values, one chunk after the other.
+
+    Args:
+        connection: Of a transaction.
+        query: The query; if it is a constant, it is prepared once.
+        column: The column.
+        values: The values.
+        parameters: Other parameters of the query.
+    """
     for part in chunks(values):
-        yield from connection.execute(query.where(column.in_(part)))
+        yield from connection.execute(_query_in(query, column), {"values": part, **parameters})
+
+
+@lru_cache(64)
+def _query_in(query: sa.Select[Any], column: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    values: sa.BindParameter[Sequence[Any]] = sa.bindparam("values", expanding=True)
+    return query.where(column.in_(values))
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:

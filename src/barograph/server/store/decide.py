@@ -6,9 +6,10 @@ changed them: a new commit, a rerun, a late result or a merge. The table `unjudg
 from which the decisions of a series are still to be made.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -19,10 +20,10 @@ from barograph.detection.online import AlarmLog, AlarmState, BatchDecisions, Jud
 from barograph.detection.online.views import kept_from
 from barograph.results.series import Floats
 from barograph.server.store.candidate_records import mark_stale
-from barograph.server.store.database import BulkUpdate, Insertion, Row, rows_in
+from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks, rows_in
 from barograph.server.store.measurement import DECISION
 from barograph.server.store.reading import orders_before
-from barograph.server.store.schema import points, steps, unjudged
+from barograph.server.store.schema import points, series, steps, unjudged
 
 SLICE = 125  # stored results whose decisions are made again together: a hundredth of a second
 SERIES = 50  # of one slice
@@ -42,23 +43,41 @@ STEP = Insertion(
 _P, _S, _U = points.c, steps.c, unjudged.c
 _SERIES: sa.BindParameter[int] = sa.bindparam("series")
 _ORDER: sa.BindParameter[int] = sa.bindparam("order")
+_NUMBERS: sa.BindParameter[Sequence[int]] = sa.bindparam("numbers", expanding=True)
 _COUNT = sa.bindparam("count", type_=sa.Integer)
-_BEFORE = _P.series == _SERIES, _P.order < _ORDER, _P.settled.is_not(None)
-_NEWEST_FIRST = _P.order.desc()
-RUNS = (
-    sa.select(_P.order, _P.run, _P.value)
-    .where(_P.series == _SERIES, _P.order >= _ORDER)
-    .order_by(_P.order, _P.run)
+_BEFORE = _P.order < _ORDER, _P.settled.is_not(None)
+RUN = sa.select(_P.series, _P.order, _P.run, _P.value)
+RUNS = RUN.where(_P.series == _SERIES, _P.order >= _ORDER).order_by(_P.order, _P.run).limit(_COUNT)
+RUNS_AT = RUN.where(_P.series.in_(_NUMBERS), _P.order == _ORDER).order_by(_P.series, _P.run)
+SETTLED = (
+    sa.select(_P.settled)
+    .where(_P.series == _SERIES, *_BEFORE)
+    .order_by(_P.order.desc())
     .limit(_COUNT)
 )
-PLACE = sa.select(_P.place).where(*_BEFORE).order_by(_NEWEST_FIRST).limit(1)
-SETTLED = sa.select(_P.settled).where(*_BEFORE).order_by(_NEWEST_FIRST).limit(_COUNT)
-STATE = (
-    sa.select(_S.standing, _S.score, _S.confirmed, _S.direction, _S.probability)
-    .where(_S.series == _SERIES, _S.order < _ORDER)
+# What the decisions of series that change from the same order on depend on.
+_OF_SERIES = _P.series == series.c.id
+_LAST_POINT = sa.select(_P.order).where(_OF_SERIES).order_by(_P.order.desc()).limit(1)
+_LAST_PLACE = sa.select(_P.place).where(_OF_SERIES, *_BEFORE).order_by(_P.order.desc()).limit(1)
+_LAST_STEP = (
+    sa.select(_S.order)
+    .where(_S.series == series.c.id, _S.order < _ORDER)
     .order_by(_S.order.desc())
     .limit(1)
 )
+_OF_STEP = _S.series == series.c.id, _S.order == _LAST_STEP.correlate(series).scalar_subquery()
+HEADS = (
+    sa.select(
+        series.c.id,
+        _LAST_POINT.correlate(series).scalar_subquery().label("last"),
+        _LAST_PLACE.correlate(series).scalar_subquery().label("place"),
+        *(_S[name] for name in ("standing", "score", "confirmed", "direction", "probability")),
+    )
+    .join_from(series, steps, sa.and_(*_OF_STEP), isouter=True)
+    .where(series.c.id.in_(_NUMBERS))
+)
+UNDECIDED = sa.select(_U.series, _U.order)
+DECIDED = sa.delete(unjudged).where(_U.series == _SERIES)
 LATER_STEPS = sa.delete(steps).where(_S.series == _SERIES, _S.order >= _ORDER)
 
 
@@ -98,31 +117,35 @@ def decide(
             made of each series, and `SLICE` more of all series together.
         left: The order from which decisions of these series are left, which is updated.
     """
+    heads, newest = _heads(connection, changed)
     stretches: list[Stretch] = []
     gone: list[dict[str, int]] = []
     done: list[dict[str, int]] = []
     room = SLICE
-    for series, since in changed.items():
-        count = new.get(series, 0)
+    for number, since in changed.items():
+        count = new.get(number, 0)
         if count + room <= 0:
-            left[series] = since
+            left[number] = since
             continue
-        commits, following = _commits_from(connection, series, since, count + room)
+        following: int | None = None
+        commits = [newest[number]] if number in newest else []
+        if not commits:
+            commits, following = _commits_from(connection, number, since, count + room)
         if commits:  # else they were deleted
-            stretches.append(_stretch(connection, series, commits, judge.history))
+            stretches.append(_stretch(connection, heads[number], commits, judge.history))
         if following is not None:
-            left[series] = following
-        elif left.pop(series, None) is not None:
-            done.append({"series": series})
+            left[number] = following
+        elif left.pop(number, None) is not None:
+            done.append({"series": number})
         room -= max(0, sum(map(len, commits)) - count)
-        gone.append({"series": series, "order": since})
+        gone.append({"series": number, "order": since})
     if gone:
         connection.execute(LATER_STEPS, gone)
     if stretches:
         judged = judge.judge([stretch.pending for stretch in stretches])
         _write(connection, stretches, judged, model)
     if done:
-        connection.execute(sa.delete(unjudged).where(_U.series == _SERIES), done)
+        connection.execute(DECIDED, done)
     UNJUDGED.into(connection, list(left.items()))
     mark_stale(connection, changed)
 
@@ -136,7 +159,7 @@ def decide_left(
         Whether any remain.
     """
     for _ in range(SLICES):
-        rows = connection.execute(sa.select(_U.series, _U.order).order_by(_U.series).limit(SERIES))
+        rows = connection.execute(UNDECIDED.order_by(_U.series).limit(SERIES))
         changed = dict(tuple(row) for row in rows)
         if not changed:
             return False
@@ -153,51 +176,72 @@ def any_left(connection: sa.Connection) -> bool:
 
 def undecided(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, int]:
     """Return the order from which decisions are left, of those series that have any."""
-    query = sa.select(_U.series, _U.order)
-    return dict(tuple(row) for row in rows_in(connection, query, _U.series, list(numbers)))
+    return dict(tuple(row) for row in rows_in(connection, UNDECIDED, _U.series, list(numbers)))
+
+
+def _heads(
+    connection: sa.Connection, changed: Mapping[int, int]
+) -> tuple[dict[int, Any], dict[int, list[Any]]]:
+    """Read what is known of series before the order from which each of them changed.
+
+    Returns:
+        By series, the row of `HEADS`, and the runs of the commit if it is the last of its series.
+    """
+    by_order: dict[int, list[int]] = defaultdict(list)
+    for number, since in changed.items():
+        by_order[since].append(number)
+    heads: dict[int, Any] = {}
+    newest: dict[int, list[Any]] = {}
+    for order, numbers in by_order.items():
+        for part in chunks(numbers):
+            rows = connection.execute(HEADS, {"order": order, "numbers": part}).all()
+            heads |= {row.id: row for row in rows}
+            if ends := [row.id for row in rows if row.last == order]:
+                runs = connection.execute(RUNS_AT, {"order": order, "numbers": ends})
+                newest |= {number: list(of) for number, of in groupby(runs, attrgetter("series"))}
+    return heads, newest
 
 
 def _commits_from(
-    connection: sa.Connection, series: int, since: int, limit: int
+    connection: sa.Connection, number: int, since: int, limit: int
 ) -> tuple[list[list[Any]], int | None]:
     """Return the runs of commits from an order on, and the order of the first that is left.
 
     Args:
         connection: Of the writing transaction.
-        series: Number of the series.
+        number: Number of the series.
         since: The order.
         limit: Maximum number of runs, except that the first commit is always complete.
     """
-    values = {"series": series, "order": since, "count": limit + 1}
+    values = {"series": number, "order": since, "count": limit + 1}
     rows = connection.execute(RUNS, values).all()
     commits = [list(runs) for _, runs in groupby(rows, attrgetter("order"))]
     if len(rows) <= limit:
         return commits, None
     if len(commits) == 1:
-        return _commits_from(connection, series, since, 2 * limit)
+        return _commits_from(connection, number, since, 2 * limit)
     return commits[:-1], commits[-1][0].order
 
 
 def _stretch(
-    connection: sa.Connection, series: int, commits: list[list[Any]], history: int
+    connection: sa.Connection, head: Any, commits: list[list[Any]], history: int
 ) -> Stretch:
     """Return commits with the values and the state that their decisions depend on."""
-    where = {"series": series, "order": commits[0][0].order}
-    last = connection.scalar(PLACE, where)
-    place = 0 if last is None else last + 1
-    count = place - kept_from(place, history)
-    before: list[float] = []
-    if count:
-        before = [*connection.scalars(SETTLED, {**where, "count": count}).all()][::-1]
-    state = connection.execute(STATE, where).first()
+    place = 0 if head.place is None else head.place + 1
+    before = np.empty(0)
+    if count := place - kept_from(place, history):
+        where = {"series": head.id, "order": commits[0][0].order, "count": count}
+        with connection.execute(SETTLED, where) as result:  # its rows cost more than the query
+            before = np.fromiter(chain.from_iterable(result.cursor.fetchall()), np.float64)[::-1]
+    state = (head.standing, head.score, head.confirmed, head.direction, head.probability)
     pending = PendingSeries(
-        np.array(before + [runs[0].value for runs in commits], dtype=np.float64),
-        len(before),
-        base=place - len(before),
-        state=None if state is None else AlarmState(*state),
-        runs=_reruns(commits, len(before)),
+        np.concatenate([before, [runs[0].value for runs in commits]]),
+        before.size,
+        base=place - before.size,
+        state=None if head.score is None else AlarmState(*state),
+        runs=_reruns(commits, before.size),
     )
-    return Stretch(series, place, commits, pending)
+    return Stretch(head.id, place, commits, pending)
 
 
 def _reruns(commits: list[list[Any]], first: int) -> dict[int, Floats]:

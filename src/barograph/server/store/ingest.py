@@ -17,14 +17,8 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmStep, Judge, StepKind
 from barograph.results.series import UNKNOWN_TIME
 from barograph.server.store import decide
-from barograph.server.store.database import (
-    BulkUpdate,
-    Insertion,
-    Row,
-    chunks,
-    count_rows,
-)
-from barograph.server.store.locate import NEWEST, Arrival, Locator, commit_of
+from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks, rows_in
+from barograph.server.store.locate import Arrival, Locator, commit_of
 from barograph.server.store.measurement import (
     DECISION,
     CommitDecision,
@@ -38,8 +32,8 @@ from barograph.server.store.measurement import (
     order_fault,
     rerun_fault,
 )
-from barograph.server.store.reading import commits_at
-from barograph.server.store.schema import points, revisions, steps
+from barograph.server.store.reading import STEP, commits_at
+from barograph.server.store.schema import points, revisions, series, steps
 
 PENDING = "pending: the decision follows once those on earlier commits are made"
 UNNAMED = re.compile("|#+[0-9]+")  # runs that no sender named
@@ -49,9 +43,26 @@ MEASURED = ("commit", "time", "value", "received")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, "settled", *DECISION, "model"))
 OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
 REVISION = Insertion(revisions, (*PLACE, "value", "time", "received"), replace=("time", "received"))
-_P, _R, _S = points.c, revisions.c, steps.c
-DECISIONS = (_P.series, _P.order, *(_P[name] for name in DECISION))
-STEPS = (_S.kind, _S.change_order, _S.order, _S.probability, _S.from_order, _S.score)
+_P = points.c
+_SERIES = series.c
+_PLACES = sa.select(_P.place).where(_P.series == _SERIES.id, _P.settled.is_not(None))
+_NEWEST = _PLACES.order_by(_P.order.desc()).limit(1)
+LAST_PLACE = sa.select(_SERIES.id, _NEWEST.correlate(series).scalar_subquery())
+LENGTH = sa.select(_P.series, sa.func.count()).where(_P.settled.is_not(None)).group_by(_P.series)
+
+
+def rows_at(table: sa.Table, *names: str) -> sa.Select[Any]:
+    """Return a query of columns at some series and orders, after the series and the order."""
+    columns = [table.c[name] for name in ("series", "order", *names)]
+    numbers: sa.BindParameter[Sequence[int]] = sa.bindparam("numbers", expanding=True)
+    orders: sa.BindParameter[Sequence[int]] = sa.bindparam("orders", expanding=True)
+    return sa.select(*columns).where(columns[0].in_(numbers), columns[1].in_(orders))
+
+
+MEASURED_AT = rows_at(points, "run", "commit", "time", "value")
+REVISED_AT = rows_at(revisions, "run", "time", "value")
+DECISIONS_AT = rows_at(points, *DECISION)
+STEPS_AT = rows_at(steps, *STEP)
 AT_ONCE = 1000  # series or orders in one query
 SeriesOrder = tuple[int, int]  # a series and an order
 
@@ -128,11 +139,12 @@ class Ingest:
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locator.locate(measurements, results)
         self._read_runs({(n, a.order) for n, arrivals in arrived.items() for a in arrivals})
+        room = self._room({n: len({a.order for a in found}) for n, found in arrived.items()})
         added: dict[int, int] = {}
         changed: dict[int, int] = {}
         for number, arrivals in arrived.items():
             before = len(self._new)
-            since = self._upsert(number, sorted(arrivals))
+            since = self._upsert(number, sorted(arrivals), room[number])
             added[number] = len(self._new) - before
             if since is not None:
                 changed[number] = since
@@ -144,10 +156,9 @@ class Ingest:
         self._report(results, left)
         return results, bool(left)
 
-    def _upsert(self, number: int, arrivals: Sequence[Arrival]) -> int | None:
+    def _upsert(self, number: int, arrivals: Sequence[Arrival], room: int) -> int | None:
         """Add the rows that arrivals of a series need; return the first order that changes."""
         since: int | None = None
-        room = self._room(number, len({arrival.order for arrival in arrivals}))
         for order, group in groupby(arrivals, lambda arrival: arrival.order):
             runs = self._runs[number, order]
             is_new = not runs
@@ -162,34 +173,38 @@ class Ingest:
                 self._add_rows((number, order, name), run, is_first=k == 0)
         return since
 
-    def _room(self, number: int, commits: int) -> int:
-        """Return how many further commits a series may have, or `commits` if there are as many."""
-        last = self._connection.execute(NEWEST, {"series": number}).first()
-        if last is None:
-            return self._limits.series_length
-        if last.place is not None and last.place + 1 + commits <= self._limits.series_length:
-            return commits
-        of_series = _P.series == number, _P.settled.is_not(None)
-        return self._limits.series_length - count_rows(self._connection, points, *of_series)
+    def _room(self, commits: Mapping[int, int]) -> dict[int, int]:
+        """Return how many further commits series may have: as many as arrive, if that is allowed.
+
+        Args:
+            commits: Number of commits that arrive for each series.
+        """
+        longest = self._limits.series_length
+        uncertain = [  # new, undecided or long
+            number
+            for number, place in rows_in(self._connection, LAST_PLACE, _SERIES.id, [*commits])
+            if place is None or place + 1 + commits[number] > longest
+        ]
+        room = dict.fromkeys(uncertain, longest)
+        for number, length in rows_in(self._connection, LENGTH, _P.series, uncertain):
+            room[number] -= length
+        return {**commits, **room}
 
     def _read_runs(self, places: Iterable[SeriesOrder]) -> None:
         """Read what the store has of some commits."""
-        measured = _P.series, _P.order, _P.run, _P.commit, _P.time, _P.value
-        for series, order, run, commit, time, value in self._rows_at(places, *measured):
-            self._runs[series, order][run] = StoredRun(commit, value, {value: time})
-        superseded = _R.series, _R.order, _R.run, _R.time, _R.value
-        for series, order, run, time, value in self._rows_at(self._runs, *superseded):
-            self._runs[series, order][run].times[value] = time
+        for number, order, run, commit, time, value in self._rows_at(MEASURED_AT, places):
+            self._runs[number, order][run] = StoredRun(commit, value, {value: time})
+        for number, order, run, time, value in self._rows_at(REVISED_AT, self._runs):
+            self._runs[number, order][run].times[value] = time
         for runs in self._runs.values():
             for stored in runs.values():
                 stored.stored = (stored.commit, stored.value, dict(stored.times))
 
-    def _rows_at(self, places: Iterable[SeriesOrder], *columns: sa.Column[Any]) -> Iterator[Any]:
-        """Yield rows at some places; the first columns are the series and the order."""
-        series, order = columns[:2]
+    def _rows_at(self, query: sa.Select[Any], places: Iterable[SeriesOrder]) -> Iterator[Any]:
+        """Yield the rows of a query of `rows_at`."""
         for numbers, orders in batched_lookups(places):
-            query = sa.select(*columns).where(series.in_(numbers), order.in_(orders))
-            yield from self._connection.execute(query).all()
+            where = {"numbers": numbers, "orders": orders}
+            yield from self._connection.execute(query, where).all()
 
     def _refusal(self, arrival: Arrival, runs: Mapping[str, StoredRun], room: int) -> str:
         """Return why a measurement is refused, given what the store has of its commit."""
@@ -253,11 +268,11 @@ class Ingest:
                 made[result.series, result.order].append(result)
             else:
                 result.reason = result.reason or PENDING
-        for series, order, *stored in self._rows_at(made, *DECISIONS):
-            for result in made[series, order]:
-                result.decision = result.decision or self._decision(series, tuple(stored))
-        for series, order, *step in self._rows_at(made, _S.series, _S.order, *STEPS):
-            for result in made[series, order]:
+        for number, order, *stored in self._rows_at(DECISIONS_AT, made):
+            for result in made[number, order]:
+                result.decision = result.decision or self._decision(number, tuple(stored))
+        for number, order, *step in self._rows_at(STEPS_AT, made):
+            for result in made[number, order]:
                 result.steps = (AlarmStep(StepKind(step[0]), *step[1:]),)
 
     def _decision(self, series: int, stored: StoredDecision) -> CommitDecision:
@@ -299,12 +314,12 @@ def batched_lookups(places: Iterable[SeriesOrder]) -> Iterator[tuple[list[int], 
     """
     by_order: dict[int, set[int]] = defaultdict(set)
     by_series: dict[int, set[int]] = defaultdict(set)
-    for series, order in places:
-        by_order[order].add(series)
-        by_series[series].add(order)
+    for number, order in places:
+        by_order[order].add(number)
+        by_series[number].add(order)
     if len(by_order) <= len(by_series):
         for order, numbers in sorted(by_order.items()):
             yield from ((part, [order]) for part in chunks(sorted(numbers), AT_ONCE))
     else:
-        for series, orders in sorted(by_series.items()):
-            yield from (([series], part) for part in chunks(sorted(orders), AT_ONCE))
+        for number, orders in sorted(by_series.items()):
+            yield from (([number], part) for part in chunks(sorted(orders), AT_ONCE))

@@ -24,8 +24,9 @@ from barograph.server.store.schema import commits, points, series
 
 NEW_COMMIT = Insertion(commits, ("project", "commit", "order"), keep=True)
 _C, _P = commits.c, points.c
+COMMITS = sa.select(_C.commit, _C.order).where(_C.project == sa.bindparam("project"))
 NEWEST = (
-    sa.select(_P.order, _P.place)
+    sa.select(_P.order)
     .where(_P.series == sa.bindparam("series"), _P.settled.is_not(None))
     .order_by(_P.order.desc())
     .limit(1)
@@ -152,8 +153,8 @@ class Locator:
         """Read the orders that commits have in their projects."""
         named = sorted({commit_of(m) for m in measurements if m.commit})
         for project, group in groupby(named, lambda commit: commit[0]):
-            query = sa.select(_C.commit, _C.order).where(_C.project == project)
-            rows = rows_in(self._connection, query, _C.commit, [name for _, name in group])
+            names = [name for _, name in group]
+            rows = rows_in(self._connection, COMMITS, _C.commit, names, project=project)
             self.orders |= {(project, name): order for name, order in rows}
 
     def save_orders(
@@ -172,8 +173,8 @@ class Locator:
         """Return the order of the commit of a measurement; a new commit gets the next one."""
         project, _ = commit = commit_of(measurement)
         if commit not in self.orders:
-            newest = self._connection.execute(NEWEST, {"series": number}).first()
-            orders = [arrival.order for arrival in arrivals] + ([newest.order] if newest else [])
+            newest = self._connection.scalar(NEWEST, {"series": number})
+            orders = [arrival.order for arrival in arrivals] + ([] if newest is None else [newest])
             order = max([self._last_order(project), *orders]) + 1
             self.orders[commit] = self._last[project] = order
         return self.orders[commit]

@@ -21,6 +21,9 @@ from barograph.server.store.measurement import DECISION, CommitDecision
 from barograph.server.store.schema import aliases, models, points, revisions, series, steps
 
 POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
+_PRESENT = sa.select(series.c.digest.label("sent"), series)
+_FORMER = sa.select(aliases.c.digest.label("sent"), series).join_from(aliases, series)
+NAMED = sa.select(sa.union_all(_FORMER, _PRESENT).subquery())
 STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
 
 
@@ -129,15 +132,8 @@ def series_named(
 ) -> dict[SeriesId, StoredSeries]:
     """Return series by their identities, present or former; those that are unknown are left out."""
     by_digest = {name.digest: name for name in names}
-    present = sa.select(series.c.digest.label("sent"), series)
-    former = sa.select(aliases.c.digest.label("sent"), series).join_from(
-        aliases, series, series.c.id == aliases.c.series
-    )
-    stored = {}
-    for query, digest in ((former, aliases.c.digest), (present, series.c.digest)):
-        for row in rows_in(connection, query, digest, [*by_digest]):
-            stored[by_digest[row.sent]] = stored_series(row)
-    return stored
+    rows = rows_in(connection, NAMED, NAMED.selected_columns.sent, [*by_digest])
+    return {by_digest[row.sent]: stored_series(row) for row in rows}
 
 
 def points_of(
