@@ -200,12 +200,20 @@ class HistoryFile:
         self.rows += filled
 
     def write(self) -> None:
-        """Replace the file; if it cannot be written, the old one is unchanged."""
+        """Replace the file, once the new one could be read again.
+
+        Raises:
+            DataError: It could not be read again; the old file is unchanged.
+        """
         with whole(self.path) as draft:
             if self.path.suffix.lower() == ".parquet":
                 self._write_parquet(draft)
-            else:
-                draft.write_bytes(self._encoded().encode())
+                return
+            draft.write_bytes(self._encoded().encode())
+            file = InputFile(str(self.path), self.path, draft.read_bytes())
+            again = (_csv if self.path.suffix.lower() == ".csv" else _json)(file)[1]
+            if [*map(_texts, again)] != [*map(_texts, self.rows)]:
+                raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
 
     def _encoded(self) -> str:
         """Return the rows as CSV or JSON."""
@@ -278,6 +286,11 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 def _text(cell: object) -> str:
     return "" if cell is None else canonical_text(cell)
+
+
+def _texts(row: Row) -> dict[str, str]:
+    """Return the cells of a row that are not empty, as texts."""
+    return {name: text for name, cell in row.items() if (text := _text(cell))}
 
 
 def _rows(collected: Collected, branch: str, run: str, ranks: list[int]) -> list[_Result]:

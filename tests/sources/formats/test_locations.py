@@ -179,3 +179,33 @@ def test_series_of_a_file_whose_name_is_not_utf_8_has_a_name_that_can_be_shown(
     Path(os.fsdecode(bytes(tmp_path) + b"/a\xff.csv")).write_text("commit,value\na1,5\nb2,6\n")
     history = read_files([tmp_path]).history
     assert str(history[0].id) == "a?"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "2024-05-01\nRun on (8 X 4200 MHz)\nname,iterations,real_time,cpu_time\n",
+            "Google Benchm",
+        ),
+        ("---\nBenchmark     Time      CPU   Iterations\n---\n", r"--benchmark_out_format=json$"),
+        ("Benchmark  (size)  Mode  Cnt  Score  Error  Units\n", r"JMH prints; let it .* -rf json"),
+        (
+            "Running 30s test @ http://localhost/\n  12 threads\n",
+            r"output of wrk; .* to a CSV file",
+        ),
+        (
+            '{"fio version": "fio-3.36", "jobs": [{"jobname": "seq"}]}',
+            r"output of fio; .* CSV file",
+        ),
+        ("fio-3.36\nStarting 1 process\n", "output of fio"),
+        ('{"latencies": {"total": 5}, "bytes_in": {"total": 1}}', "output of vegeta"),
+        ("transaction type: <builtin: TPC-B>\nscaling factor: 1\n", "output of pgbench"),
+    ],
+)
+def test_output_of_a_tool_is_refused_with_what_writes_a_known_format(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "out.txt").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        names(tmp_path / "out.txt")

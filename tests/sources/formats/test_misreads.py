@@ -124,3 +124,15 @@ def test_texts_for_people_in_a_folder_are_left_out(tmp_path: Path, name: str) ->
     (tmp_path / name).write_text("# Results\n\nMeasured at night.\n")
     (tmp_path / "runs.csv").write_text("commit,value\na1,5\nb2,6\n")
     assert values(read(tmp_path)) == {"runs": [5, 6]}
+
+
+CATCH2 = {
+    "version": 1,
+    "metadata": {"name": "bench", "rng-seed": 2066320506, "catch2-version": "3.5.2"},
+    "test-cases": [{"name": "Trees", "tags": [], "filename": "tree.cpp", "line": 4}],
+}
+
+
+def test_json_of_catch2_is_refused_as_it_has_no_benchmarks(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"Catch2's JSON reporter prints; .* --reporter xml"):
+        read_text(tmp_path, "out.json", CATCH2)

@@ -46,6 +46,21 @@ MODULES: dict[str, tuple[str, str | bytes | None]] = {
     "tables": ("json", ""),
 }
 SHOWN_KEYS = 6
+# Tools whose output is not read: a mark in it, and the option that writes what is read.
+OUTPUTS = (
+    ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
+     "JSON with --benchmark_out=FILE --benchmark_out_format=json"),
+    ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "JSON with -rf json -rff FILE"),
+    ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "JSON with --benchmark-json=FILE"),
+    ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "JSON with --exporters json"),
+    ("fio", r"^fio-\d|\"fio version\"", ""),
+    ("wrk", r"^Running \d+\w+ test @ ", ""),
+    ("vegeta", r"^Requests +\[total, rate|^{\"latencies\":", ""),
+    ("pgbench", r"^pgbench \(|^transaction type: ", ""),
+    ("Catch2's JSON reporter", r"\"catch2-version\"\s*:",
+     "XML with --reporter xml, as its JSON has no benchmarks"),
+)  # fmt: skip
+CONVERTED = "write its numbers to a CSV file with the columns test,measurement,value,unit"
 NEEDED = (
     "`barograph formats` lists what can be read, --kind NAME names the format; a table needs a "
     "column of values, which --map COLUMN=value names"
@@ -115,6 +130,12 @@ def recognise(file: InputFile) -> Format:
         return form
     if file.fault is not None:
         raise file.fault
+    text = (file.head or (file.content or b"")[:4_000].decode("utf-8", "replace")).lstrip()
+    for tool, mark, option in OUTPUTS:
+        if re.search(mark, text, re.MULTILINE):
+            prints = f"the text that {tool} prints; let it write {option}"
+            made = f"the output of {tool}; {CONVERTED}"
+            raise DataError(f"{file.name}: {prints if option else made}")
     raise DataError(f"{file.name}: of no known format: {_looks(file)}; {NEEDED}")
 
 
