@@ -8,7 +8,6 @@ from which the decisions of a series are still to be made.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
@@ -81,21 +80,8 @@ DECIDED = sa.delete(unjudged).where(_U.series == _SERIES)
 LATER_STEPS = sa.delete(steps).where(_S.series == _SERIES, _S.order >= _ORDER)
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Commits of a series that are decided together.
-
-    Attributes:
-        series: Number of the series.
-        place: Position of the first commit in the series.
-        commits: The runs of each commit, with order, run and value.
-        pending: What the judge gets.
-    """
-
-    series: int
-    place: int
-    commits: list[list[Any]]
-    pending: PendingSeries
+# A series, the runs of each commit that is decided now, and what the judge gets.
+Stretch = tuple[int, list[list[Any]], PendingSeries]
 
 
 def decide(
@@ -142,7 +128,7 @@ def decide(
     if gone:
         connection.execute(LATER_STEPS, gone)
     if stretches:
-        judged = judge.judge([stretch.pending for stretch in stretches])
+        judged = judge.judge([pending for _, _, pending in stretches])
         _write(connection, stretches, judged, model)
     if done:
         connection.execute(DECIDED, done)
@@ -241,7 +227,7 @@ def _stretch(
         state=None if head.score is None else AlarmState(*state),
         runs=_reruns(commits, before.size),
     )
-    return Stretch(head.id, place, commits, pending)
+    return head.id, commits, pending
 
 
 def _reruns(commits: list[list[Any]], first: int) -> dict[int, Floats]:
@@ -262,16 +248,18 @@ def _write(
     decisions = zip(judged.settled.tolist(), judged.known_since.tolist(), made, strict=True)
     decided: list[Row] = []
     happened: list[Row] = []
-    for stretch, log in zip(stretches, judged.logs, strict=True):
-        order_at = _orders(connection, stretch)
-        happened += _step_rows(stretch.series, log, order_at, model)
-        for place, runs in enumerate(stretch.commits, stretch.place):
+    for (number, commits, pending), log in zip(stretches, judged.logs, strict=True):
+        first = pending.base + pending.first
+        order_at = _orders(connection, number, commits, first)
+        happened += _step_rows(number, log, order_at, model)
+        for place, runs in enumerate(commits, first):
             settled, known, decision = next(decisions)
             since = None if known < 0 else order_at(known)
             for k, run in enumerate(runs):
                 counted = (None, None) if k else (settled, place)
-                key = stretch.series, run.order, run.run
-                decided.append((*key, *counted, *decision, since, model, None))
+                decided.append(
+                    (number, run.order, run.run, *counted, *decision, since, model, None)
+                )
     OTHER_DECISION.into(connection, decided)
     STEP.into(connection, happened)
 
@@ -287,18 +275,27 @@ def _step_rows(series: int, log: AlarmLog, order_at: Callable[[int], int], model
     return rows
 
 
-def _orders(connection: sa.Connection, stretch: Stretch) -> Callable[[int], int]:
-    """Return a function of a position in a series that returns the order there."""
+def _orders(
+    connection: sa.Connection, number: int, commits: list[list[Any]], place: int
+) -> Callable[[int], int]:
+    """Return a function of a position in a series that returns the order there.
+
+    Args:
+        connection: Of the writing transaction.
+        number: Number of the series.
+        commits: The runs of commits.
+        place: Position of the first of them.
+    """
     before: list[int] = []  # the newest first
 
     def order_at(position: int) -> int:
-        back = stretch.place - position
+        back = place - position
         if back <= 0:
-            order: int = stretch.commits[-back][0].order
+            order: int = commits[-back][0].order
             return order
         if back > len(before):
-            first = stretch.commits[0][0].order
-            before[:] = orders_before(connection, stretch.series, first, back + LOOK_BACK)
+            first = commits[0][0].order
+            before[:] = orders_before(connection, number, first, back + LOOK_BACK)
         return before[back - 1]
 
     return order_at

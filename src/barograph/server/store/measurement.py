@@ -231,16 +231,9 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
     """Return why a series cannot be created, or an empty text."""
     if len(series.args) > limits.args:
         return f"args: {len(series.args)} of them, allowed are {limits.args}"
-    fields = {
-        "project": series.project,
-        "variant": series.variant,
-        "task": series.task,
-        "test": series.test,
-        "measurement": series.measurement,
-    }
-    if not any(fields.values()):
+    if not any(series.labels.values()):
         return "series: every label is empty"
-    labels = [*fields.items(), *(("args", text) for pair in series.args for text in pair)]
+    labels = [*series.labels.items(), *(("args", text) for pair in series.args for text in pair)]
     return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
 
 
