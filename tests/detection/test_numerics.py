@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from barograph.detection.base import RawChangePoint, describe
-from barograph.detection.numerics import mean_and_squares, pairwise_sum, significant, two_sided
+from barograph.detection.numerics import (
+    largest_kept,
+    mean_and_squares,
+    pairwise_sum,
+    significant,
+    two_sided,
+)
 from barograph.results.series import Region
 from barograph.results.sizes import size_of
 
@@ -66,3 +72,12 @@ def test_regions_equal_region_of_to_the_bit(sizes: tuple[int, ...]) -> None:
         assert point.before == Region.of(before, size.before)
         assert point.after == Region.of(after, size.after)
         assert point.is_trend == size.is_trend
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rate", [0.01, 0.2])
+def test_control_of_false_discoveries_is_that_of_statsmodels(seed: int, rate: float) -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    pvalues = np.random.default_rng(seed).uniform(0, 1, 60) ** 4
+    expected = multitest.fdrcorrection(pvalues, alpha=rate)[0]
+    np.testing.assert_array_equal(pvalues <= largest_kept(pvalues, rate, 60), expected)

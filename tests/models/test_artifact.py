@@ -138,6 +138,21 @@ def test_write_leaves_no_file_that_read_would_refuse(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_read_unpacks_no_more_of_an_entry_than_its_stated_size(tmp_path: Path) -> None:
+    path, zeros, stated = tmp_path / "model", 100_000_000, 1000
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(artifact.HEADER, bytes(zeros))
+    sizes = zeros.to_bytes(4, "little"), stated.to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(*sizes))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArtifactError, match="Bad CRC"):
+            artifact.read(path)
+        assert tracemalloc.get_traced_memory()[1] < zeros / 10
+    finally:
+        tracemalloc.stop()
+
+
 def add_array(path: Path, header: str, content: bytes) -> None:
     """Add an array with a header of any text to a model file."""
     text = header.ljust(117) + "\n"

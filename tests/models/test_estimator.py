@@ -1,5 +1,7 @@
 """Classifiers other than trees: saved without pickle, loaded from a fixed list of types."""
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,9 @@ import pytest
 import skops.io
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from barograph.features import FEATURE_SETS
@@ -97,8 +100,13 @@ def test_an_unknown_kind_is_refused_with_the_known_ones(kind: object) -> None:
     [
         (make_pipeline(StandardScaler(), SVC()), "this SVC: .*predict_proba"),
         (
-            make_pipeline(FunctionTransformer(print), DummyClassifier()),
-            r"this DummyClassifier: .*builtins\.print",
+            make_pipeline(MinMaxScaler(), DummyClassifier()),
+            r"this Dummy.*_data\.MinMaxScaler,",
+        ),
+        (LogisticRegression(), r"this LogisticRegression: .* the type sklearn\.linear_model"),
+        (
+            make_pipeline(FunctionTransformer(np.sqrt), DummyClassifier()),
+            r"this Dummy.* numpy\.sqrt,",
         ),
     ],
 )
@@ -120,11 +128,11 @@ class Unknown(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no t
 
 @pytest.mark.parametrize(
     "model",
-    [Unknown(), make_pipeline(FunctionTransformer(print), SVC())],
+    [Unknown(), RandomForestClassifier(2), make_pipeline(FunctionTransformer(print), SVC())],
 )
 def test_from_arrays_refuses_types_outside_the_list(model: Any) -> None:
     content = np.frombuffer(skops.io.dumps(model), np.uint8)
-    with pytest.raises(ArtifactError, match="cannot be used: Untrusted types found"):
+    with pytest.raises(ArtifactError, match=r"holds the type .*, which is not allowed"):
         Estimator.from_arrays({CONTENT: content}, 6)
 
 
@@ -137,3 +145,13 @@ def test_from_arrays_refuses_damaged_objects() -> None:
         Estimator.from_arrays({}, 6)
     with pytest.raises(ArtifactError, match="X has 5 features, but StandardScaler is expecting 6"):
         Estimator.from_arrays({CONTENT: content}, 5)
+
+
+def test_from_arrays_refuses_an_object_that_would_unpack_to_a_large_one() -> None:
+    stream = io.BytesIO(svm_bytes().tobytes())
+    with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(artifact.MAX_BYTES))
+    assert len(stream.getvalue()) < 1_000_000
+    content = np.frombuffer(stream.getvalue(), np.uint8)
+    with pytest.raises(ArtifactError, match="unpacked"):
+        Estimator.from_arrays({CONTENT: content}, 6)

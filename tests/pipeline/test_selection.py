@@ -1,7 +1,9 @@
 """The stage on a small project: what it refuses, what it leaves behind."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,24 +11,34 @@ from barograph.pipeline import selection as stage
 from barograph.pipeline import subseries
 from barograph.pipeline.load import FOLDER
 from barograph.results.history import History
+from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError
 from barograph.studies import selection
-from barograph.studies.selection import POOL
+from barograph.studies.selection import FURTHER, POOL
 
 SECTION = """
 selection: {policy: adaptive, runs: 2, population: 6, generations: 2, trees: 4}
 """
 
 
-@pytest.fixture(autouse=True)
-def _bounds(project: Path) -> None:
-    """A project with bounds."""
+@pytest.fixture
+def asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A project with bounds; the slow characteristics are drawn, and each time is noted."""
+    calls: list[int] = []
+
+    def further(values: Floats, starts: Floats, *_: Any, **__: Any) -> Floats:
+        calls.append(starts.size)
+        width = 2 * sum(map(len, FURTHER.values()))
+        return np.random.default_rng(0).normal(size=(starts.size, width))
+
+    monkeypatch.setattr(selection, "further_matrix", further)
     params = project / "params.yaml"
     params.write_text(params.read_text() + SECTION)
     subseries.main()
+    return calls
 
 
-def test_stage_reports_every_characteristic() -> None:
+def test_stage_reports_every_characteristic(asked: list[int]) -> None:
     stage.main()
     table = pd.read_csv(stage.FOLDER / "characteristics.csv")
     assert sorted(table["characteristic"]) == sorted(POOL)
@@ -34,8 +46,10 @@ def test_stage_reports_every_characteristic() -> None:
     assert len(runs) == 2
     assert runs["validation_accuracy"].between(0.5, 1.0).all()
     assert "Population 6, 2 generations" in (stage.FOLDER / "characteristics.md").read_text()
+    assert asked == [100]
 
 
+@pytest.mark.usefixtures("asked")
 def test_select_refuses_an_unknown_policy() -> None:
     with pytest.raises(ConfigError, match="no bounds of the policy 'nearest'"):
         selection.select(

@@ -1,5 +1,6 @@
 """The selection study: its search and its seed."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -8,15 +9,18 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from barograph.features import FEATURE_SETS, characteristics, feature_matrix
+from barograph.features import characteristics
 from barograph.learning.protocols import Split, random_splits
 from barograph.studies import selection
 from barograph.studies.selection import (
+    FURTHER,
     NINE,
     POOL,
     Pool,
     SelectionParams,
+    _features_of,
     evolve,
+    further_matrix,
     members,
     pool_matrix,
     study,
@@ -123,16 +127,45 @@ def test_study_trains_every_forest_once(whole_study: tuple[Study, int]) -> None:
     same(study(made_pool(), made_splits(), SMALL), actual)
 
 
-def test_pool_has_the_characteristics_of_both_sides() -> None:
+def test_pool_has_the_nine_and_at_least_twenty_characteristics() -> None:
+    assert NINE[0] == "norm_mean"
+    assert len(NINE) == 9
+    assert len(POOL) == len(set(POOL)) >= 20
+
+
+def test_failing_functions_give_nan_and_do_not_modify_the_side() -> None:
+    side, seen = np.array([1.0, 2.0]), []
+
+    def spoils(x: Any, freq: int) -> dict[str, float]:
+        seen.append(x.tolist())
+        x[:] = 0.0
+        return {"x_acf1": np.inf, "x_acf10": 0.5}
+
+    def fails(x: Any, freq: int) -> dict[str, float]:
+        seen.append(x.tolist())
+        raise ZeroDivisionError
+
+    functions = dict.fromkeys(FURTHER, fails) | {"acf_features": spoils}
+    row = _features_of(side, functions)
+    assert row[1] == 0.5
+    assert np.isnan(np.delete(row, 1)).all()
+    assert seen == [[1.0, 2.0]] * len(FURTHER)
+
+
+@pytest.mark.slow
+def test_further_matrix_uses_separate_processes() -> None:
     values = np.random.default_rng(1).normal(size=60)
-    bounds = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
-    matrix = pool_matrix(values, *bounds)
+    starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
+    further = further_matrix(values, starts, splits, ends, processes=1)
+    assert "tsfeatures" not in sys.modules
+    matrix = pool_matrix(values, starts, splits, ends, further=further)
     assert matrix.shape == (2, 2 * len(POOL))
+    pre = dict(zip(POOL, matrix[0], strict=False))
+    centred = values[:40] - values[:40].mean()
+    assert pre["x_acf1"] == pytest.approx(centred[1:] @ centred[:-1] / (centred @ centred))
+    assert pre["series_length"] == 40
     known = characteristics(values[:40], values[40:])
-    sides = feature_matrix(values, *bounds, "leznik_sides")
-    for side, first in (("pre", 0), ("after", len(POOL))):
-        row = dict(zip(POOL, matrix[0, first : first + len(POOL)], strict=True))
-        assert [row[name] for name in NINE] == [known[f"{side}_{name}"] for name in NINE]
-        for name in ("alpha", "beta"):
-            column = FEATURE_SETS["leznik_sides"].index(f"leznik_{side}_{name}")
-            assert row[name] == sides[0, column]
+    assert [pre[name] for name in NINE] == [known[f"pre_{name}"] for name in NINE]
+    after = dict(zip(POOL, matrix[1, len(POOL) :], strict=True))
+    assert after["series_length"] == 1
+    assert np.isnan(after["x_acf1"])

@@ -55,7 +55,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-        _check_size(path, archive)
+        check_size(path, archive)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -66,8 +66,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_size(path, archive)
-            entries = {name: archive.read(name) for name in archive.namelist()}
+            check_size(path, archive)
+            entries = {name: _bytes(archive, name) for name in archive.namelist()}
         header = _checked_header(path, json.loads(entries.pop(HEADER)))
         arrays = {
             name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
@@ -169,11 +169,17 @@ def check_range(name: str, array: npt.NDArray[Any]) -> None:
         raise ArtifactError(f"array {name!r}: a number is outside 0 to 1")
 
 
-def _check_size(place: str | Path, archive: zipfile.ZipFile) -> None:
+def check_size(place: str | Path, archive: zipfile.ZipFile) -> None:
     """Raise an ArtifactError if the entries of an archive take too much memory."""
     size = sum(entry.file_size for entry in archive.infolist())
     if size > MAX_BYTES:
         raise ArtifactError(f"{place}: {size:,} bytes unpacked; allowed are {MAX_BYTES:,}")
+
+
+def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return an entry, and never more than the size that was checked."""
+    with archive.open(name) as file:
+        return file.read(archive.getinfo(name).file_size)
 
 
 def _checked_header(path: str | Path, header: Any) -> dict[str, Any]:

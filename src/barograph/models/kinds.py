@@ -1,19 +1,23 @@
 """The kinds of classifiers in a model file, and how a fitted classifier becomes one of them.
 
 Forests and boosted trees are arrays (`trees`). All others are scikit-learn's own objects, as skops
-writes them without pickle: only types that skops trusts and those in TRUSTED are loaded, so that no
-code of a file is ever run. The numbers in an object are checked by scikit-learn alone.
+writes them without pickle: only the types in TYPES are loaded, so that no code of a file is ever
+run. The numbers in an object are checked by scikit-learn alone.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.models.artifact import Arrays, typed_array
+from barograph.models.artifact import Arrays, check_size, typed_array
 from barograph.models.trees import Boosted, Forest
 from barograph.results.series import Floats
 from barograph.runtime.errors import ArtifactError, BarographError, ConfigError
@@ -28,6 +32,18 @@ TRUSTED = (
     "sklearn.calibration._SigmoidCalibration",
     "xgboost.core.Booster",
     "xgboost.sklearn.XGBClassifier",
+)
+TYPES = frozenset(
+    {
+        *TRUSTED,
+        *(f"builtins.{name}" for name in ("bytearray", "dict", "list", "str", "tuple")),
+        *("numpy.float64", "numpy.int64", "numpy.ndarray"),
+        "sklearn.calibration.CalibratedClassifierCV",
+        "sklearn.dummy.DummyClassifier",
+        "sklearn.pipeline.Pipeline",
+        "sklearn.preprocessing._data.StandardScaler",
+        "sklearn.svm._classes.SVC",
+    }
 )
 CONTENT = "estimator"  # the array with the bytes that skops writes
 # Kinds that earlier versions wrote as arrays of their own.
@@ -118,6 +134,7 @@ class Estimator:
         with needed("this model"):
             from skops.io import loads
         try:
+            _check_types(content.tobytes())
             with needed("this model"):
                 model = loads(content.tobytes(), trusted=TRUSTED)
             shape = model.predict_proba(np.zeros((1, columns))).shape
@@ -168,3 +185,23 @@ def from_arrays(kind: object, arrays: Arrays, columns: int) -> FittedClassifier:
             f"unknown kind of model {kind!r}; known kinds: {sorted(map(str, known))}"
         )
     return known[kind].from_arrays(arrays, columns)
+
+
+def _check_types(content: bytes) -> None:
+    """Check the size and the types of an object before it is loaded."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        check_size(f"array {CONTENT!r}", archive)
+        unknown = sorted(set(_types(json.loads(archive.read("schema.json")))) - TYPES)
+    if unknown:
+        raise ArtifactError(f"array {CONTENT!r} holds the type {unknown[0]}, which is not allowed")
+
+
+def _types(state: Any) -> Iterator[str]:
+    """Yield the names of all types in a description by skops."""
+    if isinstance(state, dict):
+        if "__class__" in state:
+            yield f"{state['__module__']}.{state['__class__']}"
+        state = list(state.values())
+    if isinstance(state, list):
+        for part in state:
+            yield from _types(part)

@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "sklearn": "models",
     "skops": "models",
     "statsmodels": "train",
+    "tsfeatures": "train",
     "uvicorn": "service",
     "xgboost": "train",
 }

@@ -7,14 +7,20 @@ crossover makes the children, some of which have one bit flipped, and the best f
 unchanged. A subset is an integer with bit i for member i.
 
 Bauer et al. searched 20 characteristics and name only the eight that won; their code has a ninth.
-So their pool cannot be repeated. This one has the nine, and alpha and beta of Leznik et al. 2022.
+So their pool cannot be repeated. This one has 23: the nine, and 14 of tsfeatures that take about a
+millisecond or less. Importing tsfeatures takes many seconds and disables all warnings of the
+process, and some of its functions modify their input. It runs in separate processes, with a copy of
+the input for each function. Where it has no result, mostly for short and constant sides, the value
+is NaN, which forests treat as missing.
 
 Every run has its own random split; the test part is used only after the search.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -27,16 +33,26 @@ from barograph.learning.tables import keys_of
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
-from barograph.runtime.parallel import map_parallel
+from barograph.runtime.parallel import map_parallel, worker_count
 from barograph.studies.statistics import bounds_of
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
-POOL = (*NINE, "alpha", "beta")
-SIDES = [
-    FEATURE_SETS["leznik_sides"].index(f"leznik_{side}_{name}")
-    for side in ("pre", "after")
-    for name in POOL[9:]
-]
+# The functions of tsfeatures, and the results of each that belong to the pool.
+FURTHER: dict[str, tuple[str, ...]] = {
+    "acf_features": (
+        *("x_acf1", "x_acf10", "diff1_acf1"),
+        *("diff1_acf10", "diff2_acf1", "diff2_acf10"),
+    ),
+    "pacf_features": ("x_pacf5", "diff1x_pacf5", "diff2x_pacf5"),
+    "flat_spots": ("flat_spots",),
+    "unitroot_kpss": ("unitroot_kpss",),
+    "unitroot_pp": ("unitroot_pp",),
+    "nonlinearity": ("nonlinearity",),
+    "series_length": ("series_length",),
+}
+POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
+CHUNK = 100  # sides
+LARGEST = 1e30  # forests compute in single precision
 CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
 ELITE = 0.05  # the share of a generation that survives unchanged
@@ -103,23 +119,11 @@ def select(
         raise NotEnoughDataError(
             f"no split of {truth.size} decided candidates has enough verdicts of both kinds"
         )
-    bounds_ = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
-    return study(Pool(POOL, pool_matrix(history.values, *bounds_), truth), splits, params)
-
-
-def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
-    """Return one row per candidate: the POOL of Pre, then that of After.
-
-    Args:
-        values: All values; Pre is values[start:split], After is values[split:end].
-        starts: Where each Pre starts.
-        splits: Where each After starts.
-        ends: Where each After ends.
-    """
-    nine = feature_matrix(values, starts, splits, ends, "bauer9")
-    holt = feature_matrix(values, starts, splits, ends, "leznik_sides")[:, SIDES]
-    pairs = zip(np.split(nine, 2, axis=1), np.split(holt, 2, axis=1), strict=True)
-    return np.concatenate([part for pair in pairs for part in pair], axis=1)
+    values = history.values  # noqa: PD011 - not a data frame
+    starts, middles, ends = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
+    further = further_matrix(values, starts, middles, ends, processes=worker_count())
+    pool = Pool(POOL, pool_matrix(values, starts, middles, ends, further), truth)
+    return study(pool, splits, params)
 
 
 def study(pool: Pool, splits: Sequence[Split], params: SelectionParams) -> dict[str, pd.DataFrame]:
@@ -264,3 +268,52 @@ def _without_empty(population: Flags, generator: np.random.Generator) -> Flags:
     empty = np.flatnonzero(~population.any(axis=1))
     population[empty, generator.integers(population.shape[1], size=empty.size)] = True
     return population
+
+
+def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further: Floats) -> Floats:
+    """Return one row per candidate: the POOL of Pre, then that of After.
+
+    Args:
+        values: All values; Pre is values[start:split], After is values[split:end].
+        starts: Where each Pre starts.
+        splits: Where each After starts.
+        ends: Where each After ends.
+        further: The result of `further_matrix` for the same bounds.
+    """
+    nine = feature_matrix(values, starts, splits, ends, "bauer9")
+    pairs = zip(np.split(nine, 2, axis=1), np.split(further, 2, axis=1), strict=True)
+    return np.concatenate([part for pair in pairs for part in pair], axis=1)
+
+
+def further_matrix(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
+) -> Floats:
+    """Return one row per candidate: the further characteristics of Pre, then those of After."""
+    sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
+    chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
+    # A spawned process shares no state with this one.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        rows = np.concatenate(list(executor.map(further_rows, chunks)))
+    return np.concatenate(np.split(rows, 2), axis=1)
+
+
+def further_rows(sides: list[Floats]) -> Floats:
+    """Return the further characteristics of each side; call it in a separate process only."""
+    import tsfeatures
+
+    functions = {name: getattr(tsfeatures, name) for name in FURTHER}
+    with np.errstate(all="ignore"):
+        return np.array([_features_of(side, functions) for side in sides])
+
+
+def _features_of(side: Floats, functions: dict[str, Callable[..., dict[str, float]]]) -> Floats:
+    row: list[float] = []
+    for name, selected in FURTHER.items():
+        try:
+            results = functions[name](side.copy(), freq=1)
+        except Exception:  # any error means that there is no result
+            results = {}
+        row += [float(results.get(result, np.nan)) for result in selected]
+    numbers = np.array(row)
+    numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
+    return numbers
