@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from alarm_counts import LATEST, called, percent_of
 from histories import MARKED, halves, read_crowded
+from operating_points import found_within, measure
 from side_by_side import arguments, is_missing, shares, show
 
 from barograph.detection.online import (
@@ -24,7 +25,7 @@ from barograph.detection.online import (
     PendingSeries,
     make_judge,
 )
-from barograph.learning.online.alarm_rates import Raised, found_within, known_within, measure
+from barograph.learning.online.alarm_rates import Raised, known_within
 from barograph.learning.online.truth import Truth
 from barograph.models import OnlineModels
 from barograph.results.marks import MARGIN

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from histories import MARKED, halves, read_crowded
 from online_marks import PRIOR_WEIGHT, SIMULATED
+from operating_points import RATES, point_at_rate
 from side_by_side import arguments, is_missing, shares, show
 
 from barograph.learning.annotators import Marked
-from barograph.learning.online.alarm_rates import RATES, at_rate, every_alarm
+from barograph.learning.online.alarm_rates import every_alarm
 from barograph.learning.online.hindsight import truth_in_hindsight
 from barograph.learning.online.learn import ALWAYS, NEVER, Prior, learn, surprises_of
 from barograph.learning.online.pair_comparison import compare_pairs, surprises_like
@@ -50,13 +51,15 @@ def without_marks(histories: Marked) -> Truth:
 def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, Any]:
     """Return the row of a pair."""
     newest = [
-        at_rate(test, every_alarm(surprises[0]), rate, ALWAYS, NEVER, by_place=False).recall[0]
+        point_at_rate(test, every_alarm(surprises[0]), rate, ALWAYS, NEVER, by_place=False).recall[
+            0
+        ]
         for rate in RATES
     ]
     cells = {"learned from": name, "window 0 at 1/3/10": shares(newest)}
     alarms = SecondLookAlarms(test, surprises)
     for rate in RATES:
-        point = at_rate(test, alarms, rate, ALWAYS, NEVER)
+        point = point_at_rate(test, alarms, rate, ALWAYS, NEVER)
         cells[f"second look at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
     return cells
 

@@ -29,6 +29,7 @@ import numpy as np
 from alarm_counts import counted, row
 from algorithm_1 import Algorithm1
 from histories import MARKED, halves, read_crowded
+from operating_points import RATES, OperatingPoint, measure, point_at_rate
 from side_by_side import arguments, is_missing, shares, show, table
 
 from barograph.detection import Gesd, Hunter
@@ -36,12 +37,8 @@ from barograph.detection.gesd import rosner
 from barograph.detection.online import Budget, TailRates
 from barograph.learning.annotators import Marked
 from barograph.learning.online.alarm_rates import (
-    RATES,
     Alarms,
-    OperatingPoint,
-    at_rate,
     every_alarm,
-    measure,
 )
 from barograph.learning.online.histories import Simulated
 from barograph.learning.online.learn import Prior, learn, surprises_of
@@ -206,7 +203,7 @@ def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
     """Return the recall of a method by rate, its curve, and its operating point."""
 
     def point_at(truth: Truth, alarms: Alarms, rate: float, *, by_place: bool) -> OperatingPoint:
-        return at_rate(truth, alarms, rate, method.low, method.high, by_place=by_place)
+        return point_at_rate(truth, alarms, rate, method.low, method.high, by_place=by_place)
 
     chosen = method.threshold
     if chosen is None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from alarm_counts import called
 from algorithm_1 import Algorithm1
+from operating_points import measure, point_at_rate
 
 from barograph.detection.online import Answer, PendingSeries, make_judge
 from barograph.detection.online.second_look import (
@@ -20,9 +21,7 @@ from barograph.features import feature_matrix
 from barograph.learning.annotators import Marked
 from barograph.learning.online.alarm_rates import (
     Raised,
-    at_rate,
     every_alarm,
-    measure,
 )
 from barograph.learning.online.learn import Prior, learn, surprises_of
 from barograph.learning.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
@@ -100,7 +99,7 @@ def test_at_rate_never_exceeds_the_rate() -> None:
     truth = flat(((1000,),), 2000)
     score = rng.normal(size=2000)
     for rate in (1.0, 3.0, 10.0):
-        point = at_rate(truth, every_alarm(score), rate, -9.0, 9.0)
+        point = point_at_rate(truth, every_alarm(score), rate, -9.0, 9.0)
         assert rate - 0.6 < point.false_by_place <= rate
 
 
@@ -190,7 +189,7 @@ def test_histories_too_short_to_learn_from_are_refused_before_the_prior_is_read(
 def test_learned_models_find_unseen_steps() -> None:
     truth, models = learned()
     alarms = SecondLookAlarms(truth, models.surprises)
-    assert at_rate(truth, alarms, 10.0, 0.0, 40.0).recall[1] > 0.7
+    assert point_at_rate(truth, alarms, 10.0, 0.0, 40.0).recall[1] > 0.7
     assert models.online.feature_set == "online"
     assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
     assert set(models.confirm.card["alarm_thresholds"]) == {"steady"}

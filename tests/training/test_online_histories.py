@@ -203,8 +203,7 @@ def test_lesson_has_hindsight_only_where_verdicts_are_scarce(
     taught.write_text(taught.read_text().replace("calibration:", "enough: 101\n  calibration:"))
     params = parameters(candidates.TrainParams, "train")
     scarce = pair.lesson(history, rows, params)
-    assert scarce.has_hindsight
-    assert not enough.has_hindsight
+    assert scarce.labels == pair.HINDSIGHT
     assert scarce.prior_weight == pytest.approx(1 / 101)
     # Fifty true verdicts are too few to compare pairs by, unless fewer are asked for.
     assert scarce.judge_labels == "hindsight"

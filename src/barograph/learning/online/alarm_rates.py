@@ -1,4 +1,4 @@
-"""How early changes are found, against how many alarms are false."""
+"""Alarms against the marks of people: which are false, and which changes they point at."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from barograph.results.marks import MARGIN
 from barograph.results.series import Flags, Floats, Ints
 
 DELAYS = (0, 2, 5)
-RATES = (1.0, 3.0, 10.0)
 _HALVINGS = 24
 
 
@@ -42,41 +41,6 @@ class Raised(NamedTuple):
 Alarms = Callable[[float], Raised]  # the alarms at a threshold; fewer as it rises
 
 
-class OperatingPoint(NamedTuple):
-    """How good the alarms of one threshold are.
-
-    Attributes:
-        threshold: The threshold.
-        false_by_place: Alarms in a thousand points that point at nothing, or at a change that an
-            earlier alarm has reported.
-        false_by_time: Alarms in a thousand points that were raised far from any mark.
-        recall: By delay, the share of changes with an alarm at the change or up to that many points
-            later.
-        known: By delay, the share of changes that an alarm up to that many points later points at.
-    """
-
-    threshold: float
-    false_by_place: float
-    false_by_time: float
-    recall: tuple[float, ...]
-    known: tuple[float, ...]
-
-
-def measure(truth: Truth, raised: Raised, threshold: float) -> OperatingPoint:
-    """Judge the alarms of one threshold, in both ways of counting."""
-    raised = raised.of_judged(truth)
-    points = float(truth.judged.sum())
-    in_time = [found_within(truth, raised.points, delay) for delay in DELAYS]
-    known = [known_within(truth, raised, delay) for delay in DELAYS]
-    return OperatingPoint(
-        threshold,
-        1000.0 * float(false_by_place(truth, raised.places).sum()) / points,
-        1000.0 * float((~truth.marked[raised.points]).sum()) / points,
-        tuple(_share(flags) for flags in in_time),
-        tuple(_share(flags) for flags in known),
-    )
-
-
 def false_by_place(truth: Truth, places: Ints) -> Flags:
     """Return which alarms are false: far from every mark, or the second for the same change.
 
@@ -102,17 +66,6 @@ def false_by_place(truth: Truth, places: Ints) -> Flags:
     return false
 
 
-def found_within(truth: Truth, points: Ints, delay: int) -> Flags:
-    """Return for each change whether there is an alarm at it or up to `delay` points later."""
-    raised = np.zeros(truth.values.size, dtype=np.bool_)
-    raised[points] = True
-    before = np.concatenate([[0], np.cumsum(raised)])
-    ends = truth.offsets[truth.series[truth.changes] + 1]
-    last = np.minimum(truth.changes + delay + 1, ends)
-    in_time: Flags = before[last] > before[truth.changes]
-    return in_time
-
-
 def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:
     """Return for each change whether an alarm up to `delay` points after it points near it."""
     by_place = np.argsort(raised.places, kind="stable")
@@ -128,7 +81,7 @@ def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:
 
 def at_rate(
     truth: Truth, method: Alarms, rate: float, low: float, high: float, *, by_place: bool = True
-) -> OperatingPoint:
+) -> float:
     """Return the lowest threshold with at most `rate` false alarms in a thousand points.
 
     Args:
@@ -148,13 +101,9 @@ def at_rate(
             low = middle
         else:
             high = middle
-    return measure(truth, method(high), high)
+    return high
 
 
 def every_alarm(score: Floats) -> Alarms:
     """Return the method that raises an alarm at every point whose score reaches the threshold."""
     return lambda threshold: Raised.of(score >= threshold)
-
-
-def _share(flags: Flags) -> float:
-    return float(flags.mean()) if flags.size else 0.0

@@ -67,16 +67,12 @@ class Prior:
     truth: Truth
     weight: float
 
-    def rows(self, window: int) -> Rows:
-        """Describe every point in a window."""
-        return rows_of(self.truth, window)
-
     def samples(self, seed: int) -> dict[str, WeightedRows]:
         """Return what to learn each use from."""
         everything = np.ones(self.truth.values.size, dtype=np.bool_)
         result = {}
         for use, windows in USES.items():
-            rows = [self.rows(window) for window in windows]
+            rows = [rows_of(self.truth, window) for window in windows]
             X, y, weights = sample(rows, everything, use, np.random.default_rng(seed))
             result[use] = X, y, self.weight * weights
         return result
@@ -141,7 +137,7 @@ def learn(
     cards["confirm"]["alarm_thresholds"] = alarm_thresholds(rest, surprises)
     facts = {
         use: (threshold, cards[use], *calibrated[use])
-        for use, threshold in (("online", alone.threshold), ("confirm", 0.5))
+        for use, threshold in (("online", alone), ("confirm", 0.5))
     }
     fitted = {use: fitter.fit(use, everything) for use in USES}
     models = {use: _model(use, classifier, *facts[use]) for use, classifier in fitted.items()}
@@ -240,7 +236,7 @@ def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str,
     They come from the second look itself, on surprises of models that did not see the histories.
     """
     alarms = SecondLookAlarms(truth, surprises)
-    thresholds = {str(r): at_rate(truth, alarms, r, ALWAYS, NEVER).threshold for r in RATES}
+    thresholds = {str(r): at_rate(truth, alarms, r, ALWAYS, NEVER) for r in RATES}
     return {POLICY: thresholds}
 
 

@@ -55,11 +55,6 @@ class Lesson:
     judge: Truth
     judge_labels: str
 
-    @property
-    def has_hindsight(self) -> bool:
-        """Whether verdicts were too scarce to learn from them alone."""
-        return self.labels == HINDSIGHT
-
 
 def lesson(history: History, newest: tables.Labelled | None, params: TrainParams) -> Lesson:
     """Return what the pair learns from: verdicts, and hindsight where they are scarce.
@@ -114,7 +109,7 @@ def train_pair(
         "held_out_seed": material.seed,
         "goal": "3 false alarms in a thousand points",
     }
-    if material.has_hindsight:
+    if material.labels == HINDSIGHT:  # verdicts were too scarce to learn from them alone
         facts[BESIDE] = _beside_shipped(learned, material, params.seed).to_card()
     data_hash = hashlib.sha256(truth.values.tobytes() + truth.changes.tobytes()).hexdigest()
     for model in (learned.online, learned.confirm):

@@ -100,6 +100,6 @@ def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprise
 def _known(truth: Truth, surprises: Surprises) -> Flags:
     """Return for each delay whether each change is known by then."""
     method = SecondLookAlarms(truth, surprises)
-    raised = method(at_rate(truth, method, RATE, ALWAYS, NEVER).threshold)
+    raised = method(at_rate(truth, method, RATE, ALWAYS, NEVER))
     flags: Flags = np.stack([known_within(truth, raised, delay) for delay in DELAYS])
     return flags
