@@ -15,7 +15,7 @@ from barograph.results.series import Direction
 from barograph.results.sizes import NEAR, Size
 from barograph.results.wording import CHANGED, EffectWord
 from barograph.server.store.candidate_records import CandidateRecord, candidates_numbered
-from barograph.server.store.database import chunks, rows_in
+from barograph.server.store.database import rows_in
 from barograph.server.store.schema import candidates, points
 
 BEFORE, AFTER = 44, 20  # results on each side of a trace
@@ -167,28 +167,13 @@ class Trace(NamedTuple):
     levels: Effect | None = None
 
 
-def _edge(count: str, *, is_before: bool) -> sa.ScalarSelect[int]:
+def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
     """Return the order that lies some results before or after a candidate; null without it."""
     c, p = candidates.c, points.alias().c
     orders = sa.select(p.order).where(p.series == c.series, p.settled.is_not(None))
     orders = orders.where(p.order < c.order) if is_before else orders.where(p.order >= c.order)
     ordered = orders.order_by(p.order.desc() if is_before else p.order)
-    offset: sa.BindParameter[int] = sa.bindparam(count, type_=sa.Integer)
-    return ordered.limit(1).offset(offset - 1).correlate(candidates).scalar_subquery()
-
-
-_C, _P = candidates.c, points.c
-# Making the query takes as long as running it.
-_QUERY = (
-    sa.select(_C.id, _P.order < _C.order, _P.order, _P.commit, _P.time, _P.settled)
-    .join(points, sa.and_(_P.series == _C.series, _P.settled.is_not(None)))
-    .where(
-        _C.id.in_(sa.bindparam("numbers", expanding=True)),
-        _P.order >= sa.func.coalesce(_edge("before", is_before=True), -(2**62)),
-        _P.order <= sa.func.coalesce(_edge("after", is_before=False), 2**62),
-    )
-    .order_by(_C.id, _P.order)
-)
+    return ordered.limit(1).offset(count - 1).correlate(candidates).scalar_subquery()
 
 
 def around(
@@ -205,11 +190,17 @@ def around(
         before: The maximum number of results before each; at least 1.
         after: The maximum number of results from each on; at least 1.
     """
+    c, p = candidates.c, points.c
+    query = (
+        sa.select(c.id, p.order < c.order, p.order, p.commit, p.time, p.settled)
+        .join(points, sa.and_(p.series == c.series, p.settled.is_not(None)))
+        .where(p.order >= sa.func.coalesce(_edge(before, is_before=True), -(2**62)))
+        .where(p.order <= sa.func.coalesce(_edge(after, is_before=False), 2**62))
+        .order_by(c.id, p.order)
+    )
     found: defaultdict[int, Around] = defaultdict(lambda: Around([], []))
-    for part in chunks(numbers):
-        options = {"numbers": part, "before": before, "after": after}
-        for number, is_before, *result in connection.execute(_QUERY, options):
-            found[number][0 if is_before else 1].append(EdgeResult(*result))
+    for number, is_before, *result in rows_in(connection, query, c.id, numbers):
+        found[number][0 if is_before else 1].append(EdgeResult(*result))
     return found
 
 

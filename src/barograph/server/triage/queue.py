@@ -2,8 +2,7 @@
 
 All open candidates are read in one query and filtered in memory: five thousand take less time than
 the indexes would that each combination of filters needs. They are read once for each revision of
-the store. The labels of a series are read once: its digest, which is a hash of the labels, says
-whether they are known already.
+the store.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from barograph.server.store import commit_details
 from barograph.server.store.audit import now
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.database import revision, rows_in
-from barograph.server.store.reading import series_id
 from barograph.server.store.schema import arrivals, candidates, series, verdict_batches
 from barograph.server.triage.effects import Effect, levels
 from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
@@ -36,18 +34,19 @@ from barograph.server.triage.ranges import KnownRange, known_ranges
 
 PAGE = 100  # groups
 MEMORY = 8  # sets of candidates that are kept
-KNOWN = 200_000  # series whose labels are kept in memory
+KNOWN = 200_000  # series whose names are kept in memory
 BATCHES = 60  # latest verdicts of a person that the pace is from
 SINCE = 30 * 86_400_000  # milliseconds; older ones do not count
 BREAK = 5 * 60_000  # a longer time between two verdicts is a break
 LEAST = 10  # times between verdicts, below which there is no pace
 _C, _S = candidates.c, series.c
+NAMES = (*LABELS, "args")
 COLUMNS = (
     *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.trend, _C.hazard),
     *(_C.probability, sa.func.coalesce(_C.detected_on, _C.calculated_on), _C.verdict, _C.present),
-    *(_S.direction, _S.digest),
+    *(_S.direction, *(_S[name] for name in NAMES)),
 )
-HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
+HAZARD = COLUMNS.index(_C.hazard)
 
 _read: deque[tuple[tuple[str, QueueFilter], list[QueueEntry]]] = deque(maxlen=MEMORY)
 
@@ -159,8 +158,8 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
         connection: From `Store.read`.
         name: One of the labels, or "args".
     """
-    if name not in (*LABELS, "args"):
-        raise DataError(refusal("label", name, (*LABELS, "args")))
+    if name not in NAMES:
+        raise DataError(refusal("label", name, NAMES))
     counts: Counter[str] = Counter()
     for entry in _candidates(connection, QueueFilter()):
         if name == "args":
@@ -201,53 +200,28 @@ def _open(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEnt
     return list(entries(connection, connection.execute(query).all()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by address, which is quick
-class _Labels:
-    """What a series is called."""
-
-    identity: SeriesId
-    name: str
-
-
-_known: dict[bytes, _Labels] = {}  # by digest
-
-
 def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
     """Yield the candidates of rows that begin with `COLUMNS`."""
-    columns = [tuple(row[: len(COLUMNS)]) for row in rows]
-    labels = _labels(connection, {row[DIGEST] for row in columns})
     patterns = compiled(stored_patterns(connection))
-    unsized = levels(connection, [row[0] for row in columns if row[HAZARD] is None])
-    for row in columns:
-        yield _entry(row, labels[row[DIGEST]], unsized.get(row[0]), patterns)
+    unsized = levels(connection, [row[0] for row in rows if row[HAZARD] is None])
+    for row in rows:
+        number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row
+        probability, detected_on, verdict, present, direction, *further = rest
+        identity, name, kind = _series(patterns, *further[: len(NAMES)])
+        effect = TREND if is_trend else _effect(hazard, direction, unsized.get(number))
+        yield QueueEntry(
+            *(number, version, owner, identity, name, kind, order),
+            *(order - 1 if last_before is None else last_before, commit),
+            *(effect, hazard, probability, detected_on, verdict, present),
+        )
 
 
-def _labels(connection: sa.Connection, digests: set[bytes]) -> dict[bytes, _Labels]:
-    """Return the labels of series by digest; read those that are not known yet."""
-    if len(_known) > KNOWN:
-        _known.clear()  # other threads keep what they have
-    labels = {digest: kept for digest in digests if (kept := _known.get(digest)) is not None}
-    missing = [digest for digest in digests if digest not in labels]
-    for row in rows_in(connection, sa.select(series), _S.digest, missing):
-        identity = series_id(row)
-        labels[row.digest] = _known[row.digest] = _Labels(identity, str(identity))
-    return labels
-
-
-@lru_cache(50_000)
-def _entry(
-    row: tuple[Any, ...], labels: _Labels, known: Effect | None, patterns: PatternSet
-) -> QueueEntry:
-    """Return a candidate; most are the same as at the last look."""
-    number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row
-    probability, detected_on, verdict, present, direction, _ = rest
-    identity, name = labels.identity, labels.name
-    effect = TREND if is_trend else _effect(hazard, direction, known)
-    return QueueEntry(
-        *(number, version, owner, identity, name, patterns.kind_of(name), order),
-        *(order - 1 if last_before is None else last_before, commit),
-        *(effect, hazard, probability, detected_on, verdict, present),
-    )
+@lru_cache(KNOWN)
+def _series(patterns: PatternSet, *labels: str) -> tuple[SeriesId, str, str]:
+    """Return the identity of a series, its name and its kind."""
+    identity = SeriesId.from_row(dict(zip(NAMES, labels, strict=True)))
+    name = str(identity)
+    return identity, name, patterns.kind_of(name)
 
 
 def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
