@@ -43,8 +43,10 @@ def test_ctrl_c_is_handled_before_anything_is_imported() -> None:
 def test_card_of_a_model_is_read_without_a_library_of_training() -> None:
     learning = ("pandas", "pyarrow", "sklearn", "xgboost")
     code = (
-        "import sys\nfrom barograph.server.web.model_report import model_card\n"
-        f"print(model_card(None)[:12], [name for name in {learning!r} if name in sys.modules])"
+        "import sys\nfrom barograph.learning.registry import card\n"
+        "from barograph.server.web.model_watch import CandidateModel\n"
+        "text = card(CandidateModel(None).newest())\n"
+        f"print(text[:12], [name for name in {learning!r} if name in sys.modules])"
     )
     assert printed(code) == "# Model card []"
 

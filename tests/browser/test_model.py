@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection import Hunter
-from barograph.learning.registry import Index, ReleaseFolders
+from barograph.learning.registry import Index, registry_of
 from barograph.results.series import SeriesId, Verdict
 from barograph.server.store import Measurement, Store, arrivals, retrainings
 from barograph.server.store.audit import now
@@ -62,9 +62,9 @@ class ScriptedRetraining(Retraining):
 
     def succeed(self) -> None:
         """End with a challenger that may be released."""
-        folders = self.folders
+        folders = self.served
         index = Index.read("label_free", folders)
-        file = folders.registry / "new.baro"
+        file = registry_of(folders) / "new.baro"
         file.parent.mkdir(parents=True, exist_ok=True)
         small_model(1, "label_free").save(file)
         decision = {"promoted": True, "why": "not worse"}
@@ -110,7 +110,7 @@ def running(
 
     def retraining_of(store: Store, folder: Path) -> Retraining:
         idle = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
-        folders = ReleaseFolders.beside(folder / "served")
+        folders = folder / "served"
         made.append(ScriptedRetraining(store, idle, folders))
         return made[0]
 

@@ -62,7 +62,7 @@ def test_shipped_models_learn_from_the_profile_as_it_is() -> None:
     scales = [document[name]["simulate"]["short_relative_scale"] for name in ("prior", "defaults")]
     assert scales == [SHORT.relative_scale] * 2
     calibrated = SimulateParams(**document["simulate"])
-    assert {task.profile.relative_scale for task in tasks(calibrated)} == {
+    assert {profile.relative_scale for profile, *_ in tasks(calibrated)} == {
         LONG.relative_scale,
         calibrated.short_relative_scale,
     }
@@ -112,7 +112,7 @@ def test_some_verdicts_precede_later_candidates(history: History, out: Path) -> 
 
 def test_tasks_cover_all_series() -> None:
     cut = list(tasks(SMALL))
-    assert [(p.profile.name, p.start, p.stop) for p in cut] == [
+    assert [(profile.name, start, stop) for profile, _, start, stop in cut] == [
         (LONG.name, 0, 50),
         (LONG.name, 50, 60),
         (SHORT.name, 0, 50),

@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 
 from barograph.cli.retrain import read_params
 from barograph.detection import Hunter
-from barograph.learning.registry import ReleaseFolders
 from barograph.results.history import History
 from barograph.server.store import Store
 from barograph.server.store.exchange import import_history
@@ -65,7 +64,7 @@ def test_verdicts_lead_to_a_model_that_decides(
         learn = partial(read_params, params)
         path = project / "served" / "label_free.baro"
         worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learn))
-        retraining = Retraining(store, worker, ReleaseFolders.beside(path.parent))
+        retraining = Retraining(store, worker, path.parent)
         app = create_app(store, ModelWatch(artifact), worker=worker, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from barograph.detection import Hunter
-from barograph.learning.registry import Index, ReleaseFolders, put_in_service
+from barograph.learning.registry import Index, put_in_service, registry_of
 from barograph.models.artifact import file_digest
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError
@@ -146,7 +146,7 @@ def retraining_client(
     with Store(url, watch.start().judge) as store:
         path = tmp_path / "release" / "label_free.baro"
         worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learned))
-        retraining = Retraining(store, worker, ReleaseFolders.beside(path.parent))
+        retraining = Retraining(store, worker, path.parent)
         app = create_app(store, watch, worker=worker, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def test_retraining_that_is_starting_ends_with_the_service(tmp_path: Path, artif
 def test_retraining_is_cancelled_while_no_process_runs(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db")) as store:
         worker = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
-        retraining = Retraining(store, worker, ReleaseFolders.beside(tmp_path / "release"))
+        retraining = Retraining(store, worker, tmp_path / "release")
         retraining.start("ada")
         assert retraining.cancel()
         assert latest_of(store) == ("cancelled", None)
@@ -237,13 +237,13 @@ def test_retraining_of_a_service_that_was_killed_has_failed(tmp_path: Path) -> N
         store.write(lambda connection: retrainings.begin(connection, "ada"))
         assert latest_of(store) == ("running", None)
         worker = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
-        Retraining(store, worker, ReleaseFolders.beside(tmp_path / "release"))
+        Retraining(store, worker, tmp_path / "release")
         assert latest_of(store) == ("failed", {"why": "the service ended before it did"})
 
 
-def challenger(folders: ReleaseFolders, name: str, seed: int) -> str:
+def challenger(folders: Path, name: str, seed: int) -> str:
     """Register a model file; return its digest."""
-    file = folders.registry / f"{seed}.baro"
+    file = registry_of(folders) / f"{seed}.baro"
     file.parent.mkdir(parents=True, exist_ok=True)
     small_model(seed, "label_free").save(file)
     return Index.read(name, folders).keep(file, file, f"card {seed}")
@@ -260,8 +260,8 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
     tmp_path: Path, artifact: Path
 ) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
-        folders, store = retraining.folders, store_of(client)
-        served = folders.served / "label_free.baro"
+        folders, store = retraining.served, store_of(client)
+        served = folders / "label_free.baro"
         digests: list[str] = []
         for seed in (1, 2):
             digest = challenger(folders, "label_free", seed)
@@ -333,7 +333,7 @@ def test_release_refuses_a_comparison_with_a_former_champion(
     tmp_path: Path, artifact: Path
 ) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
-        folders, store = retraining.folders, store_of(client)
+        folders, store = retraining.served, store_of(client)
         first, second = (challenger(folders, "label_free", seed) for seed in (1, 2))
         put_in_service([Index.read("label_free", folders).promoted(first, {})], folders)
         result = {

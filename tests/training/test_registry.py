@@ -21,7 +21,7 @@ from barograph.detection import Hunter
 from barograph.learning import registry, tables
 from barograph.learning import release as releasing
 from barograph.learning import retrain as retraining
-from barograph.learning.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
+from barograph.learning.registry import SERVED, Index, put_in_service, registry_of, resume
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.runtime import files as locks
@@ -34,7 +34,6 @@ from tests.service.models import small_model
 Models = dict[str, TriageModel]
 PARAMS: Any = releasing.ReleaseParams(0.5, 100, 1)
 PROMOTED = {"promoted": True, "why": "a test"}
-SERVED = Path("data/release")
 UNLINK = Path.unlink
 
 
@@ -150,7 +149,7 @@ def test_killed_release_leaves_one_set_of_models(
         assert killed_in(step, act, made(number))
         served()
         resume()
-        assert not list(FOLDERS.registry.rglob("*.tmp"))
+        assert not list(registry_of(SERVED).rglob("*.tmp"))
         number = former if step <= named else number
         assert served() == {0.1 * number}
     assert not killed_in(99, act, made(3 - number))
@@ -196,7 +195,7 @@ def test_file_that_was_never_registered_stays_without_a_champion() -> None:
 
 def service_over(store: Store) -> Retraining:
     worker = BackgroundWorker(WorkerConfig("ci.db", Hunter(), "Hunter", None))
-    return Retraining(store, worker, FOLDERS)
+    return Retraining(store, worker, SERVED)
 
 
 def test_release_and_rollback_by_a_service_are_in_the_audit_trail() -> None:
@@ -213,23 +212,23 @@ def test_release_and_rollback_by_a_service_are_in_the_audit_trail() -> None:
     assert (released.action, released.who) == ("release", "command line")
 
 
-def former_record(folders: ReleaseFolders) -> None:
+def former_record(folders: Path) -> None:
     """Write the record as earlier versions did, with a release that they did not complete."""
-    stored = json.loads((folders.registry / registry.RECORD).read_text())
-    (folders.registry / registry.RECORD).unlink()
+    stored = json.loads((registry_of(folders) / registry.RECORD).read_text())
+    (registry_of(folders) / registry.RECORD).unlink()
     pending = {"label_free": stored.pop("label_free")}
     for name, content in stored.items():
-        (folders.registry / f"{name}.json").write_text(json.dumps(content))
-    (folders.registry / "label_free.json").write_text(
+        (registry_of(folders) / f"{name}.json").write_text(json.dumps(content))
+    (registry_of(folders) / "label_free.json").write_text(
         json.dumps({"champions": [], "withdrawn": [], "decisions": {}})
     )
-    (folders.registry / "pending.json").write_text(json.dumps(pending))
+    (registry_of(folders) / "pending.json").write_text(json.dumps(pending))
 
 
 def test_registry_of_an_earlier_version_opens() -> None:
     release(made(1))
     champions = [Index.read(name) for name in FILES]
-    former_record(FOLDERS)
+    former_record(SERVED)
     (SERVED / "label_free.baro").unlink()
     resume()
     assert [Index.read(name) for name in FILES] == champions
@@ -245,22 +244,22 @@ def test_registry_of_an_earlier_version_opens() -> None:
 def test_damaged_registry_stops_no_service_and_is_reported_once(
     damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    FOLDERS.registry.mkdir(parents=True)
-    (FOLDERS.registry / "label_free.json").write_text(damage)
+    registry_of(SERVED).mkdir(parents=True)
+    (registry_of(SERVED) / "label_free.json").write_text(damage)
     with Store("ci.db") as store:
         service_over(store)
     assert len(caplog.messages) == 1
     assert "label_free.json: not a record of released models" in caplog.messages[0]
 
 
-def challenge(folders: ReleaseFolders, number: int) -> str:
+def challenge(folders: Path, number: int) -> str:
     """Register a model; return its digest."""
     path = Path(f"{number}.baro")
     save_models(path, [made(number)["label_free"]])
     return releasing.register(Index.read("label_free", folders), path, path)
 
 
-def release_one(pipe: Connection, folders: ReleaseFolders, digest: str, champion: str) -> None:
+def release_one(pipe: Connection, folders: Path, digest: str, champion: str) -> None:
     """Release a model; wait for a message once the index is read and nothing is written."""
     write = registry.put_in_service
 
@@ -275,12 +274,12 @@ def release_one(pipe: Connection, folders: ReleaseFolders, digest: str, champion
     report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
 
 
-def release_second(pipe: Connection, folders: ReleaseFolders, digest: str, champion: str) -> None:
+def release_second(pipe: Connection, folders: Path, digest: str, champion: str) -> None:
     report_waiting(pipe)
     report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
 
 
-def roll_back_second(pipe: Connection, folders: ReleaseFolders, *_: str) -> None:
+def roll_back_second(pipe: Connection, folders: Path, *_: str) -> None:
     report_waiting(pipe)
     report(pipe, lambda: registry.roll_back("label_free", folders))
 
@@ -324,7 +323,7 @@ def test_second_process_waits_for_a_release_and_loses_nothing_of_it(
     champions: tuple[int, ...],
     withdrawn: tuple[int, ...],
 ) -> None:
-    folders = ReleaseFolders.beside(folder / "team" / "models")
+    folders = folder / "team" / "models"
     digests = {number: challenge(folders, number) for number in (1, 2, 3)}
     releasing.release_challengers(folders, {"label_free": (digests[1], PROMOTED)})
     spawn = multiprocessing.get_context("spawn")
@@ -349,14 +348,14 @@ def test_second_process_waits_for_a_release_and_loses_nothing_of_it(
     index = Index.read("label_free", folders)
     assert index.champions == tuple(digests[number] for number in champions)
     assert index.withdrawn == tuple(digests[number] for number in withdrawn)
-    assert file_digest(folders.served / "label_free.baro") == index.champion
+    assert file_digest(folders / "label_free.baro") == index.champion
 
 
 def test_release_gives_up_while_another_process_holds_the_registry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
-    folders = ReleaseFolders.beside(folder / "models")
+    folders = folder / "models"
     with (
         registry.changing(folders),
         pytest.raises(DataError, match=r"releases\.json: another proc"),
@@ -371,18 +370,18 @@ def test_full_disk_is_reported_with_the_file_in_the_registry() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size - 1, before[1]))
     try:
         with pytest.raises(OSError, match="too large") as caught:
-            releasing.register(Index.read("label_free", FOLDERS), path, path)
+            releasing.register(Index.read("label_free", SERVED), path, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     written = Path(str(caught.value.filename))
-    assert written.is_relative_to(FOLDERS.registry / "label_free")
+    assert written.is_relative_to(registry_of(SERVED) / "label_free")
     assert written.name == "judged.baro"
-    assert not list(FOLDERS.registry.rglob("*.*"))
+    assert not list(registry_of(SERVED).rglob("*.*"))
 
 
 def test_damaged_record_is_named() -> None:
-    FOLDERS.registry.mkdir(parents=True)
-    (FOLDERS.registry / "releases.json").write_text("[1]")
+    registry_of(SERVED).mkdir(parents=True)
+    (registry_of(SERVED) / "releases.json").write_text("[1]")
     with pytest.raises(DataError, match=r"releases\.json: not a record of released models"):
         resume()
 
@@ -390,7 +389,7 @@ def test_damaged_record_is_named() -> None:
 def test_rollback_works_in_the_folder_of_a_retraining(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folders = ReleaseFolders.beside(folder / "team" / "models")
+    folders = folder / "team" / "models"
     for number in (1, 2):
         path = folder / "label_free.baro"
         save_models(path, [made(number)["label_free"]])

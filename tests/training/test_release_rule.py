@@ -17,7 +17,7 @@ from barograph.learning.comparison import CROSS_FIT, Comparison
 from barograph.learning.online.pair import Lesson
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.protocols import stable_split
-from barograph.learning.registry import Index, ReleaseFolders, put_in_service
+from barograph.learning.registry import Index, put_in_service
 from barograph.learning.release import Evidence, ReleaseParams
 from barograph.models.triage import FILES, TriageModel, save_models
 from barograph.results.series import Flags, Floats
@@ -194,7 +194,7 @@ def test_champion_that_cannot_be_compared_is_named_with_the_way_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
-    folders = ReleaseFolders.beside(Path(served))
+    folders = Path(served)
     model = small_model(0, USE)
     save_models(Path("new.baro"), [model])
     index = Index.read(USE, folders)

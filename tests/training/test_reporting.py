@@ -7,7 +7,7 @@ import pytest
 
 from barograph.detection.scoring import ReportingRule
 from barograph.learning.annotators import Marked
-from barograph.learning.reporting import CHOICES, agreements, rule_of_people, rule_of_verdicts
+from barograph.learning.challengers import CHOICES, agreements, rule_of_people, rule_of_verdicts
 from barograph.models import TriageModel
 from barograph.runtime.errors import NotEnoughDataError
 

@@ -11,7 +11,7 @@ import pytest
 from barograph.cli import main
 from barograph.cli.retrain import read_params
 from barograph.learning.online.pair_comparison import BESIDE
-from barograph.learning.registry import ReleaseFolders
+from barograph.learning.registry import registry_of
 from barograph.learning.retrain import Retrained
 from barograph.models.triage import FILES
 from barograph.pipeline import characterise, prior, subseries, train, tune
@@ -193,5 +193,4 @@ def test_built_in_parameters_are_those_of_the_profile_quick() -> None:
 
 
 def test_registry_lies_next_to_the_released_models() -> None:
-    folders = ReleaseFolders.beside(Path("data/release"))
-    assert folders == ReleaseFolders()
+    assert registry_of(Path("data/release")) == Path("data/registry")

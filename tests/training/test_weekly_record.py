@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.learning.shares import Share, median_of, share_of
+from barograph.learning.shares import Share, calibration_bins, median_of, share_of
 from barograph.learning.weekly_record import (
-    PastRecord,
     Record,
     first_day,
     retraining_due,
@@ -83,7 +82,7 @@ def test_median_interval_covers_the_median_in_95_percent_of_samples() -> None:
 
 
 def test_calibration_compares_probabilities_with_verdicts() -> None:
-    bins = PastRecord.of(TABLE, date(2026, 9, 16), 1).calibration
+    bins = calibration_bins(TABLE.real.to_numpy(np.int64), TABLE.probability.to_numpy())
     shares = [(0.1, 0.0), (0.2, 1.0), (0.5, 1.0), (0.8, 0.0), (0.9, 1.0)]
     assert [(part.stated, part.share) for part in bins] == shares
 

@@ -1,10 +1,10 @@
-"""The labels that models doubt, and the candidates that would teach most."""
+"""The candidates whose verdicts would teach most."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.learning.work_lists import doubted_labels, most_informative
+from barograph.learning.work_lists import most_informative
 from barograph.results.series import Floats
 
 
@@ -15,15 +15,6 @@ def table(
     columns = {name: more.get(name, number) for name in ("series", "commit")}
     candidates = pd.DataFrame({"candidate": number + 100, "probability": probability, **columns})
     return candidates, np.array(looks)[:, None]
-
-
-def test_doubted_labels_are_the_most_contradicted_first() -> None:
-    real = np.array([False, False, False, True, True, True])
-    probability = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.05])
-    result = doubted_labels(np.arange(10, 16), real, probability)
-    assert [(point.candidate, point.real) for point in result] == [(15, True), (12, False)]
-    assert len(doubted_labels(np.arange(6), real, probability, count=1)) == 1
-    assert doubted_labels(np.arange(3), real[:3], probability[:3]) == []
 
 
 def test_most_informative_are_uncertain_before_certain() -> None:

@@ -15,7 +15,6 @@ from barograph.runtime.extras import needed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from barograph.learning.registry import ReleaseFolders
     from barograph.learning.retrain import Retrained, RetrainParams
     from barograph.server.store import Store
 
@@ -66,19 +65,17 @@ def command(
         click.echo(built_in.read_text(encoding="utf-8"), nl=False)
         return
     _require_xgboost()  # first, because its extra has all that is imported next
-    from barograph.learning.registry import ReleaseFolders
     from barograph.learning.retrain import STEPS, retrain
     from barograph.runtime.parallel import Progress
     from barograph.server.store.export import read_all
 
     params = read_params(path)
-    folders = ReleaseFolders.beside(release_to)
     show = Progress("retrain", STEPS)
     with open_existing(url) as store:
         with store.read() as connection:
             history, _ = read_all(connection)
-        learn = partial(retrain, history, params, folders, dry_run=dry_run, step=show.update)
-        result = learn() if dry_run else _released(store, folders, learn)
+        learn = partial(retrain, history, params, release_to, dry_run=dry_run, step=show.update)
+        result = learn() if dry_run else _released(store, release_to, learn)
     if output == "json":
         released = [str(release_to / f"{name}.baro") for name in result.challengers]
         echo_json(result.to_json() | {"released": released, "dry_run": dry_run})
@@ -96,7 +93,7 @@ def command(
         click.echo("nothing was released")
 
 
-def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrained]) -> Retrained:
+def _released(store: Store, served: Path, learn: Callable[[], Retrained]) -> Retrained:
     """Do a training, release its models, and note in the store how it ended."""
     from barograph.learning.registry import COMMAND_LINE
     from barograph.server.store import retrainings
@@ -110,7 +107,7 @@ def _released(store: Store, folders: ReleaseFolders, learn: Callable[[], Retrain
         raise
     store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result.to_json()))
     if result.challengers:
-        result.release(folders)
+        result.release(served)
         files = [*result.challengers]
         store.write(lambda c: retrainings.note_release(c, number, COMMAND_LINE, files))
     return result

@@ -192,7 +192,7 @@ def _listen(
         click.echo(f"serving {place} from {kept}; {ready}", err=True)
 
     worker = BackgroundWorker(config)
-    retraining = None if config.folders is None else Retraining(store, worker, config.folders)
+    retraining = None if config.served is None else Retraining(store, worker, config.served)
     app = create_app(store, watch, settings, worker, stop, retraining)
     server = make_server(app, host, port, listening)
     if not run_server(server):

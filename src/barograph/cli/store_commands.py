@@ -110,9 +110,10 @@ def recompute(model: Path, url: str, output: str) -> None:
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
     longer found is kept.
     """
-    from barograph.server.triage.refresh import CandidateRefresher, label_free_model
+    from barograph.models import TriageModel
+    from barograph.server.triage.refresh import USE, CandidateRefresher
 
-    scorer = label_free_model(model if model.exists() else None)
+    scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
     method, name = make_detector(DEFAULT_DETECTOR), DETECTORS[DEFAULT_DETECTOR]
     refresher = CandidateRefresher(method, name, scorer)
     with open_existing(url) as store:

@@ -4,7 +4,7 @@ registry/NAME/DIGEST holds a model file, its twins and its card. registry/releas
 record: for each name the champions, the withdrawn files, and the decisions. It is replaced as a
 whole, so models are released together or not at all. The champions are copied from the registry to
 the folder that a service loads them from; the next release, retraining or rollback completes the
-copies of a process that was killed. Both folders are under data/ unless the caller names others.
+copies of a process that was killed. The registry is beside that folder.
 Processes that release or roll back wait for each other.
 """
 
@@ -25,29 +25,14 @@ from barograph.runtime.files import delete_drafts, locked, whole
 COMMAND_LINE = "command line"  # who releases or rolls back, unless a service does it for a person
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
 RECORD = "releases.json"
+SERVED = Path("data/release")  # where the champions are, unless the caller says otherwise
 FORMER = (*(f"{name}.json" for name in FILES), "pending.json")  # the record of earlier versions
 STORED = ("champions", "withdrawn", "decisions")
 
 
-@dataclass(frozen=True)
-class ReleaseFolders:
-    """Where released models are.
-
-    Attributes:
-        registry: Every model that was ever a candidate.
-        served: The champions, where a service loads them from.
-    """
-
-    registry: Path = Path("data/registry")
-    served: Path = Path("data/release")
-
-    @classmethod
-    def beside(cls, served: Path) -> ReleaseFolders:
-        """Return a folder of champions with the registry next to it."""
-        return cls(served.parent / "registry", served)
-
-
-FOLDERS = ReleaseFolders()
+def registry_of(served: Path) -> Path:
+    """Return the folder of every model that was ever a candidate, beside that of the champions."""
+    return served.parent / "registry"
 
 
 @dataclass(frozen=True)
@@ -59,20 +44,20 @@ class Index:
         champions: The digests of all champions; the last one is in service.
         withdrawn: The digests of those that were rolled back.
         decisions: Why each champion was promoted, by digest, and `rolled_back` if it was.
-        folders: Where the files are.
+        served: The folder of the champions.
     """
 
     name: str
     champions: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
-    folders: ReleaseFolders = FOLDERS
+    served: Path = SERVED
 
     @classmethod
-    def read(cls, name: str, folders: ReleaseFolders = FOLDERS) -> Index:
+    def read(cls, name: str, served: Path = SERVED) -> Index:
         """Read the index of a name; empty if nothing was released yet."""
         return next(
-            (index for index in _read(folders) if index.name == name), cls(name, folders=folders)
+            (index for index in _read(served) if index.name == name), cls(name, served=served)
         )
 
     @property
@@ -91,7 +76,7 @@ class Index:
 
     def folder(self, digest: str) -> Path:
         """Return the folder of a model file."""
-        return self.folders.registry / self.name / digest
+        return registry_of(self.served) / self.name / digest
 
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
         """Return the index with another champion."""
@@ -131,22 +116,22 @@ class Index:
 
         Without a champion, the folder has no file of the name: the built-in model is used.
         """
-        for kept, served in ((CARD, f"{self.name}.md"), (MODEL, f"{self.name}.baro")):
+        for kept, copy in ((CARD, f"{self.name}.md"), (MODEL, f"{self.name}.baro")):
             if self.champion is None:
-                (self.folders.served / served).unlink(missing_ok=True)
+                (self.served / copy).unlink(missing_ok=True)
             else:
-                _copy(self.folder(self.champion) / kept, self.folders.served / served)
+                _copy(self.folder(self.champion) / kept, self.served / copy)
 
     @property
     def is_served(self) -> bool:
         """Whether the folder has the champion; without one, whether it has no withdrawn file."""
-        path = self.folders.served / f"{self.name}.baro"
+        path = self.served / f"{self.name}.baro"
         digest = file_digest(path) if path.is_file() else None
         return digest not in self.withdrawn if self.champion is None else digest == self.champion
 
 
 @contextmanager
-def changing(folders: ReleaseFolders = FOLDERS) -> Iterator[None]:
+def changing(served: Path = SERVED) -> Iterator[None]:
     """Keep other processes from releasing or rolling back, until the end of the block.
 
     The copies of a process that was killed are completed first. What the block puts in service
@@ -155,42 +140,42 @@ def changing(folders: ReleaseFolders = FOLDERS) -> Iterator[None]:
     Raises:
         DataError: Another process releases or rolls back for a minute.
     """
-    with locked(folders.registry / RECORD):
-        for index in _read(folders):
+    with locked(registry_of(served) / RECORD):
+        for index in _read(served):
             if not index.is_served:
                 index.serve()
-        delete_drafts(folders.registry)  # of models that no later run writes to
+        delete_drafts(registry_of(served))  # of models that no later run writes to
         yield
 
 
-def put_in_service(indices: Sequence[Index], folders: ReleaseFolders = FOLDERS) -> None:
+def put_in_service(indices: Sequence[Index], served: Path = SERVED) -> None:
     """Put the champions of several indices in service together, in a block of `changing`."""
     if not indices:
         return
-    every = {index.name: index for index in (*_read(folders), *indices)}
+    every = {index.name: index for index in (*_read(served), *indices)}
     content = {
         name: {part: getattr(index, part) for part in STORED} for name, index in every.items()
     }
-    with whole(folders.registry / RECORD) as draft:
+    with whole(registry_of(served) / RECORD) as draft:
         draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     for index in indices:
         index.serve()
 
 
-def resume(folders: ReleaseFolders = FOLDERS) -> None:
+def resume(served: Path = SERVED) -> None:
     """Complete the copies of a release or rollback whose process was killed."""
-    with changing(folders):
+    with changing(served):
         pass
 
 
-def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_LINE) -> Index:
+def roll_back(name: str, served: Path = SERVED, who: str = COMMAND_LINE) -> Index:
     """Put the file before the champion back in service; before the first one, the built-in model.
 
     The champion stays in the registry, marked as withdrawn: it is never released again.
 
     Args:
         name: One of `FILES`.
-        folders: Where the files are.
+        served: The folder of the champions.
         who: Who does it, for the record.
 
     Raises:
@@ -199,24 +184,24 @@ def roll_back(name: str, folders: ReleaseFolders = FOLDERS, who: str = COMMAND_L
     """
     if name not in FILES:
         raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
-    with changing(folders):
-        index = Index.read(name, folders).rolled_back(who)
-        put_in_service([index], folders)
+    with changing(served):
+        index = Index.read(name, served).rolled_back(who)
+        put_in_service([index], served)
     return index
 
 
-def _read(folders: ReleaseFolders) -> list[Index]:
+def _read(served: Path) -> list[Index]:
     """Return the indices of the record; of that of an earlier version if there is no other."""
-    paths = [folders.registry / RECORD]
+    paths = [registry_of(served) / RECORD]
     if not paths[0].is_file():
-        paths = [folders.registry / name for name in FORMER]
+        paths = [registry_of(served) / name for name in FORMER]
     indices: dict[str, Index] = {}
     for path in filter(Path.is_file, paths):
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             for name, part in ({path.stem: stored} if path.stem in FILES else stored).items():
                 digests = tuple(part["champions"]), tuple(part["withdrawn"])
-                indices[name] = Index(name, *digests, part["decisions"], folders)
+                indices[name] = Index(name, *digests, part["decisions"], served)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a record of released models: {error!r:.200}") from error
     return list(indices.values())

@@ -36,7 +36,7 @@ from barograph.learning.limits import Count, Fraction, Seed, WholeNumber
 from barograph.learning.online.pair import COMPARABLE, VERDICTS, Lesson, compare_with_champion
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.protocols import stable_split
-from barograph.learning.registry import FOLDERS, Index, ReleaseFolders, card
+from barograph.learning.registry import SERVED, Index, card
 from barograph.learning.tracking import promote, record_run
 from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.runtime.errors import (
@@ -112,7 +112,7 @@ def release(
             chosen[name] = digest, decision
         metrics = {use: dict(fitted.metrics) for use, fitted in load_models(model).items()}
         decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-    release_challengers(FOLDERS, chosen)
+    release_challengers(SERVED, chosen)
     for name, (model, _) in files.items():
         decision, digest = decisions[name], decisions[name]["candidate"]
         facts = asdict(params) | {"use": name, "digest": digest}
@@ -261,12 +261,11 @@ def _below_least(twin: TriageModel, params: ReleaseParams) -> str | None:
 
 def _not_comparable(index: Index, error: Exception, evidence: Evidence) -> dict[str, Any]:
     """Keep the champion; only the pipeline replaces one that cannot be read or applied."""
-    served = index.folders.served
     other, way_out = BUILT_IN, ""
     if index.champion is not None:
-        other = f"{CHAMPION}, {served / index.name}.baro"
+        other = f"{CHAMPION}, {index.served / index.name}.baro"
         command = f"python -m barograph.learning.release rollback {index.name}"
-        to = "" if index.folders == FOLDERS else f" --release-to {quote(str(served))}"
+        to = "" if index.served == SERVED else f" --release-to {quote(str(index.served))}"
         way_out = f"; to return to the model before it: {command}{to}"
     lasts = evidence.must_gain or isinstance(error, NotEnoughDataError)
     return _decided(not lasts, f"it cannot be compared with {other}: {error}{way_out}")
@@ -318,12 +317,12 @@ def compare(
 
 
 def release_challengers(
-    folders: ReleaseFolders, challengers: Mapping[str, tuple[str, ReleaseDecision]]
+    served: Path, challengers: Mapping[str, tuple[str, ReleaseDecision]]
 ) -> None:
     """Put files in service together that were registered and compared before.
 
     Args:
-        folders: Where the files are.
+        served: The folder of the champions.
         challengers: The digest of each file, and the decision on it.
 
     Raises:
@@ -331,13 +330,13 @@ def release_challengers(
             released then.
         DataError: Another process releases or rolls back for a minute.
     """
-    with registry.changing(folders):
+    with registry.changing(served):
         registry.put_in_service(
             [
-                _with_champion(Index.read(name, folders), digest, decision)
+                _with_champion(Index.read(name, served), digest, decision)
                 for name, (digest, decision) in challengers.items()
             ],
-            folders,
+            served,
         )
 
 
@@ -358,10 +357,10 @@ def _with_champion(index: Index, digest: str, decision: ReleaseDecision) -> Inde
     return index.promoted(digest, decision)
 
 
-def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
+def rollback(name: str, served: Path = SERVED) -> Index:
     """Do `registry.roll_back`, and record it in MLflow, which knows the pipeline's models alone."""
-    index = registry.roll_back(name, folders)
-    if folders == FOLDERS:
+    index = registry.roll_back(name, served)
+    if served == SERVED:
         facts = {"use": name, "digest": index.champion or "built in"}
         record_run(f"rollback {name}", facts, {}, [])
         promote(name, index.champion)
@@ -380,13 +379,13 @@ def main() -> None:
     back.add_argument(
         "--release-to",
         type=Path,
-        default=FOLDERS.served,
+        default=SERVED,
         metavar="FOLDER",
         help="folder that the models were released to (default: %(default)s)",
     )
     arguments = parser.parse_args()
     try:
-        index = rollback(arguments.name, ReleaseFolders.beside(arguments.release_to))
+        index = rollback(arguments.name, arguments.release_to)
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
     again = index.champion or BUILT_IN

@@ -20,7 +20,7 @@ from barograph.learning.candidates import KEPT, Trained, TrainParams, usable_ver
 from barograph.learning.challengers import Material, train_all
 from barograph.learning.online.pair import Lesson, lesson
 from barograph.learning.online.pair_comparison import BESIDE
-from barograph.learning.registry import Index, ReleaseFolders, resume
+from barograph.learning.registry import Index, resume
 from barograph.learning.release import (
     Evidence,
     ReleaseDecision,
@@ -87,14 +87,14 @@ class Retrained:
             "challengers": dict(self.challengers),
         }
 
-    def release(self, folders: ReleaseFolders) -> None:
+    def release(self, served: Path) -> None:
         """Put the challengers in service.
 
         Raises:
             ConfigError: Another model was released since the comparison; none is released then.
         """
         chosen = {name: (digest, self.decisions[name]) for name, digest in self.challengers.items()}
-        release_challengers(folders, chosen)
+        release_challengers(served, chosen)
 
     def lines(self) -> Iterator[str]:
         """Yield one line for the verdicts, and one for each file."""
@@ -110,7 +110,7 @@ class Retrained:
 def retrain(
     history: History,
     params: RetrainParams,
-    folders: ReleaseFolders,
+    served: Path,
     *,
     dry_run: bool = False,
     step: Callable[[int], None] | None = None,
@@ -120,14 +120,14 @@ def retrain(
     Args:
         history: All series, with people's verdicts on their candidates.
         params: How models are learned and released.
-        folders: Where the champions are, and where new files are registered.
+        served: The folder of the champions; new files are registered beside it.
         dry_run: Decide, but write nothing.
         step: Called with the number of steps that are done, of `STEPS`.
     """
     steps = map(step or (lambda _: None), count(1))
     if not dry_run:
-        resume(folders)
-    indices = {name: Index.read(name, folders) for name in FILES}
+        resume(served)
+    indices = {name: Index.read(name, served) for name in FILES}
     frames = tables.frames_of(history, _feature_sets(params, indices))
     for use in USES:
         frames(use)

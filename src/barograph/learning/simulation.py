@@ -49,41 +49,22 @@ class SimulateParams:
     investigated: Fraction = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedChunk:
-    """The result of one task: encoded documents, and the number of each kind."""
-
-    series: list[bytes]
-    change_points: list[bytes]
-    counts: Counter[str]
-
-
 def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
     """Write `out/dump`; return the number of each kind."""
     counts: Counter[str] = Counter()
     with dump_writer(out / "dump") as dump:
-        calls = [(params, task) for task in tasks(params)]
-        for chunk in map_parallel(make, calls, label="simulate"):
-            for document in chunk.series:
+        calls = [(params, *task) for task in tasks(params)]
+        for series, change_points, of_task in map_parallel(make, calls, label="simulate"):
+            for document in series:
                 dump.add_series(RawBSONDocument(document))
-            for document in chunk.change_points:
+            for document in change_points:
                 dump.add_change_point(RawBSONDocument(document))
-            counts.update(chunk.counts)
+            counts.update(of_task)
     return dict(sorted(counts.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class SimulationTask:
-    """The series `start` to `stop - 1` of one profile."""
-
-    profile: Profile
-    pvalue: float
-    start: int
-    stop: int
-
-
-def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
-    """Cut the work into tasks, which depend on the parameters alone."""
+def tasks(params: SimulateParams) -> Iterator[tuple[Profile, float, int, int]]:
+    """Cut the work into tasks: a profile, its p-value, and the first and last series."""
     short = replace(SHORT, relative_scale=params.short_relative_scale)
     for profile, count, pvalue in (
         (LONG, params.long_series, params.long_pvalue),
@@ -91,28 +72,34 @@ def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
         (CI, params.ci_series, params.ci_pvalue),
     ):
         for start in range(0, count, CHUNK):
-            yield SimulationTask(profile, pvalue, start, min(start + CHUNK, count))
+            yield profile, pvalue, start, min(start + CHUNK, count)
 
 
-def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
-    """Simulate one task: its series, the candidates of the detector, and the verdicts."""
-    profile = task.profile
-    options = {"window": params.window, "pvalue": task.pvalue}
+def make(
+    params: SimulateParams, profile: Profile, pvalue: float, start: int, stop: int
+) -> tuple[list[bytes], list[bytes], Counter[str]]:
+    """Simulate the series `start` to `stop - 1` of a profile.
+
+    Returns:
+        The encoded series, their candidates with verdicts, and the number of each kind.
+    """
+    options = {"window": params.window, "pvalue": pvalue}
     algorithm = {"name": "hunter", "version": 1, "options": options}
-    detector = Hunter(window=params.window, pvalue=task.pvalue)
-    chunk = SimulatedChunk([], [], Counter())
-    many = World(params.seed, profile).stream(task.start, task.stop)
-    for series in many:
+    detector = Hunter(window=params.window, pvalue=pvalue)
+    documents: list[bytes] = []
+    change_points: list[bytes] = []
+    counts: Counter[str] = Counter()
+    for series in World(params.seed, profile).stream(start, stop):
         rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
         marks = survey(series.values, series.events, params.people, rng)
         changes = detector.detect(series.values)
         indices = [change.index for change in changes]
         triaged = triage_candidates(series, marks, indices, params.investigated, params.seed)
-        chunk.series.append(bson.encode(series_document(series)))
-        chunk.change_points.extend(
+        documents.append(bson.encode(series_document(series)))
+        change_points += (
             bson.encode(candidate_document(series, *pair, algorithm))
             for pair in zip(changes, triaged, strict=True)
         )
-        chunk.counts.update(series=1, points=series.values.size, candidates=len(triaged))
-        chunk.counts.update(candidate.verdict.value for candidate in triaged)
-    return chunk
+        counts.update(series=1, points=series.values.size, candidates=len(triaged))
+        counts.update(candidate.verdict.value for candidate in triaged)
+    return documents, change_points, counts

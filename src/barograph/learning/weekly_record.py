@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from barograph.learning.shares import (
-    CalibrationBin,
-    Median,
-    Share,
-    calibration_bins,
-    median_of,
-    share_of,
-)
+from barograph.learning.shares import Median, Share, median_of, share_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,29 +72,6 @@ class WeekRecord:
 
     start: date
     record: Record
-
-
-@dataclass(frozen=True)
-class PastRecord:
-    """How the model did lately.
-
-    Attributes:
-        weeks: The records of the last weeks, the oldest first.
-        recent: The record of the last `RECENT` weeks.
-        calibration: How often people said real, by the probability stated before, in all weeks.
-    """
-
-    weeks: tuple[WeekRecord, ...]
-    recent: Record
-    calibration: tuple[CalibrationBin, ...]
-
-    @classmethod
-    def of(cls, judged: pd.DataFrame, today: date, weeks: int) -> PastRecord:
-        """Summarise the verdicts of the last weeks."""
-        recent = Record.of(judged[judged.decided >= first_day(today, RECENT)])
-        truth, probability = judged.real.to_numpy(np.int64), judged.probability.to_numpy(np.float64)
-        bins = calibration_bins(truth, probability)
-        return cls(tuple(weekly(judged, today, weeks)), recent, tuple(bins))
 
 
 @dataclass(frozen=True)

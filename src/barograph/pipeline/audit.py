@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from barograph.learning import tables
-from barograph.learning.label_audit import held_out, margins, suspects
 from barograph.learning.limits import (
     Bounds,
     Classifier,
@@ -14,6 +13,7 @@ from barograph.learning.limits import (
     Seed,
     WholeNumber,
 )
+from barograph.learning.work_lists import held_out, margins, suspects
 from barograph.models.catalogue import classifier
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name

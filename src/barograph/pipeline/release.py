@@ -10,7 +10,7 @@ from typing import Any
 
 from barograph.learning.candidates import TrainParams, usable_verdicts
 from barograph.learning.online.pair import Lesson, lesson
-from barograph.learning.registry import FOLDERS
+from barograph.learning.registry import SERVED
 from barograph.learning.release import Evidence, ReleaseParams, release
 from barograph.models.triage import FILES
 from barograph.pipeline import report
@@ -27,7 +27,7 @@ def main() -> None:
     evidence = Evidence(learned_from, must_gain=False)
     files = {name: (FOLDER / f"{name}.baro", TWINS / f"{name}.baro") for name in FILES}
     decisions = release(files, params, evidence)
-    report.write_text(FOLDERS.served / "release.md", page(decisions))
+    report.write_text(SERVED / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
     report.write_json(report.FOLDER / "auc.json", aucs(decisions))
 

@@ -8,11 +8,9 @@ is read and written with the candidates, so that both belong to the same points.
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,6 @@ from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
 from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series, Verdict
 from barograph.results.sizes import size_at
-from barograph.runtime.errors import ArtifactError
 from barograph.runtime.parallel import map_threads, row_ranges
 from barograph.server.store import arrivals
 from barograph.server.store.audit import now
@@ -43,7 +40,6 @@ from barograph.server.store.schema import NEARBY, candidates, moves, series
 from barograph.server.store.store import Store
 from barograph.server.triage.identity import MatchedChange, SeriesPlan, identify
 
-LOG = logging.getLogger("barograph.server.triage")
 USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
 SMALLEST = 10  # series in a part of a thread
@@ -227,27 +223,6 @@ def find_changes(
 
     parts = map_threads(find, row_ranges(len(series), None, smallest=SMALLEST))
     return [changes for part in parts for changes in part]
-
-
-def label_free_model(path: Path | None) -> TriageModel | None:
-    """Load the model that scores candidates.
-
-    Args:
-        path: The model file; None for the built-in model.
-
-    Returns:
-        The model, or None if there is no built-in one.
-
-    Raises:
-        ArtifactError: The file is not a model for candidates.
-    """
-    if path is None:
-        try:
-            return TriageModel.default(USE)
-        except ArtifactError as error:
-            LOG.warning("candidates get no probability: %s", error)
-            return None
-    return TriageModel.load(path, USE)
 
 
 def with_probabilities(

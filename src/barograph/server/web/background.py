@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
-from barograph.learning.registry import ReleaseFolders
 from barograph.models.triage import FILES, USES
 from barograph.runtime.errors import BarographError, ConfigError, StoreError
 from barograph.server.store import Store, retrainings
@@ -70,9 +69,9 @@ class WorkerConfig:
     params: Callable[[], RetrainParams] | None = None
 
     @property
-    def folders(self) -> ReleaseFolders | None:
-        """Where models are released and registered; None if none are."""
-        return None if self.path is None else ReleaseFolders.beside(self.path.parent)
+    def served(self) -> Path | None:
+        """Folder that models are released to; None if none are."""
+        return None if self.path is None else self.path.parent
 
 
 class RefreshLoop:
@@ -293,7 +292,7 @@ def _learn(
     from barograph.learning.work_lists import audited_labels
     from barograph.server.store.export import read_all
 
-    if config.params is None or config.folders is None:
+    if config.params is None or config.served is None:
         raise ConfigError("there are no parameters, or there is no folder for models")
     params = config.params()
     with store.read() as connection:
@@ -308,10 +307,10 @@ def _learn(
         else:
             report(4, done - 2 - len(USES), len(FILES))
 
-    result = retrain(history, params, config.folders, step=step)
+    result = retrain(history, params, config.served, step=step)
     report(5, 0, 1)
     labels = audited_labels(history, params.train)
-    doubted = [[numbers[label.candidate], label.real, label.probability] for label in labels]
+    doubted = [[numbers[candidate], *facts] for candidate, *facts in labels]
     return result.to_json() | {"doubted": doubted}
 
 

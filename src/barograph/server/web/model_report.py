@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
-from barograph.learning.registry import Index, ReleaseFolders, card
+from barograph.learning.registry import Index
+from barograph.learning.shares import CalibrationBin, calibration_bins
 from barograph.learning.weekly_record import (
-    PastRecord,
+    RECENT,
+    Record,
     RetrainingDue,
+    WeekRecord,
     first_day,
     retraining_due,
+    weekly,
 )
-from barograph.models import TriageModel
 from barograph.models.triage import FILES
-from barograph.runtime.errors import BarographError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.triage import record
-from barograph.server.triage.refresh import USE
-from barograph.server.web.model_watch import FileVersion, file_version
+from barograph.server.web.model_watch import CandidateModel
 
 WEEKS = 12
 BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
@@ -63,72 +64,57 @@ class ModelReport:
     Attributes:
         files: The released files.
         release: The training that was released last; None if there was none.
-        past: How it did lately.
         due: Whether retraining is due.
+        weeks: The records of the last weeks, the oldest first.
+        recent: The record of the last `RECENT` weeks.
+        calibration: How often people said real, by the probability stated before, in all weeks.
         has_alarms: Whether the second look ever raised an alarm, so that delays are known.
     """
 
     files: tuple[ReleasedFile, ...]
     release: RetrainingRecord | None
-    past: PastRecord
     due: RetrainingDue
+    weeks: tuple[WeekRecord, ...]
+    recent: Record
+    calibration: tuple[CalibrationBin, ...]
     has_alarms: bool
 
 
-def model_report(connection: sa.Connection, folders: ReleaseFolders | None) -> ModelReport:
-    """Return how the model did, with the folders that models are released to, if any."""
+def model_report(
+    connection: sa.Connection, served: Path | None, scorer: CandidateModel
+) -> ModelReport:
+    """Return how the model did.
+
+    Args:
+        connection: From `Store.read`.
+        served: The folder that models are released to, if any.
+        scorer: The model that scores the queue.
+    """
     today = datetime.now(UTC).date()
     judged = record.judged_verdicts(connection, first_day(today, WEEKS))
-    past = PastRecord.of(judged, today, WEEKS)
+    recent = Record.of(judged[judged.decided >= first_day(today, RECENT)])
     last = retrainings.latest(connection, retrainings.DONE)
     new = retrainings.new_verdicts(connection, 0 if last is None else last.last_verdict)
     learned_from = 0 if last is None else last.verdicts
+    # The built-in model was judged on verdicts of other people, which promise nothing here.
+    released = scorer.released()
+    promised = None if released is None else released.metrics.get("accuracy")
+    truth, probability = judged.real.to_numpy(np.int64), judged.probability.to_numpy(np.float64)
     return ModelReport(
-        tuple(released_files(folders)),
+        tuple(released_files(served)),
         retrainings.latest_release(connection),
-        past,
-        retraining_due(new, learned_from, past.recent.agreement, promised_agreement(folders)),
+        retraining_due(new, learned_from, recent.agreement, promised),
+        tuple(weekly(judged, today, WEEKS)),
+        recent,
+        tuple(calibration_bins(truth, probability)),
         record.has_alarms(connection),
     )
 
 
-def released_files(folders: ReleaseFolders | None) -> list[ReleasedFile]:
+def released_files(served: Path | None) -> list[ReleasedFile]:
     """Return the files in service, by name."""
-    result = []
-    for name in FILES:
-        index = Index(name) if folders is None else Index.read(name, folders)
-        count = len(index.champions)
-        result.append(ReleasedFile(name, count, index.champion or ""))
-    return result
-
-
-def promised_agreement(folders: ReleaseFolders | None) -> float | None:
-    """Return the accuracy on held-out verdicts of the released model; None if it does not say.
-
-    The built-in model was judged on verdicts of other people, which promise nothing here.
-    """
-    model = _released(folders)
-    return None if model is None else model.metrics.get("accuracy")
-
-
-def model_card(folders: ReleaseFolders | None) -> str:
-    """Return the card of the model that scores the queue, as text."""
-    return card(_released(folders) or TriageModel.default(USE))
-
-
-def _released(folders: ReleaseFolders | None) -> TriageModel | None:
-    """Return the released model that scores the queue, if it is usable."""
-    path = None if folders is None else folders.served / f"{USE}.baro"
-    version = file_version(path)
-    return None if path is None or version is None else _loaded(path, version)
-
-
-@lru_cache(2)
-def _loaded(path: Path, _version: FileVersion) -> TriageModel | None:
-    try:
-        return TriageModel.load(path, USE)
-    except BarographError:  # the refresh logs what is wrong with it
-        return None
+    indices = [Index(name) if served is None else Index.read(name, served) for name in FILES]
+    return [ReleasedFile(i.name, len(i.champions), i.champion or "") for i in indices]
 
 
 @dataclass(frozen=True)

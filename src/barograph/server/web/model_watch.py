@@ -21,7 +21,7 @@ from barograph.detection.online import (
 from barograph.detection.online.budget import DEFAULT_RATE
 from barograph.models import OnlineModels, TriageModel
 from barograph.runtime.errors import ArtifactError, BarographError
-from barograph.server.triage.refresh import label_free_model
+from barograph.server.triage.refresh import USE
 
 LOG = logging.getLogger("barograph.server.web")
 FileVersion = tuple[int, int, int]
@@ -198,10 +198,18 @@ class CandidateModel:
             if version != self._loaded_version:
                 self._loaded_version = version
                 try:
-                    self._model = label_free_model(self._path if version else None) or self._model
+                    if version is None or self._path is None:
+                        self._model = TriageModel.default(USE)
+                    else:
+                        self._model = TriageModel.load(self._path, USE)
                 except BarographError as error:
                     LOG.warning("new model refused, the last good model stays in use: %s", error)
             return self._model
+
+    def released(self) -> TriageModel | None:
+        """Return the newest usable released model; None if the built-in one is used."""
+        model = self.newest()
+        return None if self._loaded_version is None else model
 
 
 def file_version(path: Path | None) -> FileVersion | None:

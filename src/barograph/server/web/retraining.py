@@ -7,10 +7,10 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from barograph.learning import registry
-from barograph.learning.registry import ReleaseFolders
 from barograph.runtime.errors import BarographError, ConfigError, StoreError
 from barograph.runtime.extras import install
 from barograph.server.store import Store, audit, retrainings
@@ -81,20 +81,20 @@ class Retraining:
     Args:
         store: Store that keeps the results.
         worker: The background process.
-        folders: Where models are released and registered.
+        served: Folder that models are released to.
     """
 
-    def __init__(self, store: Store, worker: BackgroundWorker, folders: ReleaseFolders) -> None:
-        self.folders = folders
+    def __init__(self, store: Store, worker: BackgroundWorker, served: Path) -> None:
+        self.served = served
         self.progress: RetrainingProgress | None = None  # of the running training
         self._store, self._worker = store, worker
         self._lock = threading.Lock()
         self._is_cancelled = False
         worker.on_report = self._follow
         store.write(retrainings.fail_running)
-        if folders.registry.is_dir():
+        if registry.registry_of(served).is_dir():
             try:
-                registry.resume(folders)
+                registry.resume(served)
             except (BarographError, OSError) as error:
                 LOG.warning("the released models could not be checked: %s", error)
 
@@ -153,7 +153,7 @@ class Retraining:
         }
         if not chosen:
             raise ConfigError(f"retraining {number} has no model that may be released")
-        release_challengers(self.folders, chosen)
+        release_challengers(self.served, chosen)
         self._store.write(lambda c: retrainings.note_release(c, number, who, [*chosen]))
         return list(chosen)
 
@@ -163,7 +163,7 @@ class Retraining:
         Raises:
             ConfigError: There is no such file, or the built-in one is in service.
         """
-        index = registry.roll_back(name, self.folders, who)
+        index = registry.roll_back(name, self.served, who)
         facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
         self._store.write(lambda c: audit.note(c, audit.now(), who, "rollback", name, **facts))
         return name

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.learning.work_lists import (
-    LENGTH,
-    POOL,
-    DoubtedLabel,
-    doubted_labels,
-    most_informative,
-)
+from barograph.learning.work_lists import LENGTH, POOL, most_informative, suspects
 from barograph.results.series import Floats
 from barograph.server.store import retrainings
 from barograph.server.triage import record
@@ -40,17 +34,15 @@ def work_lists(connection: sa.Connection) -> list[WorkList]:
         "Verdicts contradicted by models that had not seen them. People may still be right.",
         "Open, uncertain, and different from each other and from recent decisions.",
     )
-    numbers = tuple(label.candidate for label in doubted(connection))
+    numbers = tuple(doubted(connection)), tuple(informative(connection))
     return [
-        WorkList("doubted", "Labels the model doubts", why[0], numbers),
-        WorkList(
-            "informative", "Most informative to decide", why[1], tuple(informative(connection))
-        ),
+        WorkList("doubted", "Labels the model doubts", why[0], numbers[0]),
+        WorkList("informative", "Most informative to decide", why[1], numbers[1]),
     ]
 
 
-def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
-    """Return the labels that models doubt and that still hold.
+def doubted(connection: sa.Connection) -> list[int]:
+    """Return the candidates whose labels models doubt and still hold.
 
     They are those of the latest retraining, whose models were trained without the series of each
     verdict. Before the first one, verdicts are compared with the probability given before them.
@@ -59,11 +51,12 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     result = {} if latest is None else latest.result or {}
     if "doubted" not in result:
         table = record.judged_verdicts(connection, 0)
-        real, probability = table.real.to_numpy(np.bool_), table.probability.to_numpy(np.float64)
-        return doubted_labels(table.candidate.to_numpy(np.int64), real, probability)
-    labels = [DoubtedLabel(*row) for row in result["doubted"]]
-    now = record.still_decided(connection, [label.candidate for label in labels])
-    return [label for label in labels if now.get(label.candidate) == label.real]
+        truth, probability = table.real.to_numpy(np.int64), table.probability.to_numpy(np.float64)
+        rows = suspects(truth, probability)[:LENGTH].tolist()
+        return [int(table.candidate.iloc[row]) for row in rows]
+    labels = {number: real for number, real, _ in result["doubted"]}
+    now = record.still_decided(connection, list(labels))
+    return [number for number, real in labels.items() if now.get(number) == real]
 
 
 def informative(connection: sa.Connection) -> list[int]:

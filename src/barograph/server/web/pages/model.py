@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
-from barograph.learning.weekly_record import PastRecord, Record
+from barograph.learning.registry import card
+from barograph.learning.weekly_record import Record
 from barograph.results.wording import MINUS
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
@@ -22,14 +23,14 @@ from barograph.server.web.model_report import (
     USES,
     WEEKS,
     ComparedMeasure,
-    model_card,
+    ModelReport,
     model_report,
 )
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.series import names
 from barograph.server.web.pages.sparklines import sparkline
 from barograph.server.web.retraining import PHASES
-from barograph.server.web.routes.training import folders_of, retraining_state
+from barograph.server.web.routes.training import retraining_state, served_folder
 from barograph.server.web.work_lists import WorkList, work_lists
 
 WIDE, HIGH = 1000, 200  # of a plot, in its own units
@@ -67,7 +68,7 @@ class Meter:
 def get_model_page(request: Request, context: Context) -> Response:
     """Return the page."""
     with context.store.read() as connection:
-        report = model_report(connection, folders_of(context))
+        report = model_report(connection, served_folder(context), context.candidate_model)
         lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
     return render(
         request,
@@ -75,35 +76,35 @@ def get_model_page(request: Request, context: Context) -> Response:
         active="model",
         report=report,
         scoring=next(file for file in report.files if file.name == "label_free"),
-        meters=meters(report.past, has_alarms=report.has_alarms),
+        meters=meters(report),
         weeks=WEEKS,
         titles=USES,
         state=retraining_state(context),
         phases=PHASES,
         lists=lists,
-        card=model_card(folders_of(context)),
-        calibration=_calibration(report.past.calibration),
+        card="" if (model := context.candidate_model.newest()) is None else card(model),
+        calibration=_calibration(report.calibration),
         texts=compared_texts,
         interval=interval_path,
     )
 
 
-def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
+def meters(report: ModelReport) -> list[Meter]:
     """Return the four measures by week; delays only where alarms are raised."""
     shares = [
         ("Agreement", "verdicts", lambda record: record.agreement),
         ("Useful alarms", "alarms", lambda record: record.useful),
         ("Missed", "real changes", lambda record: record.missed),
     ]
-    result = [_share_meter(past, *share) for share in shares]
-    if has_alarms:
-        result.append(_delay_meter(past))
+    result = [_share_meter(report, *share) for share in shares]
+    if report.has_alarms:
+        result.append(_delay_meter(report))
     return result
 
 
-def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
-    recent = pick(past.recent)
-    weeks = [pick(week.record) for week in past.weeks]
+def _share_meter(report: ModelReport, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
+    recent = pick(report.recent)
+    weeks = [pick(week.record) for week in report.weeks]
     shares = [count.value for count in weeks if count.value is not None]
     # Multiples of 20 %, so that the middle of the axis is a round number, too.
     low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
@@ -111,7 +112,7 @@ def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record],
     value = UNKNOWN if recent.value is None else _percent(recent.value)
     texts = [
         f"{week.start:%-d %b} {count.hits} of {count.of}"
-        for week, count in zip(past.weeks, weeks, strict=True)
+        for week, count in zip(report.weeks, weeks, strict=True)
     ]
     return Meter(
         *(title, value, f"{recent.hits} of {recent.of} {of}"),
@@ -121,9 +122,9 @@ def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record],
     )
 
 
-def _delay_meter(past: PastRecord) -> Meter:
-    weeks = [week.record.delay for week in past.weeks]
-    recent, alarmed = past.recent.delay, past.recent.alarmed
+def _delay_meter(report: ModelReport) -> Meter:
+    weeks = [week.record.delay for week in report.weeks]
+    recent, alarmed = report.recent.delay, report.recent.alarmed
     top = max([4.0, *(week.value for week in weeks if week.value is not None)])
     value = UNKNOWN if recent.value is None else f"{recent.value:g}"
     texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Body
 
-from barograph.learning.registry import ReleaseFolders
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
@@ -27,8 +27,7 @@ NO_FOLDER = "this service was started without a folder for models, so it cannot 
 PAST = schema_of(
     ModelReport,
     "ModelRecord",
-    without=("release", "past", "has_alarms"),
-    **{name: f"past.{name}" for name in ("weeks", "recent", "calibration")},
+    without=("release", "has_alarms"),
 )
 PROGRESS = answer(
     "RetrainingProgress",
@@ -63,7 +62,7 @@ administration = guarded_router(Scope.ADMIN, "model")
 def get_record(context: Context) -> Any:
     """Return how the model did, by week; verdicts are compared with what it had said before."""
     with context.store.read() as connection:
-        return model_report(connection, folders_of(context))
+        return model_report(connection, served_folder(context), context.candidate_model)
 
 
 @routes.get(
@@ -167,9 +166,9 @@ def summary(record: RetrainingRecord) -> dict[str, Any]:
     return fields | {"why": result.get("why", "")}
 
 
-def folders_of(context: AppContext) -> ReleaseFolders | None:
-    """Return where models are released; None if this service releases none."""
-    return None if context.retraining is None else context.retraining.folders
+def served_folder(context: AppContext) -> Path | None:
+    """Return the folder that models are released to; None if this service releases none."""
+    return None if context.retraining is None else context.retraining.served
 
 
 @contextmanager
