@@ -10,7 +10,8 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"^## Add an? (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 # The room that a recipe's file names are relative to.
 ROOMS = {"source": "sources", "characteristic": "features", "detector": "detection"}
-ROOMS |= {"model": "models"}
+ROOMS |= {"model": "models", "format": "sources/formats", "command": "cli"}
+ROOMS |= {"route": "server/web", "page": "server/web/pages"}
 
 
 def test_recipe_exists_for_each_extension() -> None:
