@@ -12,12 +12,15 @@ from itertools import islice, repeat
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, allowed, require
+from barograph.detection.hunter.tau_kappa import factor_table
 from barograph.detection.hunter.windows import t_test, weak_points, workspace
 from barograph.detection.numerics import two_sided
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
 
 SHORTEST = 3
+# Squares and sums of values in this range neither overflow nor vanish.
+SMALL, LARGE = 1e-100, 1e100
 # Window, first and final p-value, magnitude, and whether parity is wanted.
 HunterLimits = tuple[int, float, float, float, bool]
 
@@ -78,7 +81,7 @@ class Hunter(Detector):
         points = np.empty(values.size, dtype=np.int64)
         scores = np.empty((2, values.size))
         longest = min(self.window, int(np.diff(offsets).max(initial=0)))
-        total = hunt(values, offsets, limits, longest, counts, points, scores)
+        total = hunt(values, offsets, limits, longest, factor_table(), counts, points, scores)
         rows = points[:total].tolist(), *scores[:, :total].tolist()
         unknown = repeat(None)
         points_of_all = map(RawChangePoint, *rows, unknown, unknown, rows[1])
@@ -98,6 +101,7 @@ def hunt(
     offsets: Ints,
     limits: HunterLimits,
     longest: int,
+    table: Floats,
     counts: Ints,
     points: Ints,
     scores: Floats,
@@ -107,17 +111,32 @@ def hunt(
     The rows of `scores` are filled with energies and p-values.
     """
     total = 0
-    space = workspace(longest)
+    space = workspace(longest, table)
     window, first, final, magnitude, parity = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:
             continue
+        scale = _scale(series)
+        if scale != 1.0:
+            series = series / scale
         more, energies, pvalues = points[total:], scores[0, total:], scores[1, total:]
         weak = weak_points(series, window, first, not parity, space, more, energies)
         counts[i] = merge(series, more[:weak], energies, pvalues, final, magnitude, parity)
+        energies[: counts[i]] *= scale
         total += counts[i]
     return total
+
+
+@kernel
+def _scale(values: Floats) -> float:
+    """Return the power of two to divide a series by; 1 for most series."""
+    peak = 0.0
+    for value in values:
+        peak = max(peak, abs(value))
+    if peak == 0.0 or SMALL <= peak <= LARGE:
+        return 1.0
+    return math.ldexp(1.0, max(math.frexp(peak)[1] - 1, -1000))
 
 
 @kernel

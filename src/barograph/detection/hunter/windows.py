@@ -3,19 +3,6 @@
 Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant.
 The next window starts half a window later, or at the last change point found if that is later, so
 that no change point is on an edge and none is found twice.
-
-A part is divided at its best pair (tau, kappa), Matteson and James's search without a matrix.
-For a stretch that starts at s, tau is where the second part starts and kappa where it ends; the
-points after kappa are left out, so that a change that is soon reverted is compared with its past.
-With within-part means over the pairs i < k (Daly et al. 2020, eq. 5) the statistic is
-
-    Q(tau, kappa) =   2 / (kappa - s) * sum |x_i - y_j|
-                    - 2 (kappa - tau) / ((kappa - s)(tau - s - 1)) * sum |x_i - x_k|
-                    - 2 (tau - s) / ((kappa - s)(kappa - tau - 1)) * sum |y_j - y_k|
-
-and a part of one point has no pairs. The sums follow from two kinds of partial sums: `columns[t]`,
-the distances from t back to s, and `rows[t]`, those from t forward to kappa. Every sum adds the
-points in their order, as Apache Otava does: rounding decides between two equally good divisions.
 """
 
 import math
@@ -25,6 +12,7 @@ import numpy as np
 
 from barograph.detection.edivisive.divide import strongest
 from barograph.detection.edivisive.energy import add_distances, distances_back
+from barograph.detection.hunter.tau_kappa import Lanes, best_pair, lanes
 from barograph.detection.numerics import mean_and_squares, significant
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
@@ -40,16 +28,16 @@ class WindowSpace(NamedTuple):
     earlier: Floats
     columns: Floats
     scratch: Floats
-    sums: Floats
+    lanes: Lanes
 
 
 @kernel
-def workspace(size: int) -> WindowSpace:
-    """Allocate the working space for windows of up to `size` points."""
+def workspace(size: int, table: Floats) -> WindowSpace:
+    """Allocate the working space for windows of up to `size` points; see `lanes` for `table`."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
     energies, reached, earlier = np.empty(size), np.empty(size), np.empty(size)
-    columns, scratch, sums = np.empty(size), np.empty(size), np.empty((3, size))
-    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, sums)
+    columns, scratch, space = np.empty(size), np.empty(size), lanes(size, table)
+    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, space)
 
 
 @kernel
@@ -159,55 +147,5 @@ def _propose(window: Floats, start: int, end: int, workspace: WindowSpace) -> tu
         add_distances(part, window[i], columns)
     for t in range(part.size):
         columns[t] = earlier[t] - columns[t]
-    tau, energy = best_pair(part, columns, workspace.sums)
+    tau, energy = best_pair(part, columns, workspace.lanes)
     return start + tau, energy
-
-
-@kernel
-def best_pair(part: Floats, columns: Floats, sums: Floats) -> tuple[int, float]:
-    """Return the tau of the largest Q of a part, counted from its start, and Q.
-
-    Ties go to the smallest tau. The part needs two points.
-
-    Args:
-        part: The values.
-        columns: For each t, the sum of |x_i - x_t| over i < t.
-        sums: Working space of three rows: the sum of all pairs before each point, and up to the
-            end in question, the distances from each point forward and their sum from it on.
-    """
-    within, rows, right = sums[0], sums[1], sums[2]
-    total = 0.0
-    for t in range(part.size):
-        within[t], rows[t] = total, 0.0
-        if t > 0:
-            total += columns[t]
-    best, best_q = 1, -1.0
-    for kappa in range(2, part.size + 1):
-        last = part[kappa - 1]
-        for t in range(kappa - 1):
-            rows[t] += abs(part[t] - last)
-        total = 0.0
-        for t in range(kappa - 2, -1, -1):
-            total += rows[t]
-            right[t] = total
-        right[kappa - 1] = 0.0
-        tau, q = _best_tau(float(kappa), within[:kappa], rows[:kappa], right[:kappa])
-        if q > best_q or (q == best_q and tau < best):
-            best, best_q = tau, q
-    return best, best_q
-
-
-@kernel
-def _best_tau(width: float, within: Floats, rows: Floats, right: Floats) -> tuple[int, float]:
-    """Return the best tau for one end, which leaves `width` points, and its Q."""
-    best, best_q = 1, -np.inf
-    left = rows[0]
-    for tau in range(1, within.size):
-        first, second = float(tau), width - tau
-        of_left = 2.0 * second / (width * max(first - 1.0, 1.0))
-        of_right = 2.0 * first / (width * max(second - 1.0, 1.0))
-        q = 2.0 / width * (left - within[tau]) - of_left * within[tau] - of_right * right[tau]
-        if q > best_q:
-            best, best_q = tau, q
-        left += rows[tau]
-    return best, best_q
