@@ -186,5 +186,5 @@ def test_bad_values_and_context_are_named() -> None:
         contrasts([], [1.0])
     with pytest.raises(ValueError, match="context has 2 columns; the contrasts need the 27"):
         contrasts([1.0], [2.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match=re.escape("(values[9])")):
+    with pytest.raises(ValueError, match=re.escape("values[9] is inf")):
         contrast_context([*range(9), np.inf], [0], [3], [6], [0], [10])
