@@ -13,7 +13,7 @@ import pandas as pd
 from barograph.learning.paper_forest import learn_forest
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.replay import ONLINE, ReplayParams, write_replay
+from barograph.pipeline.replay import ONLINE, ReplayParams, usable, write_replay
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.results.series import Verdict
 
@@ -46,9 +46,9 @@ def main() -> None:
     params = parameters(ReplayParams, "replay")
     forest = FOLDER / "algorithm_1.baro"
     learn_forest(trees=params.trees, seed=params.seed).save(forest)
-    metrics = write_replay(FOLDER, forest, params.min_points)
+    metrics = write_replay(FOLDER, str(forest), params.min_points)
     # Parts that the stage `replay` did are not done again.
-    default = write_replay(FOLDER / "default", ONLINE, params.min_points)
+    default = write_replay(FOLDER / "default", usable(ONLINE), params.min_points)
     replays = {"default": default, "Algorithm 1": metrics}
     table = methods_table(replays)
     report.write_csv(FOLDER / "methods.csv", table)

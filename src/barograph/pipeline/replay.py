@@ -1,5 +1,6 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2)."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.results.history import History
-from barograph.runtime.errors import ConfigError, NotEnoughDataError
+from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
@@ -56,13 +57,26 @@ class ReplayParams:
 def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
-    metrics = write_replay(report.FOLDER / "replay", ONLINE, params.min_points)
+    metrics = write_replay(report.FOLDER / "replay", usable(ONLINE), params.min_points)
     report.write_json(report.FOLDER / "replay.json", metrics)
 
 
-def write_replay(folder: Path, online: Path, min_points: int) -> dict[str, Any]:
+def usable(path: Path) -> str:
+    """Return the path of trained models, or "" for the built-in ones if they cannot raise alarms.
+
+    A pair that learned from few verdicts has no thresholds of alarms, and is never released.
+    """
+    try:
+        replay_judge(str(path))
+    except DataError as error:
+        sys.stderr.write(f"replay: with the built-in models, because {error}\n")
+        return ""
+    return str(path)
+
+
+def write_replay(folder: Path, online: str, min_points: int) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
-    judge = replay_judge(str(online))
+    judge = replay_judge(online)
     calls = [(part, judge, min_points) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)
