@@ -24,9 +24,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CORE = {"click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy", "yaml"}
 # Whole rooms and packages that need an extra, and single modules of others.
 EXTRA_ROOMS = (*("learning", "pipeline", "server.web", "simulator", "studies"),)
+WITHOUT_EXTRA = {"server.web", "server.web.settings"}  # the options of `serve`
 EXTRA_MODULES = {
     "cli.demo",  # of the service
-    *("detection.bulk", "results.parquet", "report.drawing", "report.labels"),
+    *("detection.bulk", "results.parquet", "report.drawing"),
     *("models.classifiers", "models.stacked"),
     "models.voting",
     *("sources.mongodb", "sources.mongodump"),
@@ -38,7 +39,7 @@ def needs_an_extra(module: str) -> bool:
     """Return whether a module of ours may import optional packages when it is imported."""
     short = module.removeprefix("barograph.")
     rooms = (room for room in EXTRA_ROOMS if f"{short}.".startswith(f"{room}."))
-    return any(rooms) or short in EXTRA_MODULES
+    return short not in WITHOUT_EXTRA and (any(rooms) or short in EXTRA_MODULES)
 
 
 def imported(body: list[ast.stmt], modules: set[str]) -> Iterator[str]:
