@@ -16,13 +16,14 @@ from barograph.learning.replay import (
     replay_judge,
     replay_part,
 )
+from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.results.history import History
-from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.runtime.errors import ConfigError, NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
@@ -66,10 +67,9 @@ def usable(path: Path) -> str:
 
     A pair that learned from few verdicts has no thresholds of alarms, and is never released.
     """
-    try:
-        replay_judge(str(path))
-    except DataError as error:
-        sys.stderr.write(f"replay: with the built-in models, because {error}\n")
+    confirm = OnlineModels.load(str(path)).confirm
+    if confirm is not None and not confirm.card.get("alarm_thresholds"):
+        sys.stderr.write("replay: with the built-in models, as the trained ones raise no alarms\n")
         return ""
     return str(path)
 
