@@ -10,6 +10,7 @@ import pytest
 from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.detection.online import OnlineDetector
 from barograph.learning.replay import alarm_delays, replay_judge, replay_part
+from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
 from barograph.runtime.parallel import map_parallel
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
-    judge = replay_judge(str(folder / "online.baro"))
+    judge = replay_judge(OnlineModels.load(folder / "online.baro"))
     return [(part, judge) for part in history_parts(folder, size)]
 
 

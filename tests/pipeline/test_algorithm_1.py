@@ -42,6 +42,7 @@ def choose_trees() -> None:
 @pytest.mark.usefixtures("tables")
 def test_replay_by_algorithm_1_equals_its_detector() -> None:
     choose_trees()
+    replay.main()
     algorithm_1.main()
     model = TriageModel.load(REPORTS / "algorithm_1/algorithm_1.baro", "online")
     assert (model.feature_set, model.threshold, model.classifier.kind) == ("bauer8", 0.5, "forest")

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import echo_json, false_alarms_setting, format_option, model_option
+from barograph.cli.options import (
+    echo_json,
+    false_alarms_setting,
+    format_option,
+    model_option,
+    online_models,
+)
 from barograph.results.wording import plural
 from barograph.runtime.errors import NotEnoughDataError
 
@@ -43,8 +49,7 @@ def command(
     from barograph.pipeline import report
     from barograph.runtime.parallel import map_parallel
 
-    path = str(model.resolve()) if model.exists() else ""
-    judge = replay_judge(path, false_alarms_per_1000)
+    judge = replay_judge(online_models(model), false_alarms_per_1000)
     history = inputs.read()
     if not history.values.size:
         raise NotEnoughDataError(f"{inputs.name}: no points")

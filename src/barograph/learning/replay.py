@@ -27,19 +27,16 @@ DELAYS = (0, 2, 5, 10)
 ReplayJudge = OnlineJudge | TriageModel  # the latter replays by Algorithm 1
 
 
-def replay_judge(path: str, false_alarms_per_1000: float = DEFAULT_RATE) -> ReplayJudge:
-    """Load the models of a replay.
+def replay_judge(models: OnlineModels, false_alarms_per_1000: float = DEFAULT_RATE) -> ReplayJudge:
+    """Return what decides in a replay.
 
     Args:
-        path: Path of the online models, or of a forest of Algorithm 1; the built-in models if
-            empty.
+        models: The online models, or a forest of Algorithm 1.
         false_alarms_per_1000: Number of false alarms in 1,000 points of a series.
 
     Raises:
-        ArtifactError: The file holds no online models.
         DataError: A model, tail rates or thresholds are missing.
     """
-    models = OnlineModels.load(path) if path else OnlineModels.default()
     if models.confirm is None and models.newest.feature_set not in REGIME_SETS:
         return models.newest  # by Algorithm 1
     return make_judge(models, false_alarms_per_1000)

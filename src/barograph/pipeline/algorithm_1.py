@@ -1,19 +1,21 @@
 """Stage `algorithm_1`: Algorithm 1 of Bauer et al. 2022 beside the default online detector.
 
 Learns the paper's forest on window 0, replays every commit with Pre from the last change point
-found, and compares it with the trained models. The model file can be used by
+found, and compares it with the stage `replay`. The model file can be used by
 `OnlineDetector.algorithm_1` and `barograph replay --model`.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from barograph.learning.paper_forest import learn_forest
+from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.replay import ONLINE, ReplayParams, usable, write_replay
+from barograph.pipeline.replay import METRICS, ReplayParams, write_replay
 from barograph.pipeline.stage import page_without_verdicts, run
 from barograph.results.series import Verdict
 
@@ -44,11 +46,10 @@ NOTES = (
 def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
-    forest = FOLDER / "algorithm_1.baro"
-    learn_forest(trees=params.trees, seed=params.seed).save(forest)
-    metrics = write_replay(FOLDER, str(forest), params.min_points)
-    # Parts that the stage `replay` did are not done again.
-    default = write_replay(FOLDER / "default", usable(ONLINE), params.min_points)
+    forest = learn_forest(trees=params.trees, seed=params.seed)
+    forest.save(FOLDER / "algorithm_1.baro")
+    metrics = write_replay(FOLDER, OnlineModels(forest), params.min_points)
+    default = json.loads(METRICS.read_text(encoding="utf-8"))
     replays = {"default": default, "Algorithm 1": metrics}
     table = methods_table(replays)
     report.write_csv(FOLDER / "methods.csv", table)

@@ -28,6 +28,7 @@ from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 ONLINE = MODELS / "online.baro"
+METRICS = report.FOLDER / "replay.json"
 
 
 @dataclass(frozen=True)
@@ -58,25 +59,25 @@ class ReplayParams:
 def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
-    metrics = write_replay(report.FOLDER / "replay", usable(ONLINE), params.min_points)
-    report.write_json(report.FOLDER / "replay.json", metrics)
+    metrics = write_replay(report.FOLDER / "replay", trained_models(), params.min_points)
+    report.write_json(METRICS, metrics)
 
 
-def usable(path: Path) -> str:
-    """Return the path of trained models, or "" for the built-in ones if they cannot raise alarms.
+def trained_models() -> OnlineModels:
+    """Load the trained models, or the built-in ones if the trained ones cannot raise alarms.
 
     A pair that learned from few verdicts has no thresholds of alarms, and is never released.
     """
-    confirm = OnlineModels.load(str(path)).confirm
-    if confirm is not None and not confirm.card.get("alarm_thresholds"):
-        sys.stderr.write("replay: with the built-in models, as the trained ones raise no alarms\n")
-        return ""
-    return str(path)
+    models = OnlineModels.load(ONLINE)
+    if models.confirm is None or models.confirm.card.get("alarm_thresholds"):
+        return models
+    sys.stderr.write("replay: with the built-in models, as the trained ones raise no alarms\n")
+    return OnlineModels.default()
 
 
-def write_replay(folder: Path, online: str, min_points: int) -> dict[str, Any]:
+def write_replay(folder: Path, models: OnlineModels, min_points: int) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
-    judge = replay_judge(online)
+    judge = replay_judge(models)
     calls = [(part, judge, min_points) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)

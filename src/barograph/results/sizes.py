@@ -89,7 +89,7 @@ def size_of(before: Floats, after: Floats) -> Size:
         >>> size_of(np.array([9.0, 1.0] * 40 + [5.0] * 30), np.array([6.0] * 30))
         Size(before=5.0, after=6.0, is_trend=False)
     """
-    medians = _median(np.sort(before)), _median(np.sort(after))
+    medians = median_of_sorted(np.sort(before)), median_of_sorted(np.sort(after))
     low, high, is_trend = near_levels(before, after, *medians)
     # Kernels that are interpreted return numbers of NumPy.
     return Size(float(low), float(high), bool(is_trend))
@@ -108,12 +108,12 @@ def near_levels(
         whole_after: The median of `after`.
     """
     old, new = before[max(before.size - NEAR, 0) :], after[:NEAR]
-    low, high = _median(np.sort(old)), _median(np.sort(new))
+    low, high = median_of_sorted(np.sort(old)), median_of_sorted(np.sort(new))
     if low == high:
         # The sum of large values could overflow.
         low, high = low + _mean_above(old, low), high + _mean_above(new, high)
-    nearest_old = _median(np.sort(before[max(before.size - NEAREST, 0) :]))
-    nearest_new = _median(np.sort(after[:NEAREST]))
+    nearest_old = median_of_sorted(np.sort(before[max(before.size - NEAREST, 0) :]))
+    nearest_new = median_of_sorted(np.sort(after[:NEAREST]))
     rises = low < high or nearest_old < nearest_new or whole_before < whole_after
     falls = low > high or nearest_old > nearest_new or whole_before > whole_after
     return low, high, rises and falls
@@ -164,7 +164,7 @@ def level_lines(
 
 
 @kernel
-def _median(ordered: Floats) -> float:
+def median_of_sorted(ordered: Floats) -> float:
     """Return the median of sorted values."""
     size = ordered.size
     middle: float = 0.5 * ordered[(size - 1) // 2] + 0.5 * ordered[size // 2]

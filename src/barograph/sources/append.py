@@ -175,8 +175,7 @@ class HistoryFile:
         if not content.strip():
             return cls(path)
         file = InputFile(str(path), path, content, options)
-        read = {".csv": _csv, ".parquet": _parquet}.get(kind, _json)
-        history = cls(path, *read(file))
+        history = cls(path, *_table(file))
         check_keys(file, len(history.columns))
         hint = f"`barograph append NEW.csv {path.name}` writes a history that can be extended"
         missing = [name for name in NEEDED if name not in history.columns]
@@ -211,7 +210,7 @@ class HistoryFile:
                 return
             draft.write_bytes(self._encoded().encode())
             file = InputFile(str(self.path), self.path, draft.read_bytes())
-            again = (_csv if self.path.suffix.lower() == ".csv" else _json)(file)[1]
+            again = _table(file)[1]
             if [*map(_texts, again)] != [*map(_texts, self.rows)]:
                 raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
 
@@ -239,6 +238,12 @@ class HistoryFile:
             name: _array([row.get(name) for row in self.rows], types[name]) for name in self.columns
         }
         pq.write_table(pa.table(arrays), draft, compression="zstd")
+
+
+def _table(file: InputFile) -> _Table:
+    """Return the columns, the rows and the types of a history, by the end of its name."""
+    readers = {".csv": _csv, ".parquet": _parquet}
+    return readers.get(Path(file.name).suffix.lower(), _json)(file)
 
 
 def _csv(file: InputFile) -> _Table:

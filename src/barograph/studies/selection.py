@@ -57,7 +57,6 @@ CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
 ELITE = 0.05  # the share of a generation that survives unchanged
 Ranked = list[tuple[int, float]]  # the subsets of a generation and their fitness, the fittest first
-Scorer = Callable[[str, Sequence[int], str], list[float]]  # what `accuracies` does on one split
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def decide(
         judge: Decides.
         model: Number of its model.
         changed: The order from which the decisions of each series are to be made.
-        new: Number of results of each series that this transaction added. So many decisions are
+        new: Number of results of each series that this transaction added. As many decisions are
             made of each series, and `SLICE` more of all series together.
         left: The order from which decisions of these series are left, which is updated.
     """

@@ -123,9 +123,8 @@ class Ingest:
         self._connection, self._judge, self._model = connection, judge, model
         self._limits, self._received = limits, received
         self._locator = Locator(connection, limits)
-        self._runs: dict[SeriesOrder, dict[str, StoredRun]] = defaultdict(
-            dict
-        )  # that are stored, or arrive
+        # The runs that are stored, or arrive.
+        self._runs: dict[SeriesOrder, dict[str, StoredRun]] = defaultdict(dict)
         self._new: list[Row] = []
         self._replaced: list[Row] = []
         self._revised: list[Row] = []

@@ -56,10 +56,6 @@ def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=False)
 
 
-def _int(name: str, *, nullable: bool = False) -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger, nullable=nullable)
-
-
 def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
