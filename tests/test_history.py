@@ -26,21 +26,23 @@ ROWS: list[Row] = [
 ]
 
 
-def results(rows: list[Row]) -> Results:
+def results(rows: list[Row], *directions: int) -> Results:
     """Return the rows as columns."""
     owners, orders, times, values, commits, runs = zip(*rows, strict=True)
-    return Results(
-        owners=np.array(owners),
-        orders=np.array(orders),
-        times=np.array(times),
-        values=np.array(values),
+    return Results.of(
+        NAMES,
+        directions,
+        owners,
+        values,
+        orders=orders,
+        times=times,
         commits=Texts.from_strings(commits),
         runs=Texts.from_strings(runs),
     )
 
 
 def test_results_in_any_order_become_points() -> None:
-    history, _, _ = History.from_results(NAMES, [1, 0], results(ROWS))
+    history, _, _ = History.from_results(results(ROWS, 1, 0))
     assert repr(history) == "History(2 series, 4 points, 0 candidates)"
     first, second = history
     assert (first.orders.tolist(), first.values.tolist()) == ([1, 2], [4.0, 5.5])
@@ -54,14 +56,14 @@ def test_results_in_any_order_become_points() -> None:
 
 def test_history_without_repeats_keeps_no_runs() -> None:
     plain = [row for row in ROWS if row[-1] is None]
-    history, _, _ = History.from_results(NAMES, [0, 0], results(plain))
+    history, _, _ = History.from_results(results(plain, 0, 0))
     assert history.runs is None
     assert history.run_counts(1).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if row[-1] is None]])
 def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
-    made, _, _ = History.from_results(NAMES, [-1, 0], results(rows))
+    made, _, _ = History.from_results(results(rows, -1, 0))
     bundles = Candidates(
         series=np.array([0, 1]),
         index=np.array([1, 1]),
@@ -90,8 +92,8 @@ def test_texts_are_views_with_one_name_for_each_text() -> None:
     part = texts[2:]
     assert np.shares_memory(part.codes, texts.codes)
     assert (list(part), part[-2], len(texts.names)) == (["a", "b", ""], "b", 3)
-    assert list(texts.take(np.array([2, 0]))) == ["a", "b"]
-    assert list(texts.take(texts.known())) == ["b", "a", "b"]
+    assert list(texts[np.array([2, 0])]) == ["a", "b"]
+    assert list(texts[texts.known()]) == ["b", "a", "b"]
     ranks, names = texts.ranks()
     assert (ranks.tolist(), names) == ([1, -1, 0, 1, -1], ["a", "b"])
     both = Texts.concatenate([part, Texts.unknown(1), texts[:1]])
@@ -99,7 +101,7 @@ def test_texts_are_views_with_one_name_for_each_text() -> None:
 
 
 def test_units_are_empty_unless_known_and_kept_by_tables(tmp_path: Path) -> None:
-    history, _, _ = History.from_results(NAMES, [0, 0], results(ROWS))
+    history, _, _ = History.from_results(results(ROWS, 0, 0))
     assert [series.unit for series in history] == ["", ""]
     measured = replace(history, units=["ops/s", ""])
     assert [series.unit for series in measured] == ["ops/s", ""]

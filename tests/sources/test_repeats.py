@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.results.history import History
-from barograph.results.repeats import Results, combine
-from barograph.results.series import UNKNOWN_TIME
+from barograph.results.repeats import PointRuns, Results
+from barograph.results.series import SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError
 from barograph.sources import LoadReport, load, open_source
@@ -30,14 +30,9 @@ def loaded(folder: Path, text: str, **options: object) -> tuple[History, LoadRep
 def results(rows: Sequence[tuple[int, int, float, str | None]]) -> Results:
     """Return results with an owner, an order, a value and a run each."""
     owners, orders, values, runs = zip(*rows, strict=True)
-    return Results(
-        np.array(owners),
-        np.array(orders),
-        np.full(len(rows), UNKNOWN_TIME),
-        np.array(values, dtype=np.float64),
-        Texts.unknown(len(rows)),
-        Texts.from_strings(runs),
-    )
+    ids = [SeriesId("", "", "", str(owner), "") for owner in range(max(owners) + 1)]
+    names = Texts.from_strings(runs)
+    return Results.of(ids, [0] * len(ids), owners, values, orders=orders, runs=names)
 
 
 def test_runs_of_one_commit_are_one_point_of_their_median(tmp_path: Path) -> None:
@@ -142,13 +137,14 @@ def test_invalid_column_of_results_is_reported(tmp_path: Path, cell: str) -> Non
 def test_combining_is_numpys_aggregate_of_every_points_runs(
     rows: list[tuple[int, int, float, str | None]], aggregate: str
 ) -> None:
-    points, runs, _, _ = combine(results(rows), aggregate)
-    counts = np.maximum(np.bincount(runs.points, minlength=points.values.size), 1)
+    points, _, _ = History.from_results(results(rows), aggregate)
+    counts = np.concatenate([points.run_counts(number) for number in range(len(points))])
     expected: dict[tuple[int, int], dict[object, float]] = {}
     for owner, order, value, run in rows:
         key = run if run is not None else ("", value)  # without a run, equal values are one
         expected.setdefault((owner, order), {})[key] = value
-    places = list(zip(points.owners.tolist(), points.orders.tolist(), strict=True))
+    owners = np.repeat(np.arange(len(points)), np.diff(points.offsets))
+    places = list(zip(owners.tolist(), points.orders.tolist(), strict=True))
     assert places == sorted(expected)
     for k, place in enumerate(places):
         values = [*expected[place].values()]
@@ -167,6 +163,8 @@ def test_spread_estimates_the_standard_deviation_of_a_run(count: int) -> None:
         for k, row in enumerate(draws.tolist())
         for run, value in enumerate(row)
     ]
-    points, counts, spreads = combine(results(rows))[1].spreads()
+    runs = History.from_results(results(rows))[0].runs
+    assert isinstance(runs, PointRuns)
+    points, counts, spreads = runs.spreads()
     assert (points.size, set(counts.tolist())) == (4000, {count})
     assert spreads.mean() == pytest.approx(3.0, rel=0.03)

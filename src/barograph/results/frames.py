@@ -23,7 +23,7 @@ from barograph.results.fields import (
     value_of,
 )
 from barograph.results.repeats import Results
-from barograph.results.series import LABELS, UNKNOWN_TIME, Ints, SeriesId, is_na
+from barograph.results.series import LABELS, SeriesId, is_na
 from barograph.results.texts import Texts
 from barograph.results.units import direction_of_measurement
 from barograph.runtime.errors import DataError
@@ -33,8 +33,8 @@ OPTIONAL = ("commit", "time", "run", "direction", "unit", "branch", *LABELS, "ar
 ARGUMENT = "args."  # and the name of an argument
 
 
-def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[str], Results]:
-    """Return the identity, the direction and the unit of each series of a frame, and all results.
+def read_frame(frame: Any, name: str) -> Results:
+    """Return the results of a frame.
 
     Args:
         frame: The results.
@@ -43,24 +43,39 @@ def read_frame(frame: Any, name: str) -> tuple[list[SeriesId], list[int], list[s
     Raises:
         DataError: Columns are missing or unknown, there are no rows, or a value cannot be used.
     """
-    columns = _checked_columns(frame)
-    cells = {column: _cells(frame, column, READ.get(column, _text)) for column in columns}
+    cells = {column: _cells(frame, column) for column in _checked_columns(frame)}
     branches = list(dict.fromkeys(cells.get("branch", ())))
     if len(branches) > 1:
         raise DataError(
             f"frame['branch'] holds {branches[0]!r} and {branches[1]!r:.60}; pass the rows of one "
             "branch, or use barograph.read, which judges a branch after the history of its base"
         )
-    ids, directions, units, owners = _series(cells, len(frame), name)
-    results = Results(
-        owners=owners,
-        orders=np.array(cells["order"], dtype=np.int64),
-        times=np.array(cells.get("time") or [UNKNOWN_TIME] * len(frame), dtype=np.int64),
-        values=np.array(cells["value"]),
-        commits=Texts.from_strings(cells.get("commit") or [""] * len(frame)),
-        runs=Texts.from_strings(cells.get("run") or [""] * len(frame)),
-    )
-    return ids, directions, units, results
+    numbers: dict[SeriesId, int] = {}
+    facts: list[dict[str, Any]] = []
+    owners = []
+    known: dict[tuple[Any, ...], int] = {}  # the series of each distinct row
+    naming = [column for column in cells if column in (*LABELS, "args") or _is_arg(column)]
+    chosen = [*naming, *(column for column in ("unit", "direction") if column in cells)]
+    rows = zip(*(cells[column] for column in chosen), strict=True) if chosen else [()] * len(frame)
+    for row, described in enumerate(rows):
+        if described not in known:
+            stated = dict(zip(chosen, described, strict=True))
+            series = _identity(stated, row) if naming else SeriesId("", "", "", name, "")
+            known[described] = number = numbers.setdefault(series, len(numbers))
+            facts += [{}] if number == len(facts) else []
+            _describe(series, stated, facts[number], row)
+        owners.append(known[described])
+    if "direction" not in cells:
+        for series, fact in zip(numbers, facts, strict=True):
+            fact["direction"] = direction_of_measurement(series.measurement, fact.get("unit", ""))
+    directions = [int(fact.get("direction", 0)) for fact in facts]
+    units = [facts[owner].get("unit", "") for owner in owners]
+    texts = {"commits": cells.get("commit"), "runs": cells.get("run"), "units": units}
+    columns: dict[str, Any] = {
+        key: Texts.from_strings(column) for key, column in texts.items() if column
+    }
+    columns |= {f"{key}s": cells[key] for key in ("order", "time") if key in cells}
+    return Results.of(list(numbers), directions, owners, cells["value"], **columns)
 
 
 def _checked_columns(frame: Any) -> list[str]:
@@ -86,11 +101,12 @@ def _is_arg(column: object) -> bool:
     return isinstance(column, str) and column.startswith(ARGUMENT) and column != ARGUMENT
 
 
-def _cells(frame: Any, column: str, read: Callable[[Any, str], Any]) -> list[Any]:
+def _cells(frame: Any, column: str) -> list[Any]:
     """Read the cells of a column."""
     cells = np.asarray(frame[column])
     if cells.dtype.kind == "M":
         cells = cells.astype("datetime64[ms]")
+    read: Callable[[Any, str], Any] = READ.get(column, _text)
     read_cells = []
     for row, cell in enumerate(cells.tolist()):
         # NaN is a missing cell of any column, but no value.
@@ -134,34 +150,6 @@ READ: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
-def _series(
-    cells: Mapping[str, list[Any]], size: int, name: str
-) -> tuple[list[SeriesId], list[int], list[str], Ints]:
-    """Return identities, directions and units of series, and the number of that of each row."""
-    naming = [column for column in cells if column in (*LABELS, "args") or _is_arg(column)]
-    chosen = [*naming, *(column for column in ("unit", "direction") if column in cells)]
-    series_of: dict[tuple[Any, ...], int] = {}  # the number of the series of each distinct row
-    known: dict[SeriesId, dict[str, Any]] = {}
-    owners = np.empty(size, dtype=np.int64)
-    rows = zip(*(cells[column] for column in chosen), strict=True) if chosen else [()] * size
-    for row, described in enumerate(rows):
-        if described not in series_of:
-            fields = dict(zip(chosen, described, strict=True))
-            series = _identity(fields, row) if naming else SeriesId("", "", "", name, "")
-            facts = known.setdefault(series, {"number": len(known)})
-            _describe(series, fields, facts, row)
-            series_of[described] = facts["number"]
-        owners[row] = series_of[described]
-    units = [facts.get("unit", "") for facts in known.values()]
-    directions = [
-        facts.get("direction", 0)
-        if "direction" in cells
-        else int(direction_of_measurement(series.measurement, facts.get("unit", "")))
-        for series, facts in known.items()
-    ]
-    return list(known), directions, units, owners
-
-
 def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:
     labels = {label: fields.get(label, "") for label in LABELS}
     if not any(labels.values()):
@@ -170,10 +158,10 @@ def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:
     return SeriesId(**labels, args=tuple({**dict(fields.get("args", ())), **named}.items()))
 
 
-def _describe(series: SeriesId, fields: Mapping[str, Any], known: dict[str, Any], row: int) -> None:
+def _describe(series: SeriesId, stated: Mapping[str, Any], known: dict[str, Any], row: int) -> None:
     """Note the unit and the direction of a series, which no two rows may contradict."""
     for column in ("unit", "direction"):
-        stated = fields.get(column)
-        if stated and known.setdefault(column, stated) != stated:
+        fact = stated.get(column)
+        if fact and known.setdefault(column, fact) != fact:
             earlier = f"earlier rows of the series {series} have {known[column]!r:.40}"
-            raise _refused(column, row, stated, earlier)
+            raise _refused(column, row, fact, earlier)

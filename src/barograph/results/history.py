@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -84,35 +84,27 @@ class History:
 
     @classmethod
     def from_results(
-        cls,
-        ids: Sequence[SeriesId],
-        directions: Sequence[int] | Ints,
-        results: Results,
-        aggregate: str = "median",
+        cls, results: Results, aggregate: str = "median"
     ) -> tuple[History, Ints, Counter[str]]:
         """Make a history of results in any order, of which several may be runs of one commit.
 
         Args:
-            ids: The identities; the owners of the results are numbers of them.
-            directions: The direction of each series.
             results: The results.
             aggregate: How the runs of a commit become one value: `median` or `mean`.
 
         Returns:
-            The history, and what `combine` left out or corrected.
+            The history; the rows that name another commit than the first of their order; and the
+            number of other rows that were corrected or left out, by reason.
+
+        Example:
+            >>> named = SeriesId("", "", "", "a", "")
+            >>> results = Results.of([named], [0], [0, 0, 0], [4.0, 6.0, 5.0], orders=[7, 8, 7])
+            >>> history, _, _ = History.from_results(results)
+            >>> history.values.tolist(), history.runs.values.tolist()
+            ([4.5, 6.0], [4.0, 5.0])
         """
-        points, runs, conflicts, corrected = combine(results, aggregate)
-        history = cls(
-            ids=ids,
-            directions=np.asarray(directions, dtype=np.int64),
-            offsets=np.searchsorted(points.owners, np.arange(len(ids) + 1)).astype(np.int64),
-            orders=points.orders,
-            values=points.values,
-            commits=points.commits,
-            times=points.times,
-            runs=runs if runs.points.size else None,
-        )
-        return history, conflicts, corrected
+        columns, conflicts, corrected = combine(results, aggregate)
+        return cls(ids=results.ids, directions=results.directions, **columns), conflicts, corrected
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "series", aggregate: str = "median") -> History:
@@ -148,14 +140,14 @@ class History:
             raise ConfigError(f"name is {name!r:.40}: it must be text")
         if aggregate not in AGGREGATES:
             raise ConfigError(f"aggregate is {aggregate!r:.40}: allowed are median and mean")
-        ids, directions, units, results = read_frame(frame, name)
-        history, conflicts, corrected = cls.from_results(ids, directions, results, aggregate)
+        results = read_frame(frame, name)
+        history, conflicts, corrected = cls.from_results(results, aggregate)
         if conflicts.size:
             row = int(conflicts[0])
             raise DataError(f"frame['commit'][{row}] is {results.commits[row]!r}; {OTHER_COMMIT}")
         for reason, count in corrected.items():
             warnings.warn(f"frame: {reason}: {count:,}", stacklevel=2)
-        return replace(history, units=units if any(units) else ())
+        return history
 
     def __repr__(self) -> str:
         """Return the numbers of series, points and candidates."""
@@ -218,7 +210,7 @@ class History:
 
     def commit_names(self, places: Ints) -> list[str]:
         """Return the commits of points; a point whose commit is unknown is named by its order."""
-        commits = self.commits.take(places)
+        commits = self.commits[places]
         orders = self.orders[places].tolist()
         return [c or f"order {order}" for c, order in zip(commits, orders, strict=True)]
 

@@ -7,7 +7,7 @@ instead of 180 MB as Python strings.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -30,7 +30,7 @@ class Texts(Sequence[str]):
     Example:
         >>> commits = Texts.from_strings(["b7", "a1", None, "a1"])
         >>> len(commits), commits[1], list(commits[2:]), commits.codes.tolist()
-        (4, 'a1', ['', 'a1'], [0, 1, 2, 1])
+        (4, 'a1', ['', 'a1'], [1, 2, 0, 2])
     """
 
     codes: Codes
@@ -38,8 +38,8 @@ class Texts(Sequence[str]):
 
     @classmethod
     def from_strings(cls, texts: Iterable[str | None]) -> Texts:
-        """Encode texts; None becomes the empty text."""
-        known: dict[str, int] = {}
+        """Encode texts; None becomes the empty text, whose code is 0."""
+        known = {"": 0}
         codes = [known.setdefault(text or "", len(known)) for text in texts]
         return cls(np.array(codes, dtype=np.int32), list(known))
 
@@ -51,7 +51,7 @@ class Texts(Sequence[str]):
     @classmethod
     def concatenate(cls, parts: Sequence[Texts]) -> Texts:
         """Return the rows of several columns, one after the other."""
-        known: dict[str, int] = {}
+        known = {"": 0}
         codes = [np.empty(0, dtype=np.int32)]
         for part in parts:
             new = [known.setdefault(name, len(known)) for name in part.names]
@@ -75,24 +75,22 @@ class Texts(Sequence[str]):
         """Yield the text of each row."""
         return map(self.names.__getitem__, self.codes.tolist())
 
-    def __repr__(self) -> str:
-        """Return the texts, shortened."""
-        shown = ", ".join(map(repr, self[:5]))
-        return f"Texts({len(self):,}: {shown}{', ...' if len(self) > 5 else ''})"
-
-    def take(self, rows: Places) -> Texts:
-        """Return the rows at some positions, or those that a mask chooses."""
-        return self[rows]
-
     def replaced(self, rows: npt.NDArray[np.bool_], text: str) -> Texts:
         """Return the column with another text in the rows that a mask chooses."""
         names = [*self.names] if text in self.names else [*self.names, text]
         return Texts(np.where(rows, names.index(text), self.codes).astype(np.int32), names)
 
+    def renamed(self, rename: Callable[[str], str]) -> Texts:
+        """Return the column with each text replaced by what a function makes of it."""
+        return Texts.concatenate([Texts(self.codes, [*map(rename, self.names)])])
+
+    def among(self, texts: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Return for each row whether its text is one of some."""
+        return np.array([name in texts for name in self.names], dtype=np.bool_)[self.codes]
+
     def known(self) -> npt.NDArray[np.bool_]:
         """Return for each row whether its text is not empty."""
-        has_text = np.array([bool(name) for name in self.names], dtype=np.bool_)
-        return has_text[self.codes]
+        return ~self.among(("",))
 
     def ranks(self) -> tuple[npt.NDArray[np.int64], list[str]]:
         """Return the rank of each row's text, -1 for the empty one, and the sorted texts."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barograph.results.fields import EPOCH, MILLISECOND, FieldError
+from barograph.results.repeats import Results
 from barograph.results.series import (
     LABELS,
     LARGEST_ORDER,
@@ -35,7 +36,6 @@ from barograph.runtime.extras import needed
 from barograph.runtime.files import CsvText, followed, locked, whole
 from barograph.sources.formats import cells
 from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
-from barograph.sources.formats.collect import Collected
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.nodes import records
@@ -298,7 +298,7 @@ def _texts(row: Row) -> dict[str, str]:
     return {name: text for name, cell in row.items() if (text := _text(cell))}
 
 
-def _rows(collected: Collected, branch: str, run: str, ranks: list[int]) -> list[_Result]:
+def _rows(collected: Results, branch: str, run: str, ranks: list[int]) -> list[_Result]:
     """Return the results as the history will hold them, with the ranks of their commits as orders.
 
     Those of equal names are numbered.

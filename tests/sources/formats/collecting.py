@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from barograph.results.repeats import Results
 from barograph.results.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
-from barograph.sources.formats.collect import Collected, Collector
+from barograph.sources.formats.collect import Collector
 
 Kind = Literal["history", "run", "table"]
 
@@ -21,7 +22,7 @@ def collected(
     *files: Sequence[Result],
     kinds: Sequence[Kind] = (),
     options: ReadOptions | None = None,
-) -> Collected:
+) -> Results:
     """Return the results of some files, which hold histories unless `kinds` says otherwise."""
     collector = Collector(options or ReadOptions(), "all")
     for k, results in enumerate(files):

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from barograph.results.repeats import NO_ORDER, Results
 from barograph.results.series import Direction
-from barograph.sources.formats.base import (
-    NO_ORDER,
-    Columns,
-    Format,
-    InputFile,
-    Judgement,
-    Note,
-    Result,
-)
+from barograph.sources.formats.base import Format, InputFile, Judgement, Note, Result
 from barograph.sources.formats.registry import formats
 from barograph.sources.report import Skip
 
@@ -49,17 +42,17 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
     return InputFile(path.name, path, path.read_bytes() if content is None else content)
 
 
-def results_of(entries: Iterable[Result | Columns | Judgement | Note | Skip]) -> list[Result]:
+def results_of(entries: Iterable[Result | Results | Judgement | Note | Skip]) -> list[Result]:
     """Return the results among what a format yields."""
     actual = []
     for entry in entries:
         if isinstance(entry, Result):
             actual.append(entry)
-        elif isinstance(entry, Columns):
+        elif isinstance(entry, Results):
             orders = entry.orders.tolist()
             actual += [
                 Result(
-                    entry.series[owner],
+                    entry.ids[owner],
                     float(entry.values[i]),
                     entry.units[i],
                     Direction(entry.directions[owner]),

@@ -8,7 +8,6 @@ import pytest
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.repeats import Results
 from barograph.results.series import SeriesId, Verdict
 from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, NO_POINT, candidates_of
@@ -30,17 +29,9 @@ def placed(
 ) -> tuple[Candidates, list[Skip]]:
     """Place verdicts of a file in the history of `POINTS`."""
     results = collected(POINTS, [result(9, "b", order=5)], options=options)
-    rows = Results(
-        results.owners,
-        results.orders,
-        results.times,
-        results.values,
-        results.commits,
-        results.runs,
-    )
-    history, _, _ = History.from_results(results.ids, results.directions, rows)
+    history, _, _ = History.from_results(results)
     pairs = [(source, judgement) for judgement in judgements]
-    candidates, skips = candidates_of(history, results, results.orders, pairs)
+    candidates, skips = candidates_of(history, results, pairs)
     return candidates.candidates, skips
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from barograph.results.fields import FieldError
+from barograph.results.repeats import Results
 from barograph.results.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.runtime.errors import DataError
 from barograph.sources.formats import (
@@ -19,7 +20,6 @@ from barograph.sources.formats import (
     tcpd,
 )
 from barograph.sources.formats.base import (
-    Columns,
     InputFile,
     Judgement,
     Note,
@@ -33,7 +33,7 @@ from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES, all_formats, results_of
 
 FORMATS = all_formats()
-Entry = Result | Columns | Judgement | Note | Skip
+Entry = Result | Results | Judgement | Note | Skip
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from barograph.results.fields import FieldError
+from barograph.results.repeats import Results
 from barograph.results.series import Direction
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.formats import otava, urls
-from barograph.sources.formats.base import Columns, InputFile, Note, ReadOptions, Result
+from barograph.sources.formats.base import InputFile, Note, ReadOptions, Result
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -31,7 +32,7 @@ def server() -> Iterator[GraphiteServer]:
         yield running
 
 
-def read(folder: Path, config: str, kind: str = "otava") -> list[Result | Columns | Skip]:
+def read(folder: Path, config: str, kind: str = "otava") -> list[Result | Results | Skip]:
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode(), ReadOptions(kind))

@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from barograph.results.repeats import Results
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import ReadOptions, Result
-from barograph.sources.formats.collect import Collected
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.runs import CONVERTED, OTHER_UNIT, complete_runs, in_one_unit
+from barograph.sources.formats.runs import (
+    CONVERTED,
+    OTHER_UNIT,
+    complete_runs,
+    in_one_unit,
+    of_runs,
+)
 from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport
 from tests.repositories import START, Made, make_repository
@@ -42,7 +48,7 @@ def complete(
     context: RunContext | None = None,
     history: bool = False,
     **stated: Any,
-) -> Collected:
+) -> Results:
     """Complete the results of files, of which the first may be a history."""
     kinds: list[Kind] = ["history" if history and not k else "run" for k in range(len(files))]
     options = ReadOptions(**stated)
@@ -109,7 +115,7 @@ def test_time_of_an_unknown_commit_is_the_present() -> None:
     assert before <= moment <= int(time.time() * 1000)
 
 
-def in_unit(*units: str) -> tuple[Collected, LoadReport]:
+def in_unit(*units: str) -> tuple[Results, LoadReport]:
     """Return the values 1, 2, 3 ... of one series with these units, in one unit."""
     report = LoadReport("all")
     results = collected([result(k, unit=unit) for k, unit in enumerate(units, 1)])
@@ -189,7 +195,7 @@ def test_table_without_a_place_in_history_is_a_single_run(
     options, table = ReadOptions(commit=stated), collected(rows, kinds=["table"])
     completed, _ = complete_runs(table, options, CI, NOWHERE)
     assert completed.commits[0] == expected
-    assert completed.of_runs()[0] == bool(expected)
+    assert of_runs(completed)[0] == bool(expected)
 
 
 def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:

@@ -7,17 +7,14 @@ collector fills what is missing from options, CI variables and git, and assigns 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from barograph.results.repeats import AGGREGATES
-from barograph.results.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
-from barograph.results.texts import Texts
+from barograph.results.repeats import AGGREGATES, Results
+from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId, Verdict
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.json_text import MEBIBYTE, decode_document, decode_json, places_of
 from barograph.sources.report import Skip, check_share
@@ -26,7 +23,6 @@ HEAD = 65_536  # bytes of a text that recognition looks at
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MAX_BYTES = 256 * MEBIBYTE  # decoded, a file takes up to twelve times as much memory
 MAX_KEYS = 10_000
-NO_ORDER = int(np.iinfo(np.int64).min)
 DATES = ("", "day-first", "month-first", "iso")
 
 
@@ -114,36 +110,6 @@ class Result(NamedTuple):
     time: int = UNKNOWN_TIME
     run: str = ""
     branch: str = ""
-
-
-class Columns(NamedTuple):
-    """Many results as columns, as tables have them; texts are empty where unknown.
-
-    Attributes:
-        series: The identities.
-        directions: The direction of each series, as in `Result`.
-        owners: The position in `series` of the series of each result.
-        values: Finite numbers.
-        rows: The number of the row in the file; results of one row were measured together.
-        orders: The orders, or `NO_ORDER`.
-        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
-        commits: The commits.
-        runs: The names of the runs.
-        branches: The branches.
-        units: The units.
-    """
-
-    series: Sequence[SeriesId]
-    directions: Sequence[int]
-    owners: Ints
-    values: Floats
-    rows: Ints
-    orders: Ints
-    times: Ints
-    commits: Texts
-    runs: Texts
-    branches: Texts
-    units: Texts
 
 
 class Note(NamedTuple):
@@ -309,4 +275,4 @@ class Format:
     title: str
     kind: Literal["history", "run"]
     matches: Callable[[InputFile], bool]
-    read: Callable[[InputFile], Iterator[Result | Columns | Judgement | Note | Skip]]
+    read: Callable[[InputFile], Iterator[Result | Results | Judgement | Note | Skip]]

@@ -10,10 +10,10 @@ import numpy as np
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.series import UNKNOWN_TIME, Ints, SeriesId
+from barograph.results.repeats import Results
+from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.texts import Texts
 from barograph.sources.formats.base import Judgement
-from barograph.sources.formats.collect import Collected
 from barograph.sources.report import Place, Skip
 
 NO_POINT = "no such point"
@@ -21,17 +21,13 @@ FIRST_POINT = "the first point of a series cannot be a change"
 
 
 def candidates_of(
-    history: History,
-    results: Collected,
-    orders: Ints,
-    judgements: Sequence[tuple[int, Judgement]],
+    history: History, results: Results, judgements: Sequence[tuple[int, Judgement]]
 ) -> tuple[History, list[Skip]]:
     """Return the history with its candidates, and the verdicts that have no place in it.
 
     Args:
         history: The history of the results.
-        results: The results, which positions in a file refer to.
-        orders: The order of each result.
+        results: The results with their orders, which positions in a file refer to.
         judgements: The number of the file, and the verdict.
     """
     known = {name: number for number, name in enumerate(history.ids)}
@@ -41,7 +37,7 @@ def candidates_of(
         order, position = judgement.order, judgement.position
         if order is None and position is not None:
             rows = np.flatnonzero((results.owners == owner) & (results.sources == source))
-            order = int(orders[rows[position]]) if 0 <= position < rows.size else None
+            order = int(results.orders[rows[position]]) if 0 <= position < rows.size else None
         ordered.append(judgement._replace(order=order))
     candidates, unplaced, _ = place_candidates(history, numbers, ordered)
     skips = []
@@ -128,7 +124,7 @@ def _columns(
     series, index = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
     rows = history.offsets[series] + index
     stated = [candidate.commit for candidate in chosen]
-    pairs = list(zip(history.commits.take(rows), stated, strict=True))
+    pairs = list(zip(history.commits[rows], stated, strict=True))
     differ = sum(point != commit and "" not in (point, commit) for point, commit in pairs)
     candidates = Candidates(
         series=series,

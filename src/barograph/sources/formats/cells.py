@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from barograph.results.fields import FieldError, order_of, value_of
+from barograph.results.repeats import NO_ORDER
 from barograph.results.series import Floats, Ints, canonical_text
 from barograph.results.units import unit_of
-from barograph.sources.formats.base import NO_ORDER
 
 Faults = dict[int, FieldError]
 T = TypeVar("T")

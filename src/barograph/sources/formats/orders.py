@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.results.series import UNKNOWN_TIME, Ints
+from barograph.results.repeats import NO_ORDER, Results
+from barograph.results.series import UNKNOWN_TIME, Flags, Ints
 from barograph.results.wording import plural
-from barograph.sources.formats.base import NO_ORDER
-from barograph.sources.formats.collect import Collected, Mask, first_rows
 from barograph.sources.formats.locations import differ_in_numbers
+from barograph.sources.formats.runs import of_runs
 from barograph.sources.git import Commit, Repository
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
@@ -24,6 +24,7 @@ COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
 NUMBERED = re.compile(r"(?P<prefix>[A-Za-z]{0,10}[-_ ]?#?)(?P<number>\d{1,18}(?:\.\d{1,18}){0,4})")
 FEWEST = 3  # numbers that fall by design, not by chance
 ENOUGH = 0.5  # share of the moments that must be known to sort by time or by git
+LATEST = np.iinfo(np.int64).max
 
 
 class Ordered(NamedTuple):
@@ -41,22 +42,18 @@ class Ordered(NamedTuple):
 
 
 class _Moments(NamedTuple):
-    """Groups of results with one order.
+    """Groups of results with one order, as listed.
 
-    Attributes:
-        of_result: The number of the moment of each result.
-        first: The first result of each moment.
-        times: The earliest time of each moment, or `UNKNOWN_TIME`.
-        commits: The commit of each moment, empty where unknown.
+    `of_result` is the number of the moment of each result, `times` the earliest time of each moment
+    or `UNKNOWN_TIME`, and `commits` its commit, empty where unknown.
     """
 
     of_result: Ints
-    first: Ints
     times: Ints
     commits: list[str]
 
 
-def order_results(results: Collected, repository: Repository) -> Ordered:
+def order_results(results: Results, repository: Repository) -> Ordered:
     """Return an order for each result.
 
     Args:
@@ -69,119 +66,93 @@ def order_results(results: Collected, repository: Repository) -> Ordered:
     moments = _moments(results)
     places, notes = _placed(results, moments, repository)
     if not numbered.any():
-        return Ordered(places[moments.of_result], notes, places)
-    return _after_numbered(results, numbered, moments, places)
-
-
-def _after_numbered(results: Collected, numbered: Mask, moments: _Moments, places: Ints) -> Ordered:
-    """Give results without an order that of their commit, or else one after the last."""
-    size = moments.first.size
-    lowest = np.full(size, np.iinfo(np.int64).max)
+        return Ordered(places[moments.of_result], notes, np.sort(places))
+    # Results without an order get that of their commit, or else one after the last.
+    lowest = np.full(places.size, LATEST)
     np.minimum.at(lowest, moments.of_result[numbered], results.orders[numbered])
-    has_order = np.zeros(size, dtype=np.bool_)
-    has_order[moments.of_result[numbered]] = True
-    rest = np.flatnonzero(~has_order)
+    rest = np.flatnonzero(lowest == LATEST)
     rest = rest[np.argsort(places[rest], kind="stable")]
     lowest[rest] = int(results.orders[numbered].max()) + 1 + np.arange(rest.size)
     orders = np.where(numbered, results.orders, lowest[moments.of_result])
-    count = int(np.isin(moments.of_result, rest).sum())
-    without = f"{plural(count, 'result')} without an order"
-    notes = [f"{without}: placed after all others"] if count else []
+    without = plural(int(np.isin(moments.of_result, rest).sum()), "result")
+    notes = [f"{without} without an order: placed after all others"] if rest.size else []
     return Ordered(orders, notes, lowest[rest])
 
 
-def _moments(results: Collected) -> _Moments:
-    commits = results.commits.codes.astype(np.int64)
+def _moments(results: Results) -> _Moments:
     named, timed = results.commits.known(), results.times != UNKNOWN_TIME
-    if named.all():
-        first, of_result = first_rows(commits)
-    else:
-        kinds = np.select([named, results.of_runs(), timed], [COMMIT, FILE, TIME], ROW)
-        places = _row_numbers(results, kinds == ROW)
-        known = np.select(
-            [kinds == COMMIT, kinds == FILE, kinds == TIME],
-            [commits, results.sources, results.times],
-            places,
-        )
-        first, of_result = first_rows(known * 4 + kinds)
-    times = np.full(first.size, np.iinfo(np.int64).max)
+    kinds = np.select([named, of_runs(results), timed], [COMMIT, FILE, TIME], ROW)
+    known = (results.commits.codes, results.sources, results.times)
+    keys = np.choose(kinds, [*known, _row_numbers(results, kinds == ROW)])
+    _, first, groups = np.unique(keys * 4 + kinds, return_index=True, return_inverse=True)
+    listed = np.argsort(first)
+    of_result = np.argsort(listed)[groups]
+    times = np.full(first.size, LATEST)
     np.minimum.at(times, of_result[timed], results.times[timed])
-    times[times == np.iinfo(np.int64).max] = UNKNOWN_TIME
-    names = list(results.commits.take(first))
-    return _Moments(of_result, first, times, names)
+    times[times == LATEST] = UNKNOWN_TIME
+    return _Moments(of_result, times, list(results.commits[first[listed]]))
 
 
-def _row_numbers(results: Collected, chosen: Mask) -> Ints:
+def _row_numbers(results: Results, chosen: Flags) -> Ints:
     """Number results that nothing else places: by row if rows are moments, else in each series.
 
     In a wide table each row is a moment. In a long one the first rows of all series are one.
     """
-    rows = np.flatnonzero(chosen)
     numbers = np.zeros(len(results), dtype=np.int64)
-    if not rows.size:
+    if not chosen.any():
         return numbers
-    owners = results.owners[rows]
+    owners = results.owners[chosen]
     by_owner = np.argsort(owners, kind="stable")
-    starts = np.flatnonzero(np.diff(owners[by_owner], prepend=-1))
-    lengths = np.diff(np.append(starts, owners.size))
-    counted = np.empty(rows.size, dtype=np.int64)
-    counted[by_owner] = np.arange(rows.size) - np.repeat(starts, lengths)
-    places = results.sources[rows] * (int(results.rows.max()) + 1) + results.rows[rows]
-    _, by_row = np.unique(places, return_inverse=True)
-    is_wide = int(by_row.max()) + 1 == int(lengths.max())
-    numbers[rows] = by_row if is_wide else counted
+    counted = np.empty(owners.size, dtype=np.int64)
+    counted[by_owner] = np.arange(owners.size) - np.searchsorted(owners[by_owner], owners[by_owner])
+    places = results.sources * (int(results.rows.max()) + 1) + results.rows
+    by_row = np.unique(places[chosen], return_inverse=True)[1]
+    numbers[chosen] = by_row if by_row.max() == counted.max() else counted
     return numbers
 
 
-def _placed(
-    results: Collected, moments: _Moments, repository: Repository
-) -> tuple[Ints, list[str]]:
+def _placed(results: Results, moments: _Moments, repository: Repository) -> tuple[Ints, list[str]]:
     """Return an order for each moment, and where it comes from."""
-    ranks = np.argsort(np.argsort(moments.first, kind="stable"), kind="stable").astype(np.int64)
     times, unknown = moments.times, moments.times == UNKNOWN_TIME
-    if ranks.size < 2:
-        return np.where(unknown, ranks, times), []
+    listed = np.arange(times.size)
+    if times.size < 2:
+        return np.where(unknown, listed, times), []
     known: dict[str, Commit] = {}
     if unknown.any() or _has_ties(times):
         known = repository.find(name for name in moments.commits if name)
-    if known and unknown.all():
-        places = _git_places(moments, repository, known)
-        if (places != UNKNOWN_TIME).mean() >= ENOUGH:
-            lost = int((places == UNKNOWN_TIME).sum())
-            more = f"; {plural(lost, 'commit')} unknown to git, placed as listed" if lost else ""
-            places = _spread(_filled(places, ranks), ranks) if lost else places
-            return places, [f"ordered by the commits in git{more}"]
+    in_git = _git_places(moments, repository, known) if known else np.full(times.size, UNKNOWN_TIME)
+    lost = int((in_git == UNKNOWN_TIME).sum())
+    if unknown.all() and lost <= (1 - ENOUGH) * times.size:
+        more = f"; {plural(lost, 'commit')} unknown to git, placed as listed" if lost else ""
+        places = _spread(_filled(in_git), listed) if lost else in_git
+        return places, [f"ordered by the commits in git{more}"]
     committed = [known[name].time if name in known else UNKNOWN_TIME for name in moments.commits]
     times = np.where(unknown, np.array(committed, dtype=np.int64), times)
-    unknown = times == UNKNOWN_TIME
-    if unknown.mean() > ENOUGH:
-        is_numbered = differ_in_numbers([file.name for file in results.files])
-        return _as_listed(ranks, moments, is_numbered=is_numbered)
-    ties = ranks if _rises(times[np.argsort(ranks)]) else -ranks
-    if known and _has_ties(times):
-        places = _git_places(moments, repository, known)
-        ties = ties if (places == UNKNOWN_TIME).any() else places
-    lost = int(unknown.sum())
-    more = f"; {lost:,} without a date placed by the rows around them" if lost else ""
+    undated = int((times == UNKNOWN_TIME).sum())
+    if undated > ENOUGH * times.size:
+        return _as_listed(moments, [file.name for file in results.files])
+    ties = listed if _rises(times) else -listed
+    more = f"; {undated:,} without a date placed by the rows around them" if undated else ""
     notes = [f"ordered by time{more}", *_again(results, moments)]
-    return _spread(_filled(times, ranks), ties), notes
+    is_in_git = not lost and _has_ties(times)
+    return _spread(_filled(times), in_git if is_in_git else ties), notes
 
 
-def _as_listed(ranks: Ints, moments: _Moments, *, is_numbered: bool) -> tuple[Ints, list[str]]:
+def _as_listed(moments: _Moments, files: list[str]) -> tuple[Ints, list[str]]:
     """Return the order of the rows, backwards if the numbers of the commits fall, and a note.
 
     Files whose names differ only in numbers are sorted by these, however they are listed.
     """
-    listed = [moments.commits[place] for place in np.argsort(ranks).tolist()]
-    if _falls(listed):
-        shown = f"{listed[0]} is listed before {listed[1]}"
-        return ranks.max() - ranks, [f"ordered as listed, the newest first: {shown}"]
-    what = "commits" if any(listed) else "rows"
-    reason = f"{what} are without order and time"
+    places, commits = np.arange(moments.times.size), moments.commits
+    if _falls(commits):
+        shown = f"{commits[0]} is listed before {commits[1]}"
+        return places[::-1], [f"ordered as listed, the newest first: {shown}"]
+    is_numbered = differ_in_numbers(files)
     listing = "by the numbers of the files" if is_numbered else "as listed"
     remedy = "number the files in reverse" if is_numbered else "list them in reverse"
+    reason = f"{'commits' if any(commits) else 'rows'} are without order and time"
     hint = f"if the newest comes first, {remedy}, or add a column `order` or `time`"
-    return ranks, [f"ordered {listing}, the oldest first: {reason}; {hint}"]
+    return places, [f"ordered {listing}, the oldest first: {reason}; {hint}"]
 
 
 def _falls(commits: list[str]) -> bool:
@@ -210,17 +181,13 @@ def _rises(listed: Ints) -> bool:
     return bool(steps.sum() >= 0)
 
 
-def _filled(times: Ints, ranks: Ints) -> Ints:
+def _filled(times: Ints) -> Ints:
     """Give each moment without a time that of the one listed before, in the order of time."""
-    order = np.argsort(ranks)
-    if not _rises(times[order]):
-        order = order[::-1]
-    listed = times[order]
+    listed = times if _rises(times) else times[::-1]
     known = listed != UNKNOWN_TIME
     last = np.maximum.accumulate(np.where(known, np.arange(listed.size), -1))
-    placed = np.empty_like(times)
-    placed[order] = np.where(last >= 0, listed[np.maximum(last, 0)], listed[known][0])
-    return placed
+    filled = np.where(last >= 0, listed[np.maximum(last, 0)], listed[known][0])
+    return filled if _rises(times) else filled[::-1]
 
 
 def _spread(times: Ints, ties: Ints) -> Ints:
@@ -232,15 +199,11 @@ def _spread(times: Ints, ties: Ints) -> Ints:
     return places
 
 
-def _again(results: Collected, moments: _Moments) -> list[str]:
-    """Name commits that were measured again after another commit."""
-    if not _has_ties(results.owners * moments.first.size + moments.of_result):
-        return []
+def _again(results: Results, moments: _Moments) -> list[str]:
+    """Note that commits were measured again after another commit."""
     rows = np.lexsort((results.times, results.owners))
-    owners, group = results.owners[rows], moments.of_result[rows]
-    change = np.flatnonzero((np.diff(group) != 0) | (np.diff(owners) != 0))
-    starts = np.append(0, change + 1)
-    pairs = owners[starts] * moments.first.size + group[starts]
-    if not _has_ties(pairs):
+    pairs = results.owners[rows] * moments.times.size + moments.of_result[rows]
+    starts = np.append(True, np.diff(pairs) != 0)
+    if not _has_ties(pairs[starts]):
         return []
     return ["commits that were measured again later count as runs of the first time"]

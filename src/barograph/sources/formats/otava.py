@@ -36,9 +36,10 @@ from urllib.parse import quote
 import numpy as np
 
 from barograph.results.fields import FieldError
+from barograph.results.repeats import Results
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.formats.base import Columns, Format, InputFile, Note, Result
+from barograph.sources.formats.base import Format, InputFile, Note, Result
 from barograph.sources.formats.content import inner_file, is_url
 from barograph.sources.formats.delimited import read_delimited
 from barograph.sources.formats.json_text import decode_json
@@ -59,7 +60,7 @@ COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha"
 PERIOD = "from=-365d&until=now"
 POINT = 2  # numbers of a data point: the value and the time
 UNKNOWN = "null"  # what Otava's scripts write
-Item = Result | Columns | Note | Skip
+Item = Result | Results | Note | Skip
 
 
 class Metric(NamedTuple):
@@ -208,13 +209,12 @@ def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]
         return
     values = [ValueColumn(metric.source, metric.name, metric.unit) for metric in metrics]
     for item in read_roles(data, table, Roles(fields, {}, values), name):
-        if isinstance(item, Columns):
+        if isinstance(item, Results):
             scales = np.array([metric.scale for metric in metrics])
             with np.errstate(over="ignore"):  # an error that names the file follows
                 scaled = item.values * scales[item.owners]
-            yield item._replace(
-                values=scaled, directions=[int(metric.direction) for metric in metrics]
-            )
+            directions = np.array([metric.direction for metric in metrics], dtype=np.int64)
+            yield replace(item, values=scaled, directions=directions)
         else:
             yield item
 

@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from barograph.results.history import History
-from barograph.results.repeats import OTHER_COMMIT, Results
-from barograph.results.series import Direction, Ints
+from barograph.results.repeats import OTHER_COMMIT, ReadFile, Results
+from barograph.results.series import Direction, Flags, Ints
 from barograph.results.units import direction_of_name
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collect import Collected, Collector, ReadFile
+from barograph.sources.formats.collect import Collector, place_of
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import (
-    Branches,
     complete_runs,
     in_one_unit,
     split_branches,
@@ -49,7 +48,7 @@ class FilesRead:
     history: History
     branch: str
     of_branch: Ints
-    files: tuple[ReadFile, ...]
+    files: Sequence[ReadFile]
     notes: tuple[str, ...]
     report: LoadReport
 
@@ -101,28 +100,28 @@ def read_files(
     _require_usable(results, report, options, collector.left_out)
     branches = split_branches(results, options, context)
     used = branches.base | branches.judged
-    results, judged = results.only(used).without_empty(), branches.judged[used]
+    results, judged = _without_empty(results.only(used)), branches.judged[used]
     ordered = order_results(results, repository)
-    orders = _after_base(ordered.orders, judged)
-    history = _history(results, orders, options.aggregate, report)
-    history = replace(history, made_up=ordered.made_up)
+    results = replace(results, orders=_after_base(ordered.orders, judged))
+    history = replace(_history(results, options.aggregate, report), made_up=ordered.made_up)
     history = directed(history, direction_of, by_name=True)
     if collector.judgements:
         from barograph.sources.formats.candidates import candidates_of
 
-        history, unplaced = candidates_of(history, results, orders, collector.judgements)
+        history, unplaced = candidates_of(history, results, collector.judgements)
         for skip in unplaced:
             report.skip("candidates", skip)
         report.read["candidates"] += len(collector.judgements)
-    notes = [*notes_of_runs, *ordered.notes, *branches.notes, *_branch_note(branches)]
-    return FilesRead(
-        history,
-        branches.name,
-        _counts_of_branch(history, orders, judged),
-        results.files,
-        (*collector.notes, *(f"{report.source}: {note}" for note in notes)),
-        report,
-    )
+    notes = [*notes_of_runs, *ordered.notes, *branches.notes]
+    of_branch = np.zeros(len(history), dtype=np.int64)
+    if branches.name:
+        count = plural(int(judged.sum()), "result")
+        notes += [f"{count} of branch {branches.name} placed after those of the base branch"]
+        owners = np.repeat(np.arange(len(history)), np.diff(history.offsets))
+        is_judged = history.orders >= results.orders[judged].min()
+        of_branch = np.bincount(owners[is_judged], minlength=len(history))
+    notes = [*collector.notes, *(f"{report.source}: {note}" for note in notes)]
+    return FilesRead(history, branches.name, of_branch, results.files, tuple(notes), report)
 
 
 def collect(locations: Sequence[str | Path], options: ReadOptions) -> Collector:
@@ -143,56 +142,47 @@ def is_export(locations: Sequence[str | Path], options: ReadOptions) -> bool:
 
 
 def _require_usable(
-    results: Collected, report: LoadReport, options: ReadOptions, left_out: int
+    results: Results, report: LoadReport, options: ReadOptions, left_out: int
 ) -> None:
     share, limit = report.skipped_share("points"), options.max_skipped_share
+    first = f": {report.first_skip('points')}" if report.skipped["points"] else ""
     # Tools write down which of their results failed; in tables, bad cells mean a wrong reading.
-    of_tables = any(file.form in TABULAR for file in results.files)
-    if of_tables and share > limit and report.skipped["points"]:
-        raise DataError(
-            f"{report.source}: {share:.1%} of {plural(report.read['points'], 'result')} cannot be "
-            f"used, {limit:.1%} allowed: {report.first_skip('points')}"
-        )
+    if first and share > limit and any(file.form in TABULAR for file in results.files):
+        read = plural(report.read["points"], "result")
+        unusable = f"{share:.1%} of {read} cannot be used, {limit:.1%} allowed"
+        raise DataError(f"{report.source}: {unusable}{first}")
     if not len(results):
-        reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
-        reason = (
-            "; no measurement matches `metric` in [input] of barograph.toml" if left_out else reason
-        )
-        raise DataError(f"{report.source}: no results{reason}")
+        of_pattern = "; no measurement matches `metric` in [input] of barograph.toml"
+        raise DataError(f"{report.source}: no results{of_pattern if left_out else first}")
 
 
-def _after_base(orders: Ints, judged: np.ndarray) -> Ints:
+def _without_empty(results: Results) -> Results:
+    """Return the same without the series that have no result."""
+    used, owners = np.unique(results.owners, return_inverse=True)
+    ids = [results.ids[number] for number in used.tolist()]
+    return replace(results, ids=ids, directions=results.directions[used], owners=owners)
+
+
+def _after_base(orders: Ints, judged: Flags) -> Ints:
     """Move the results of the judged branch after those of the base branch."""
-    if not judged.any() or judged.all():
+    if not judged.any() or judged.all() or orders[judged].min() > orders[~judged].max():
         return orders
-    last = int(orders[~judged].max())
-    if int(orders[judged].min()) > last:
-        return orders
-    _, ranks = np.unique(orders[judged], return_inverse=True)
     moved = orders.copy()
-    moved[judged] = last + 1 + ranks
+    ranks = np.unique(orders[judged], return_inverse=True)[1]
+    moved[judged] = orders[~judged].max() + 1 + ranks
     return moved
 
 
-def _history(results: Collected, orders: Ints, aggregate: str, report: LoadReport) -> History:
-    rows = Results(
-        results.owners, orders, results.times, results.values, results.commits, results.runs
-    )
-    history, conflicts, corrected = History.from_results(
-        results.ids, results.directions, rows, aggregate
-    )
+def _history(results: Results, aggregate: str, report: LoadReport) -> History:
+    history, conflicts, corrected = History.from_results(results, aggregate)
     for row in conflicts.tolist():
-        skip = Skip(results.place(row), "commit", results.commits[row], OTHER_COMMIT)
-        report.skip("points", skip)
+        place = place_of(results, row)
+        report.skip("points", Skip(place, "commit", results.commits[row], OTHER_COMMIT))
     report.corrected.update(corrected)
     counts = np.zeros(0) if history.runs is None else np.bincount(history.runs.points)
     if count := int(counts[counts > 1].sum()):
-        report.corrected[
-            f"results of commits with several runs, replaced by their {aggregate}"
-        ] += count
-    codes, names = results.unit_codes(), results.units.names
-    if codes.any():
-        history = replace(history, units=[names[code] for code in codes.tolist()])
+        reason = f"results of commits with several runs, replaced by their {aggregate}"
+        report.corrected[reason] += count
     return history
 
 
@@ -208,19 +198,3 @@ def directed(
             direction = int(direction_of_name(series.measurement))
         directions[number] = direction
     return replace(history, directions=directions)
-
-
-def _counts_of_branch(history: History, orders: Ints, judged: np.ndarray) -> Ints:
-    if not judged.any():
-        return np.zeros(len(history), dtype=np.int64)
-    first = int(orders[judged].min())
-    owners = np.repeat(np.arange(len(history)), np.diff(history.offsets))
-    return np.bincount(owners[history.orders >= first], minlength=len(history))
-
-
-def _branch_note(branches: Branches) -> list[str]:
-    if not branches.name:
-        return []
-    count = int(branches.judged.sum())
-    results = plural(count, "result")
-    return [f"{results} of branch {branches.name} placed after those of the base branch"]

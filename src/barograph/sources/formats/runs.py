@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.results.series import UNKNOWN_TIME, Direction, Ints
+from barograph.results.repeats import NO_ORDER, Results
+from barograph.results.series import UNKNOWN_TIME, Direction, Flags, Ints
 from barograph.results.texts import Texts
 from barograph.results.units import conversion, direction_of_measurement
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import NO_ORDER, ReadOptions
-from barograph.sources.formats.collect import Collected, Mask, first_rows
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.collect import place_of
 from barograph.sources.formats.context import RunContext
 from barograph.sources.git import Repository
 from barograph.sources.report import LoadReport, Skip
@@ -31,9 +32,14 @@ CONVERTED = "values converted to the first unit of their series"
 OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
 
 
+def of_runs(results: Results) -> Flags:
+    """Return for each result whether its file holds a single run."""
+    return np.array([file.is_run for file in results.files], dtype=np.bool_)[results.sources]
+
+
 def complete_runs(
-    results: Collected, options: ReadOptions, context: RunContext, repository: Repository
-) -> tuple[Collected, list[str]]:
+    results: Results, options: ReadOptions, context: RunContext, repository: Repository
+) -> tuple[Results, list[str]]:
     """Give the results of single runs the commit and the time that their files do not say.
 
     A table is a single run if it says nothing about its place in history: each result is of another
@@ -55,13 +61,11 @@ def complete_runs(
         The results, and what people should know about them.
     """
     results = _with_tables_of_runs(results, bool(options.commit))
-    is_run = results.of_runs()
-    notes: list[str] = []
-    if not is_run.any():
-        return results, notes
+    is_run, notes = of_runs(results), []
     without = is_run & ~results.commits.known()
+    pairs = {*zip(results.owners[without].tolist(), results.sources[without].tolist(), strict=True)}
+    repeated = len({owner for owner, _ in pairs}) < len(pairs)  # in several files
     commit = options.commit
-    repeated = _in_several_files(results, without)
     if without.any() and not commit and not repeated:
         head = None if context.commit else repository.head()
         commit = context.commit or (head.hash if head else "")
@@ -75,36 +79,35 @@ def complete_runs(
     missing = is_run & (results.times == UNKNOWN_TIME)
     if not missing.any() or (repeated and options.time == UNKNOWN_TIME):
         return results, notes
-    times = _run_times(results, missing, options, repository)
-    return replace(results, times=times), notes
+    times: Ints = np.array(options.time)
+    if options.time == UNKNOWN_TIME:
+        known = repository.find({*results.commits[missing]} - {""})
+        now = int(time.time() * 1000)
+        moments = [known[name].time if name in known else now for name in results.commits.names]
+        times = np.array(moments, dtype=np.int64)[results.commits.codes]
+    return replace(results, times=np.where(missing, times, results.times)), notes
 
 
-def _with_tables_of_runs(results: Collected, is_named: bool) -> Collected:
+def _with_tables_of_runs(results: Results, is_named: bool) -> Results:
     """Mark the tables that hold a single run, as `complete_runs` describes."""
     placed = results.commits.known()
-    if is_named:
-        first, group = first_rows(results.sources)
-        placed |= results.orders != results.orders[first][group]
-    else:
+    if not is_named:
         placed |= (results.orders != NO_ORDER) | (results.times != UNKNOWN_TIME)
-    histories = set(np.unique(results.sources[placed]).tolist())
-    tables = [number for number, file in enumerate(results.files) if file.form == TABLES]
-    if not is_named and not histories.issuperset(tables):
-        pairs = results.sources * len(results.ids) + results.owners
-        repeated = np.delete(results.sources, first_rows(pairs)[0])
-        histories.update(np.unique(repeated).tolist())
-    runs = set(tables) - histories
-    files = (
-        replace(file, is_run=file.is_run or number in runs)
-        for number, file in enumerate(results.files)
-    )
+    files = []
+    for number, file in enumerate(results.files):
+        is_run = file.is_run
+        if file.form == TABLES:
+            rows = results.sources == number
+            values = results.orders[rows] if is_named else results.owners[rows]
+            different, most = np.unique(values).size, 1 if is_named else values.size
+            is_run = not placed[rows].any() and different in (0, most)
+        files.append(file._replace(is_run=is_run))
     return replace(results, files=tuple(files))
 
 
-def with_full_hashes(results: Collected) -> Collected:
+def with_full_hashes(results: Results) -> Results:
     """Write out abbreviated hashes of which the results name exactly one full hash."""
-    names = list(results.commits.names)
-    ordered = sorted({*names})
+    ordered = sorted({*results.commits.names})
     follows = dict(pairwise([*ordered, "", ""]))
     full = {
         name: follows[name]
@@ -116,30 +119,10 @@ def with_full_hashes(results: Collected) -> Collected:
     }
     if not full:
         return results
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(full.get(name, name), len(numbers)) for name in names]
-    commits = Texts(np.array(codes, dtype=np.int32)[results.commits.codes], list(numbers))
-    return replace(results, commits=commits)
+    return replace(results, commits=results.commits.renamed(lambda name: full.get(name, name)))
 
 
-def _in_several_files(results: Collected, chosen: Mask) -> bool:
-    """Return whether a series has results in several of the files."""
-    pairs = np.unique(np.stack([results.owners[chosen], results.sources[chosen]]), axis=1)
-    return bool(np.unique(pairs[0]).size < pairs.shape[1])
-
-
-def _run_times(
-    results: Collected, missing: Mask, options: ReadOptions, repository: Repository
-) -> Ints:
-    if options.time != UNKNOWN_TIME:
-        return np.where(missing, options.time, results.times)
-    known = repository.find({results.commits[int(row)] for row in np.flatnonzero(missing)} - {""})
-    now = int(time.time() * 1000)
-    times = [known[name].time if name in known else now for name in results.commits.names]
-    return np.where(missing, np.array(times, dtype=np.int64)[results.commits.codes], results.times)
-
-
-def in_one_unit(results: Collected, report: LoadReport) -> Collected:
+def in_one_unit(results: Results, report: LoadReport) -> Results:
     """Convert the values of each series to its first unit; leave out those that cannot be.
 
     A series whose direction no file says gets the direction of its unit.
@@ -148,36 +131,30 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
         results: All results.
         report: Counts what was converted and left out.
     """
-    names = list(results.units.names)
+    names, first = list(results.units.names), results.unit_codes()
     if not any(names):
         return results
-    first = results.unit_codes()
-    results = replace(results, directions=_directions(results, first, names))
-    pairs = first[results.owners] * len(names) + results.units.codes
-    differs = (results.units.codes != first[results.owners]) & results.units.known()
-    if not differs.any():
-        return results
-    factors = np.ones(len(results))
-    for pair in np.unique(pairs[differs]).tolist():
-        into, unit = divmod(pair, len(names))
-        factor = conversion(names[unit], names[into])
-        factors[pairs == pair] = np.nan if factor is None else factor
-    for row in np.flatnonzero(np.isnan(factors)).tolist():
-        skip = Skip(results.place(row), "unit", results.units[row], OTHER_UNIT)
-        report.skip("points", skip)
-    report.corrected += Counter({CONVERTED: int(np.sum(factors != 1) - np.isnan(factors).sum())})
-    units = Texts(first.astype(np.int32)[results.owners], names)
-    converted = replace(results, values=results.values * factors, units=units)
-    return converted.only(np.isfinite(factors))
-
-
-def _directions(results: Collected, first: Ints, names: list[str]) -> Ints:
-    """Return the directions of all series, those of their units where no file says it."""
     directions = results.directions.copy()
     for number in np.flatnonzero(directions == int(Direction.UNKNOWN)).tolist():
-        name, unit = results.ids[number].measurement, names[first[number]]
-        directions[number] = int(direction_of_measurement(name, unit))
-    return directions
+        unit = names[first[number]]
+        directions[number] = direction_of_measurement(results.ids[number].measurement, unit)
+    results = replace(results, directions=directions)
+    into = first[results.owners]
+    differs = (results.units.codes != into) & results.units.known()
+    factors = np.ones(len(results))
+    pairs = into * len(names) + results.units.codes
+    for pair in np.unique(pairs[differs]).tolist():
+        factor = conversion(names[pair % len(names)], names[pair // len(names)])
+        factors[pairs == pair] = np.nan if factor is None else factor
+    for row in np.flatnonzero(np.isnan(factors)).tolist():
+        skip = Skip(place_of(results, row), "unit", results.units[row], OTHER_UNIT)
+        report.skip("points", skip)
+    if differs.any():
+        count = int(np.sum(factors != 1) - np.isnan(factors).sum())
+        report.corrected += Counter({CONVERTED: count})
+        units = Texts(into.astype(np.int32), names)
+        results = replace(results, values=results.values * factors, units=units)
+    return results.only(np.isfinite(factors))
 
 
 class Branches(NamedTuple):
@@ -190,13 +167,13 @@ class Branches(NamedTuple):
         notes: What is left out.
     """
 
-    base: Mask
-    judged: Mask
+    base: Flags
+    judged: Flags
     name: str
     notes: list[str]
 
 
-def split_branches(results: Collected, options: ReadOptions, context: RunContext) -> Branches:
+def split_branches(results: Results, options: ReadOptions, context: RunContext) -> Branches:
     """Split results by branch.
 
     The base branch is the one of the options, that of the CI job's target, `main`, `master` or
@@ -211,69 +188,51 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
     Raises:
         DataError: No result is of a branch that the options name.
     """
-    branches = results.branches
-    of_runs = options.branch or context.branch
-    if of_runs:  # the branch of single runs that name none
-        branches = branches.replaced(results.of_runs() & ~branches.known(), of_runs)
-    names, codes = list(branches.names), branches.codes
-    sizes = np.bincount(codes, minlength=len(names)).tolist()
-    counts = Counter(dict(zip(names, sizes, strict=True)))
-    present = [name for name, count in counts.items() if name and count]
-    everything = np.ones(len(results), dtype=np.bool_)
-    nothing = ~everything
-    if not present:
-        _require(options.branch, "--branch", present)
-        return Branches(everything, nothing, "", [])
-    base = _base(options, context, counts, present)
-    is_base = np.array([name in ("", base) for name in names], dtype=np.bool_)[codes]
-    _require(options.branch, "--branch", present)
-    of_job = context.branch if context.branch in present else ""
-    chosen = options.branch or of_job or _branch_of_runs(results, names, codes, is_base)
-    judged = nothing
-    if chosen and chosen != base:
-        judged = np.array([name == chosen for name in names], dtype=np.bool_)[codes]
+    branches, is_run = results.branches, of_runs(results)
+    if of_job := options.branch or context.branch:  # of single runs that name none
+        branches = branches.replaced(is_run & ~branches.known(), of_job)
+    sizes = np.bincount(branches.codes, minlength=len(branches.names)).tolist()
+    counts = {name: size for name, size in zip(branches.names, sizes, strict=True) if size}
+    unnamed = counts.pop("", 0)
+    named = ", ".join(sorted(counts)[:SHOWN]) or "none"
+    is_wrong_base = options.base_branch not in counts and not unnamed and counts
+    for name, option, is_wrong in (
+        (options.base_branch, "base-branch", is_wrong_base),
+        (options.branch, "--branch", options.branch not in counts),
+    ):
+        if name and is_wrong:
+            raise DataError(f"{option} {name}: no result is of this branch; the files name {named}")
+    nothing = np.zeros(len(results), dtype=np.bool_)
+    if not counts:
+        return Branches(~nothing, nothing, "", [])
+    base = options.base_branch or _base(options, context, counts, bool(unnamed))
+    is_base = branches.among(("", base))
+    of_runs_ = branches[is_run & ~is_base]
+    chosen = options.branch or (context.branch if context.branch in counts else "")
+    chosen = chosen or (of_runs_[-1] if len(of_runs_) else "")
+    judged = branches.among((chosen,)) if chosen not in ("", base) else nothing
     if not is_base.any():
-        is_base, judged, chosen = judged if judged.any() else everything, nothing, ""
-    name = chosen if judged.any() else ""
-    return Branches(is_base, judged, name, _left_out(names, codes, ~is_base & ~judged))
+        is_base, judged = judged if judged.any() else ~nothing, nothing
+    others, notes = branches[~is_base & ~judged], []
+    if len(others):
+        numbers = np.unique(others.codes).tolist()
+        shown = ", ".join(others.names[code] for code in numbers[:SHOWN])
+        shown += ", ..." if len(numbers) > SHOWN else ""
+        left = f"{plural(len(others), 'result')} of other branches left out"
+        notes = [f"{left} ({shown}); --branch NAME judges one"]
+    return Branches(is_base, judged, chosen if judged.any() else "", notes)
 
 
 def _base(
-    options: ReadOptions, context: RunContext, counts: Counter[str], present: list[str]
+    options: ReadOptions, context: RunContext, counts: dict[str, int], has_unnamed: bool
 ) -> str:
-    if options.base_branch:
-        _require(options.base_branch, "base-branch", present, unnamed=bool(counts[""]))
-        return options.base_branch
+    """Return the base branch that no option names; empty if only results without one are of it."""
     for name in (context.base_branch, *USUAL_BASES):
-        if name in present:
+        if name in counts:
             return name
-    if counts[""]:  # they are the history; nothing says that the others are not
+    if has_unnamed:  # they are the history; nothing says that the others are not
         judged = options.branch or (context.branch if context.base_branch else "")
-        others = [name for name in present if name != judged]
+        others = [name for name in counts if name != judged]
         # Of a branch without a known target it takes the CI job to say that it is the base.
-        return others[0] if others == [context.branch] else ""
-    others = [name for name in present if name != options.branch] or present
-    return max(others, key=lambda name: counts[name])
-
-
-def _branch_of_runs(results: Collected, names: list[str], codes: np.ndarray, is_base: Mask) -> str:
-    """Return the branch of the single runs, if they have one besides the base branch."""
-    rows = np.flatnonzero(results.of_runs() & ~is_base)
-    return names[int(codes[rows[-1]])] if rows.size else ""
-
-
-def _require(name: str, option: str, present: list[str], *, unnamed: bool = False) -> None:
-    if not name or name in present or unnamed:
-        return
-    named = ", ".join(sorted(present)[:SHOWN]) or "none"
-    raise DataError(f"{option} {name}: no result is of this branch; the files name {named}")
-
-
-def _left_out(names: list[str], codes: np.ndarray, rows: Mask) -> list[str]:
-    if not rows.any():
-        return []
-    others = [names[code] for code in np.unique(codes[rows]).tolist()]
-    shown = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
-    count = int(rows.sum())
-    left = f"{plural(count, 'result')} of other branches left out"
-    return [f"{left} ({shown}); --branch NAME judges one"]
+        return context.branch if others == [context.branch] else ""
+    return max(counts, key=lambda name: (name != options.branch, counts[name]))

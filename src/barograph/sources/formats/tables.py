@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from barograph.results.fields import FieldError, stated_direction
+from barograph.results.repeats import NO_ORDER, Results
 from barograph.results.series import (
     LABELS,
     UNKNOWN_TIME,
@@ -24,13 +25,7 @@ from barograph.results.series import (
     normalize_args,
 )
 from barograph.results.texts import Texts
-from barograph.sources.formats.base import (
-    NO_ORDER,
-    Columns,
-    Format,
-    InputFile,
-    Note,
-)
+from barograph.sources.formats.base import Format, InputFile, Note
 from barograph.sources.formats.cells import (
     Faults,
     converted,
@@ -93,7 +88,7 @@ def _is_table(head: str) -> bool:
     return canonical(first) in SYNONYMS["value"] or any(map(is_number, (first, *second)))
 
 
-def read(file: InputFile) -> Iterator[Columns | Note | Skip]:
+def read(file: InputFile) -> Iterator[Results | Note | Skip]:
     """Yield the results of a table."""
     table = read_table(file)
     if table.rows:
@@ -104,7 +99,7 @@ def read(file: InputFile) -> Iterator[Columns | Note | Skip]:
 
 def read_roles(
     file: InputFile, table: TableRows, roles: Roles, name: str = ""
-) -> Iterator[Columns | Note | Skip]:
+) -> Iterator[Results | Note | Skip]:
     """Yield the results of a table whose columns are known.
 
     Args:
@@ -139,17 +134,17 @@ def read_roles(
     sound = np.isfinite(values)
     sound[[*faults]] = False
     rows, owners = np.nonzero(sound)  # row by row: the rows of a history may have no other order
-    yield Columns(
-        series=[_measured(kind, value.measurement) for kind, _ in kinds for value in roles.values],
-        directions=[int(way) for _, way in kinds for _ in roles.values],
-        owners=kind_of[rows] * len(roles.values) + owners,
-        values=values[sound],
+    yield Results.of(
+        [_measured(kind, value.measurement) for kind, _ in kinds for value in roles.values],
+        [int(way) for _, way in kinds for _ in roles.values],
+        kind_of[rows] * len(roles.values) + owners,
+        values[sound],
         rows=np.array(table.rows, dtype=np.int64)[rows] - table.rows[0],
         orders=places[rows] if "order" in cells else np.broadcast_to(places[:1], rows.size),
         times=times[rows] if "time" in cells else np.broadcast_to(times[:1], rows.size),
-        commits=texts["commit"].take(rows),
-        runs=texts["run"].take(rows),
-        branches=texts["branch"].take(rows),
+        commits=texts["commit"][rows],
+        runs=texts["run"][rows],
+        branches=texts["branch"][rows],
         units=_units(texts["unit"], [value.unit for value in roles.values], units, rows, owners),
     )
     for row, fault in sorted(faults.items()):
@@ -219,8 +214,8 @@ def _units(
 ) -> Texts:
     """Return the units of results: that of the cell, else of its row, else of its column."""
     if not any(of_columns) and not any(of_cells):
-        return of_rows.take(rows)
-    places = zip(of_rows.take(rows), rows.tolist(), columns.tolist(), strict=True)
+        return of_rows[rows]
+    places = zip(of_rows[rows], rows.tolist(), columns.tolist(), strict=True)
     return Texts.from_strings(
         (of_cells[column] and of_cells[column][row]) or unit or of_columns[column]
         for unit, row, column in places
