@@ -12,8 +12,8 @@ from barograph.cli import COMMANDS, group, main
 from barograph.cli.config import NAME, load_config, option_defaults
 from barograph.cli.setup import TEMPLATE
 from barograph.runtime.errors import ConfigError
-from barograph.simulator.documents import dump_writer
 from tests.cli.test_commands import code, results
+from tests.sources.documents import write_dump
 
 
 @pytest.fixture
@@ -146,9 +146,8 @@ def test_direction_of_a_pattern_counts_where_the_file_says_none(folder: Path) ->
 
 
 def test_direction_of_a_pattern_counts_in_a_dump(folder: Path) -> None:
-    with dump_writer(folder / "dump") as dump:
-        data = [{"order": k, "value": 20.0 if k < 50 else 30.0 + k % 2} for k in range(53)]
-        dump.add_series({"project": "db", "test": "query", "data": data})
+    data = [{"order": k, "value": 20.0 if k < 50 else 30.0 + k % 2} for k in range(53)]
+    write_dump(folder / "dump", [{"project": "db", "test": "query", "data": data}], [])
     gate_newest = ("gate", "dump", "--kind", "mongodump", "--newest", "3")
     assert code(*gate_newest) == 2  # any change counts
     configure(folder, '[direction]\n"db/q*" = "higher"\n')

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import yaml
 
+from barograph.learning.simulation import FILES
 from barograph.pipeline import load, simulate
 from barograph.pipeline.load import FOLDER
 from barograph.pipeline.stage import run
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
-from barograph.simulator.documents import FILES
 from tests.sources.documents import change_point, point, series, triaged, write_dump
 
 DUMP = Path("data/raw/dump")

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import bson
+
+from barograph.learning.simulation import dump_files
 from barograph.results.history import History
-from barograph.simulator.documents import dump_writer
 from barograph.sources import Document, LoadReport, Place, Skip, Source, load
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
@@ -67,11 +70,12 @@ def write_dump(
     folder: Path, series: Iterable[Mapping[str, Any]], change_points: Iterable[Mapping[str, Any]]
 ) -> None:
     """Write a mongodump directory."""
-    with dump_writer(folder) as dump:
-        for fields in series:
-            dump.add_series(fields)
-        for fields in change_points:
-            dump.add_change_point(fields)
+    numbers = count(1)
+    with dump_files(folder) as files:
+        for file, documents in zip(files, (series, change_points), strict=True):
+            for fields in documents:
+                identifier = bson.ObjectId(next(numbers).to_bytes(12, "big"))
+                file.write(bson.encode({"_id": identifier, **fields}))
 
 
 @dataclass

@@ -7,7 +7,6 @@ import pytest
 
 from barograph.results.history import History
 from barograph.runtime.errors import DataError
-from barograph.simulator.documents import dump_writer
 from barograph.sources import Skip, load, open_source
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import MAGIC, archive, block, prelude
@@ -28,7 +27,7 @@ def tables(source: str, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_dump_writer_writes_the_files_of_mongodump(dump: Path) -> None:
+def test_dump_files_writes_the_files_of_mongodump(dump: Path) -> None:
     assert sorted(path.name for path in dump.iterdir()) == [
         "change_points.bson",
         "change_points.metadata.json",
@@ -58,17 +57,7 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
     assert History.read(tmp_path / "a").candidates.index.tolist() == [1, 2, 3]
 
 
-def test_dump_writer_accepts_any_order(dump: Path, tmp_path: Path) -> None:
-    with dump_writer(tmp_path / "mixed") as writer:
-        for number, fields in enumerate(SERIES):
-            writer.add_series(fields)
-            if 1 <= number <= 3:
-                writer.add_change_point(CHANGE_POINTS[number - 1])
-    mixed = tables(str(tmp_path / "mixed"), tmp_path / "a")
-    assert mixed == tables(str(dump), tmp_path / "b")
-
-
-def test_dump_writer_writes_nothing_after_an_error(tmp_path: Path) -> None:
+def test_dump_files_writes_nothing_after_an_error(tmp_path: Path) -> None:
     def broken() -> object:
         yield series()
         raise RuntimeError

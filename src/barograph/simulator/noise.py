@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.results.series import Floats
-from barograph.runtime.compiled import kernel
 from barograph.simulator.profiles import FAMILIES, Profile, Shares, Span
 
 PERIODS = (7, 14, 30, 100, 250)
@@ -92,24 +91,16 @@ class Character:
         return cls(cv=cv, **drawn)  # type: ignore[arg-type]
 
 
-@kernel
-def _autoregress(shocks: Floats, phi: float) -> Floats:
-    out = np.empty_like(shocks)
-    previous = shocks[0] if shocks.size else 0.0
-    keep = np.sqrt(1.0 - phi * phi)
-    for i in range(shocks.size):
-        if i > 0:
-            previous = phi * previous + keep * shocks[i]
-        out[i] = previous
-    return out
-
-
 def noise(character: Character, length: int, rng: np.random.Generator) -> Floats:
     """Draw noise around the level: heavy tails, autocorrelation, unsteady spread, modes."""
     heavy = np.isfinite(character.df)
     shocks = rng.standard_t(character.df, length) if heavy else rng.standard_normal(length)
     if character.phi:
-        shocks = _autoregress(shocks, character.phi)
+        from scipy.signal import lfilter  # slow to import
+
+        weights = [np.sqrt(1.0 - character.phi**2)], [1.0, -character.phi]
+        rest, _ = lfilter(*weights, shocks[1:], zi=[character.phi * shocks[0]])
+        shocks = np.append(shocks[:1], rest)
     if character.log_sd_step:
         walk = np.cumsum(rng.normal(0.0, character.log_sd_step, length))
         shocks = shocks * np.exp(np.clip(walk, -1.5, 1.5))

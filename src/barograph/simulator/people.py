@@ -102,58 +102,31 @@ def survey(
 def mark_chances(
     values: Floats, events: Sequence[Event], leniency: Floats, attention: Attention = VARIED
 ) -> Floats:
-    """Return the probability that each person (rows) marks each event (columns)."""
+    """Return the probability that each person (rows) marks each event (columns).
+
+    Args:
+        values: The values of the series.
+        events: The events of the series.
+        leniency: How readily each person marks.
+        attention: How closely people look.
+    """
     chances = np.zeros((leniency.size, len(events)))
     low, high = np.quantile(values, (0.005, 0.995))
     for k, event in enumerate(events):
         before, after, *lasting = surroundings(events, k, values.size)
-        duration = min(lasting) if attention.both_sides else lasting[1]
         size, around = step_and_noise(values, before, event.index, after)
-        level = float(np.median(np.abs(values[before:after])))
-        seen = mark_probability(size, around, high - low, duration, leniency, attention)
-        chances[:, k] = relevance(size, level, attention) * seen
+        if size == 0.0:
+            continue
+        seen = _logistic(4.0 * (_log_ratio(size, around) + leniency))
+        seen *= _logistic(4.0 * (_log_ratio(size, VISIBLE_SHARE * (high - low)) + leniency))
+        excess = min(max(_log_ratio(size, CONSPICUOUS * around), 0.0), attention.largest_excess)
+        duration = min(lasting) if attention.both_sides else lasting[1]
+        seen *= _logistic(2.5 * np.log(duration / VISIBLE_POINTS) + 0.6 * excess)
+        # Where there is no noise, a hundredth of a percent is clear in the plot: is it relevant?
+        smallest = attention.relevant_share * float(np.median(np.abs(values[before:after])))
+        relevant = _logistic(8.0 * _log_ratio(size, smallest))
+        chances[:, k] = relevant * ((1.0 - attention.overlooked) * seen)
     return chances
-
-
-def relevance(size: float, level: float, attention: Attention = VARIED) -> float:
-    """Return the probability that people find a change of this size worth a mark.
-
-    It matters where there is little or no noise: what is clear in the plot can be a hundredth of a
-    percent.
-    """
-    smallest = attention.relevant_share * level
-    return float(_logistic(8.0 * _log_ratio(size, smallest))) if size else 0.0
-
-
-def mark_probability(
-    size: float,
-    noise: float,
-    value_range: float,
-    duration: float,
-    leniency: Floats | float,
-    attention: Attention = VARIED,
-) -> Floats:
-    """Return the probability that people mark a change.
-
-    Args:
-        size: The absolute difference between the levels before and after, in the values' unit.
-        noise: The noise around both levels.
-        value_range: The range of the whole series, from its 0.5 % to its 99.5 % quantile.
-        duration: The number of points to the nearest change of similar size, or end of the series.
-        leniency: How readily each person marks.
-        attention: How closely people look.
-
-    Returns:
-        One probability for each leniency.
-    """
-    if size == 0.0:
-        return np.zeros(np.shape(leniency))
-    over_noise = 4.0 * (_log_ratio(size, noise) + leniency)
-    over_range = 4.0 * (_log_ratio(size, VISIBLE_SHARE * value_range) + leniency)
-    excess = min(max(_log_ratio(size, CONSPICUOUS * noise), 0.0), attention.largest_excess)
-    lasting = 2.5 * np.log(duration / VISIBLE_POINTS) + 0.6 * excess
-    seen = _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
-    return (1.0 - attention.overlooked) * seen
 
 
 def step_and_noise(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:
@@ -240,14 +213,12 @@ def triage_candidates(
         verdict = verdict_of_votes(votes_for(index, marks), len(marks))
         if verdict.is_final and wrong < MISTAKEN:
             verdict = opposite(verdict)
-        if verdict is Verdict.UNDER_INVESTIGATION and pending >= investigated:
-            verdict = Verdict.NOT_TRIAGED
-        if not watched or missed < MISSED:
-            verdict = Verdict.NOT_TRIAGED
-        triaged = None
-        if verdict is not Verdict.NOT_TRIAGED:
+        is_put_off = verdict is Verdict.UNDER_INVESTIGATION and pending >= investigated
+        if is_put_off or not watched or missed < MISSED:
+            results.append(Triage(Verdict.NOT_TRIAGED, calculated, None))
+        else:
             triaged = calculated + HOUR_MS + round(DELAY_MS * delay)
-        results.append(Triage(verdict, calculated, triaged))
+            results.append(Triage(verdict, calculated, triaged))
     return results
 
 

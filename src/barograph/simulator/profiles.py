@@ -4,14 +4,12 @@ import zlib
 from dataclasses import dataclass
 
 Span = tuple[float, float]
-
-
+Shares = tuple[float, ...]
 # The families of noise. A profile has the share of series with each; platforms vary it.
 FAMILIES = (
     *("log_normal", "autocorrelated", "heavy_tailed", "drifting"),
     *("heteroscedastic", "bimodal", "quantised", "seasonal"),
 )
-Shares = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,66 +19,71 @@ class Runners:
     Sizes are factors of the level unless the name says otherwise.
     """
 
-    modes: float
-    mode_size: Span
-    modality_changes: float
-    slow_spans_per_100: Span
-    slow_length: Span
-    slow_size: Span
-    first_outliers: float
-    first_size: Span
-    pulses_per_100: Span
-    pulse_single: float
-    pulse_length: Span
-    pulse_size: Span
-    jumps_per_100: float
-    jump_size: Span
-    jump_length: Span
-    stays_above_2: float
-    stays_above_10: float
-    exact: float
-    exact_cv: Span
-    tiny_per_100: Span
-    tiny_percent: Span
-    repeated: float
-    repeats: Span
+    modes: float = 0.3
+    mode_size: Span = (1.01, 1.4)
+    modality_changes: float = 0.1
+    slow_spans_per_100: Span = (0.02, 0.3)
+    slow_length: Span = (5, 60)
+    slow_size: Span = (1.02, 1.6)
+    first_outliers: float = 0.2
+    first_size: Span = (1.5, 30)
+    pulses_per_100: Span = (0.01, 0.6)
+    pulse_single: float = 0.7
+    pulse_length: Span = (2, 8)
+    pulse_size: Span = (1.5, 80)
+    jumps_per_100: float = 0.06
+    jump_size: Span = (1.5, 100)
+    jump_length: Span = (2, 60)
+    stays_above_2: float = 0.71
+    stays_above_10: float = 0.85
+    exact: float = 0.12
+    exact_cv: Span = (1e-9, 1e-4)
+    tiny_per_100: Span = (0.3, 8)
+    tiny_percent: Span = (0.002, 0.5)
+    repeated: float = 0.3
+    repeats: Span = (1, 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """What all platforms of a world have in common; docs/simulator.md describes every field.
 
-    A pair is the range that a platform, a series or an event draws from. `sd` is the noise of
-    the series and CV its ratio to the level. Rates are per point unless the name says otherwise.
+    The defaults are those of `long`. A pair is the range that a platform, a series or an event
+    draws from. `sd` is the noise of the series and CV its ratio to the level. Rates are per point
+    unless the name says otherwise.
     """
 
-    name: str
-    commits: int
-    hours_between_commits: float
-    length: Span
-    run_share: Span
-    outages_per_100: float
-    measurements: tuple[tuple[str, int], ...]
-    log10_level: Span
-    cv: Span
+    name: str = "long"
+    commits: int = 1400
+    hours_between_commits: float = 7.0
+    length: Span = (190, 900)
+    run_share: Span = (0.7, 1.0)
+    outages_per_100: float = 0.15
+    measurements: tuple[tuple[str, int], ...] = (
+        ("elapsed_time", -1),
+        ("cpu_time", -1),
+        ("cpu_service_time", -1),
+    )
+    log10_level: Span = (-2.0, 5.0)
+    cv: Span = (0.002, 0.10)
     cv_spread: float = 0.5
-    families: Shares
-    steps_per_100: Span
-    small_share: float
+    families: Shares = (0.5, 0.6, 0.45, 0.4, 0.35, 0.25, 0.2, 0.15)
+    steps_per_100: Span = (0.25, 0.9)
+    small_share: float = 0.0
     small_scale: float = 0.3
-    relative_share: float
-    relative_scale: float
+    relative_share: float = 0.4
+    relative_scale: float = 0.03
     relative_spread: float = 0.8
     relative_df: float = 3.0
-    sd_scale: float
-    sd_spread: float
-    reverts_per_100: Span
-    revert_length: Span
+    sd_scale: float = 2.0
+    sd_spread: float = 1.1
+    reverts_per_100: Span = (0.02, 0.6)
+    revert_length: Span = (2, 60)
     revert_boost: float = 1.5
-    ramps_per_300: float
-    ramp_length: Span
-    variance_changes_per_300: Span
-    spikes: Span
+    ramps_per_300: float = 0.15
+    ramp_length: Span = (10, 120)
+    variance_changes_per_300: Span = (0.05, 0.5)
+    spikes: Span = (0.0005, 0.03)
     runners: Runners | None = None
 
     @property
@@ -89,30 +92,7 @@ class Profile:
         return zlib.crc32(self.name.encode())
 
 
-LONG = Profile(
-    name="long",
-    commits=1400,
-    hours_between_commits=7.0,
-    length=(190, 900),
-    run_share=(0.7, 1.0),
-    outages_per_100=0.15,
-    measurements=(("elapsed_time", -1), ("cpu_time", -1), ("cpu_service_time", -1)),
-    log10_level=(-2.0, 5.0),
-    cv=(0.002, 0.10),
-    families=(0.5, 0.6, 0.45, 0.4, 0.35, 0.25, 0.2, 0.15),
-    steps_per_100=(0.25, 0.9),
-    small_share=0.0,
-    relative_share=0.4,
-    relative_scale=0.03,
-    sd_scale=2.0,
-    sd_spread=1.1,
-    reverts_per_100=(0.02, 0.6),
-    revert_length=(2, 60),
-    ramps_per_300=0.15,
-    ramp_length=(10, 120),
-    variance_changes_per_300=(0.05, 0.5),
-    spikes=(0.0005, 0.03),
-)
+LONG = Profile()
 
 SHORT = Profile(
     name="short",
@@ -139,7 +119,6 @@ SHORT = Profile(
     reverts_per_100=(0.5, 3.0),
     revert_length=(2, 30),
     ramps_per_300=0.0,
-    ramp_length=(10, 120),
     variance_changes_per_300=(0.05, 4.0),
     spikes=(0.0005, 0.01),
 )
@@ -167,31 +146,7 @@ CI = Profile(
     ramp_length=(10, 200),
     variance_changes_per_300=(0.1, 1.5),
     spikes=(0.0005, 0.02),
-    runners=Runners(
-        modes=0.3,
-        mode_size=(1.01, 1.4),
-        modality_changes=0.1,
-        slow_spans_per_100=(0.02, 0.3),
-        slow_length=(5, 60),
-        slow_size=(1.02, 1.6),
-        first_outliers=0.2,
-        first_size=(1.5, 30),
-        pulses_per_100=(0.01, 0.6),
-        pulse_single=0.7,
-        pulse_length=(2, 8),
-        pulse_size=(1.5, 80),
-        jumps_per_100=0.06,
-        jump_size=(1.5, 100),
-        jump_length=(2, 60),
-        stays_above_2=0.71,
-        stays_above_10=0.85,
-        exact=0.12,
-        exact_cv=(1e-9, 1e-4),
-        tiny_per_100=(0.3, 8),
-        tiny_percent=(0.002, 0.5),
-        repeated=0.3,
-        repeats=(1, 6),
-    ),
+    runners=Runners(),
 )
 
 PROFILES = (LONG, SHORT, CI)

@@ -6,6 +6,7 @@ the 6,999 before it were simulated, and in any process.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -146,13 +147,8 @@ def _changes(
 ) -> tuple[Change, ...]:
     rng = stream(seed, Stream.CHANGES, profile.key, number, REACHES.index(reach), *where)
     home = project(seed, number, profile, layout)
-    steps, reverts = group_rates(profile, reach)
-    drawn = [
-        draw_change(home, lasting, rng)
-        for lasting, rate in ((True, steps), (False, reverts))
-        for _ in range(rng.poisson(rate * profile.commits))
-    ]
-    return tuple(sorted(drawn, key=lambda change: change.order))
+    means = [rate * profile.commits for rate in group_rates(profile, reach)]
+    return tuple(sorted(draw_changes(home, means, rng), key=lambda change: change.order))
 
 
 def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
@@ -163,8 +159,16 @@ def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
     return share * float(np.mean(profile.steps_per_100)), share * float(mean_reverts)
 
 
-def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
-    """Draw one commit that changes performance, lasting or reverted later."""
+def draw_changes(home: Project, means: Sequence[float], rng: np.random.Generator) -> list[Change]:
+    """Draw commits that change performance; on average `means` lasting and reverted ones."""
+    return [
+        _draw_change(home, lasting, rng)
+        for lasting, mean in zip((True, False), means, strict=True)
+        for _ in range(rng.poisson(mean))
+    ]
+
+
+def _draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
     profile = home.profile
     order = int(rng.integers(1, profile.commits + 1))
     relative = bool(rng.random() < profile.relative_share)
@@ -238,13 +242,9 @@ def slow_events(slow: Floats, cv: float) -> list[Event]:
     events = []
     while remaining.any():
         k = int(np.argmax(np.where(remaining, np.abs(shift), -1.0)))
-        events.append(Event(_sharpest(slow, k + w), float(shift[k]), "slow"))
+        # The index of the largest change between neighbours within 4 points.
+        low = max(1, k + w - 4)
+        sharpest = low + int(np.argmax(np.abs(np.diff(slow[low - 1 : k + w + 5]))))
+        events.append(Event(sharpest, float(shift[k]), "slow"))
         remaining[max(0, k - w + 1) : k + w] = False
     return sorted(events, key=lambda event: event.index)
-
-
-def _sharpest(slow: Floats, index: int) -> int:
-    """Return the index of the largest change between neighbours within 4 points."""
-    low = max(1, index - 4)
-    jumps = np.abs(np.diff(slow[low - 1 : index + 5]))
-    return low + int(np.argmax(jumps))

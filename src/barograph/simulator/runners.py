@@ -102,13 +102,17 @@ def disturb(
         modes, shifts = _modes(runners, fleet, orders, rng)
         offsets += modes
         events += shifts
-    offsets += _first_outliers(runners, n, worse, rng)
-    return Disturbance(
-        tuple(sorted(events, key=lambda event: event.index)),
-        offsets,
-        log_uniform(rng, runners.exact_cv) if exact else 0.0,
-        _spread(runners, n, rng),
-    )
+    if rng.random() < runners.first_outliers:  # the benchmark was still being set up
+        count, first = int(rng.integers(1, 4)), int(rng.integers(0, 2))
+        side = worse if rng.random() < WORSE else -worse
+        for place in range(first, min(n, first + count)):
+            offsets[place] += side * log_factor(rng, runners.first_size)
+    exact_cv, spread = log_uniform(rng, runners.exact_cv) if exact else 0.0, np.ones(n)
+    if rng.random() < runners.repeated:  # each value is the mean of several runs
+        low, high = (int(bound) for bound in runners.repeats)
+        spread = 1.0 / np.sqrt(rng.integers(low, high + 1, n).astype(np.float64))
+    ordered = sorted(events, key=lambda event: event.index)
+    return Disturbance(tuple(ordered), offsets, exact_cv, spread)
 
 
 def log_factor(rng: np.random.Generator, span: tuple[float, float]) -> float:
@@ -187,24 +191,3 @@ def _modes(
     offsets[gone] = mean
     shift = float(offsets[start:].mean() - offsets[:start].mean())
     return offsets, [Event(start, shift, "slow")]
-
-
-def _first_outliers(runners: Runners, n: int, worse: int, rng: np.random.Generator) -> Floats:
-    """Return the offsets of the first points, where the benchmark was still being set up."""
-    offsets = np.zeros(n)
-    if rng.random() < runners.first_outliers:
-        count = int(rng.integers(1, 4))
-        first = int(rng.integers(0, 2))
-        side = worse if rng.random() < WORSE else -worse
-        for place in range(first, min(n, first + count)):
-            offsets[place] = side * log_factor(rng, runners.first_size)
-    return offsets
-
-
-def _spread(runners: Runners, n: int, rng: np.random.Generator) -> Floats:
-    """Return the factor on the noise of each value: a value is the mean of several runs."""
-    if rng.random() >= runners.repeated:
-        return np.ones(n)
-    low, high = (int(bound) for bound in runners.repeats)
-    spread: Floats = 1.0 / np.sqrt(rng.integers(low, high + 1, n).astype(np.float64))
-    return spread

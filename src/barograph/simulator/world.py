@@ -26,7 +26,7 @@ from barograph.simulator.projects import (
     Layout,
     Project,
     Stream,
-    draw_change,
+    draw_changes,
     group_rates,
     path_of,
     project,
@@ -91,8 +91,12 @@ class World:
         identity, direction = self._identity(home, place)
         orders = run_orders(platform, rng)
         character = Character.draw(platform, rng)
-        sign = int(direction)
-        disturbance = self._disturbance(home, place, number, orders, -sign)
+        sign, runners, canary = int(direction), self.profile.runners, place[1] == 0
+        disturbance = Disturbance.none(orders.size)
+        if runners is not None:
+            fleet = _fleet(self.seed, self.profile, runners, home.number, place[0])
+            own = stream(self.seed, Stream.RUNNERS, self.profile.key, number)
+            disturbance = disturb(runners, fleet, orders, -sign, own, canary=canary)
         if disturbance.exact_cv:
             character = Character(cv=disturbance.exact_cv)
         felt = affecting_changes(home, place, platform, rng)
@@ -103,22 +107,12 @@ class World:
             home=home,
             identity=identity,
             direction=direction,
-            canary=place[1] == 0,
+            canary=canary,
             orders=orders,
             values=values,
             events=tuple(sorted(events + slow, key=lambda event: event.index)),
             cv=character.cv,
         )
-
-    def _disturbance(
-        self, home: Project, place: Slot, number: int, orders: Ints, worse: int
-    ) -> Disturbance:
-        runners = self.profile.runners
-        if runners is None:
-            return Disturbance.none(orders.size)
-        fleet = _fleet(self.seed, self.profile, runners, home.number, place[0])
-        rng = stream(self.seed, Stream.RUNNERS, self.profile.key, number)
-        return disturb(runners, fleet, orders, worse, rng, canary=place[1] == 0)
 
     def _place(self, slot: int) -> Slot:
         variant, rest = divmod(slot, self.layout.tests_of_variant)
@@ -177,36 +171,26 @@ def affecting_changes(
     factor = float(np.exp(rng.normal(0.0, RATE_SPREAD)))
     rates = factor * platform.steps, factor * platform.reverts
     variant, task, test, _ = place
-    groups = {"project": (), "variant": (variant,), "task": (task,), "test": (task, test)}
+    groups: dict[str, tuple[int, ...]] = {"variant": (variant,)}
+    if task:  # no commit changes a canary
+        groups = {"project": (), **groups, "task": (task,), "test": (task, test)}
     felt: list[Change] = []
     for reach, where in groups.items():
-        if task == 0 and reach != "variant":
-            continue  # no commit changes a canary
         chances = [
             share_affected(rate, platform.run_share * REACH[reach], common)
             for rate, common in zip(rates, group_rates(home.profile, reach), strict=True)
         ]
-        for change in home.changes(reach, *where):
-            chance = chances[0] if change.undone is None else chances[1]
-            if rng.random() < chance:
-                felt.append(change)
-    return felt + ([] if task == 0 else _changes_of_series(home, platform, rates, rng))
+        changes = home.changes(reach, *where)
+        felt += [c for c in changes if rng.random() < chances[0 if c.undone is None else 1]]
+    if task == 0:
+        return felt
+    per_history = platform.run_share * REACH["series"] * home.profile.commits
+    return felt + draw_changes(home, [rate * per_history for rate in rates], rng)
 
 
 def share_affected(rate: float, share: float, common: float) -> float:
     """Return the probability that a common change affects a series with its own rate."""
     return min(1.0, rate * share / common) if common > 0.0 else 0.0
-
-
-def _changes_of_series(
-    home: Project, platform: Platform, rates: tuple[float, float], rng: np.random.Generator
-) -> list[Change]:
-    per_history = platform.run_share * REACH["series"] * home.profile.commits
-    return [
-        draw_change(home, lasting, rng)
-        for lasting, rate in zip((True, False), rates, strict=True)
-        for _ in range(rng.poisson(rate * per_history))
-    ]
 
 
 def measure(

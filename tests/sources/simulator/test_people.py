@@ -11,7 +11,6 @@ from barograph.simulator.people import (
     VARIED,
     mark_chances,
     noise,
-    relevance,
     step_and_noise,
     survey,
     votes_for,
@@ -134,7 +133,6 @@ def test_steps_below_half_a_percent_are_not_worth_a_mark_even_without_noise() ->
     assert marked(0.3) < 0.05
     assert marked(0.4) < 0.3
     assert marked(1.0) > 0.85
-    assert relevance(0.0, 100.0) == 0.0
 
 
 def test_both_ends_of_a_pulse_are_marked_as_often() -> None:
