@@ -16,7 +16,7 @@ from barograph.server.store.audit import now
 from barograph.server.store.schema import candidates
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.triage.verdicts import record_batch
-from barograph.server.web.background import BackgroundWorker, WorkerConfig
+from barograph.server.web.background import WorkerConfig
 from barograph.server.web.retraining import Retraining
 from tests.browser.conftest import ready
 from tests.browser.serving import Board, serving
@@ -43,6 +43,9 @@ ONE_PIPELINE = ("group", "sort")
 class ScriptedRetraining(Retraining):
     """A retraining whose steps and end come from the test, not from a process."""
 
+    def _launch(self, number: int) -> None:
+        """Start nothing."""
+
     def cancel(self) -> bool:
         """End as cancelled."""
         self.end(retrainings.CANCELLED)
@@ -56,7 +59,7 @@ class ScriptedRetraining(Retraining):
     def end(self, state: str, result: dict[str, Any] | None = None) -> None:
         """End in a state."""
         if self.progress is not None:
-            number = self.progress.number
+            number = self.progress.id
             self._store.write(lambda c: retrainings.finish(c, number, state, result))
         self.progress = None
 
@@ -68,7 +71,7 @@ class ScriptedRetraining(Retraining):
         file.parent.mkdir(parents=True, exist_ok=True)
         small_model(1, "label_free").save(file)
         decision = {"promoted": True, "why": "not worse"}
-        digest = index.keep(file, file, "card")
+        digest = index.keep(file, file)
         result = {"files": {"label_free": decision}, "challengers": {"label_free": digest}}
         self.end(retrainings.DONE, result)
 
@@ -109,9 +112,8 @@ def running(
     made: list[ScriptedRetraining] = []
 
     def retraining_of(store: Store, folder: Path) -> Retraining:
-        idle = BackgroundWorker(WorkerConfig("", Hunter(), "Hunter", None))
-        folders = folder / "served"
-        made.append(ScriptedRetraining(store, idle, folders))
+        config = WorkerConfig("", Hunter(), "Hunter", None)
+        made.append(ScriptedRetraining(store, config, folder / "served"))
         return made[0]
 
     with serving(tmp_path_factory.mktemp("model"), fill, retraining_of=retraining_of) as board:

@@ -1,10 +1,8 @@
 """The background process: it refreshes, is restarted, and never outlives the service."""
 
-import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -52,7 +50,7 @@ def is_refreshed(store: Store) -> bool:
 def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    priorities, ends = list[int](), list[bool]()
+    priorities = list[int]()
 
     def priority(*_: object) -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
@@ -61,24 +59,15 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
         def __init__(self, store: Store, _config: object) -> None:
             self.store = store
 
-        def run(self, _stop: object) -> None:
+        def run(self) -> None:
             priorities.extend((priority(), self.store.write(priority)))
 
     monkeypatch.setattr(background, "RefreshLoop", Loop)
-    monkeypatch.setattr(background, "_serve", lambda *_: None)
-    monkeypatch.setattr(os, "setpgrp", lambda: None)
-    monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
-    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
-    monkeypatch.setattr(background, "_exit", lambda: ends.append(True))
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = background.WorkerConfig(str(tmp_path / "s.db"), Hunter(), "hunter", None)
     # In a thread, because a priority cannot be raised again.
-    work = threading.Thread(
-        target=background._work, args=(None, config, logging.ERROR, str(tmp_path))
-    )
+    work = threading.Thread(target=background._refresh, args=(config,))
     work.start()
     work.join()
-    assert ends == [True]
     usual = priority()
     assert priorities == [min(usual + background.NICE, 19), usual]
 
@@ -89,24 +78,24 @@ def test_clusters_are_due_by_the_clock_however_long_rounds_take(
     rounds: list[bool] = []
     seconds = 0.0
 
-    class Stop(threading.Event):
-        """Set after five rounds; a wait takes no time but that of the clock."""
+    def sleep(pause: float) -> None:
+        """Take no time but that of the clock; end after five rounds."""
+        nonlocal seconds
+        seconds += pause
+        if len(rounds) == 5:
+            raise KeyboardInterrupt
 
-        def wait(self, timeout: float | None = None) -> bool:
-            nonlocal seconds
-            seconds += timeout or 0.0
-            return len(rounds) == 5
-
-    def run_once(_loop: object, *, clusters: bool, stop: threading.Event) -> None:
+    def run_once(_loop: object, *, clusters: bool) -> None:
         nonlocal seconds
         rounds.append(clusters)
         seconds += 90.0
 
-    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: seconds))
+    clock = SimpleNamespace(monotonic=lambda: seconds, sleep=sleep)
+    monkeypatch.setattr(background, "time", clock)
     monkeypatch.setattr(background.RefreshLoop, "run_once", run_once)
     url = str(tmp_path / "store.db")
-    with Store(url) as store:
-        background.RefreshLoop(store, WorkerConfig(url, Hunter(), "hunter", None)).run(Stop())
+    with Store(url) as store, pytest.raises(KeyboardInterrupt):
+        background.RefreshLoop(store, WorkerConfig(url, Hunter(), "hunter", None)).run()
     assert rounds == [False, True, False, True, False]  # the pause begins after a round
 
 
@@ -145,12 +134,11 @@ def endless(*_: object) -> None:
 def test_worker_has_ended_once_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "_work", endless)
+    monkeypatch.setattr(background, "_refresh", endless)
     worker = BackgroundWorker(WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None))
     worker.start()
     wait_for(lambda: worker.pid is not None)
     pid = worker.pid
-    monkeypatch.setattr(background, "GRACE", 0.1)
     started = time.monotonic()
     worker.stop()
     assert pid is not None
@@ -174,35 +162,7 @@ def test_worker_that_is_still_starting_ends_at_once(tmp_path: Path) -> None:
     worker.stop()
     assert pid is not None
     assert has_ended(pid)
-    assert time.monotonic() - started < background.GRACE
-
-
-class Interrupted:
-    """A loop that gets SIGTERM while it holds the lock of the stop, as it does for a moment."""
-
-    def __init__(self, *_: object, **__: object) -> None: ...
-
-    def run(self, stop: Any) -> None:
-        with stop._cond:
-            signal.raise_signal(signal.SIGTERM)
-        stop.wait()
-
-
-def interrupted(*arguments: Any) -> None:
-    """Do the work of the process with such a loop."""
-    background.RefreshLoop = Interrupted  # type: ignore[assignment, misc]
-    background._work(*arguments)
-
-
-def test_signal_at_any_moment_stops_the_process(tmp_path: Path) -> None:
-    config = WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None)
-    process, pipe = background.start_child(interrupted, config, logging.ERROR, str(tmp_path))
-    process.join(PATIENCE / 2)
-    try:
-        assert process.exitcode == -signal.SIGKILL  # it ends with all processes of its group
-    finally:
-        process.kill()
-        pipe.close()
+    assert time.monotonic() - started < PATIENCE / 2
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

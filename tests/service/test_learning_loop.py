@@ -63,8 +63,8 @@ def test_verdicts_lead_to_a_model_that_decides(
         import_history(store, History.read(project / "data/interim"), "test")
         learn = partial(read_params, params)
         path = project / "served" / "label_free.baro"
-        worker = BackgroundWorker(WorkerConfig(url, Hunter(), "Hunter", path, params=learn))
-        retraining = Retraining(store, worker, path.parent)
+        config = WorkerConfig(url, Hunter(), "Hunter", path, params=learn)
+        worker, retraining = BackgroundWorker(config), Retraining(store, config, path.parent)
         app = create_app(store, ModelWatch(artifact), worker=worker, retraining=retraining)
         where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
         with TestClient(app, **where) as client:  # type: ignore[arg-type]

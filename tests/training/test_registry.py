@@ -27,7 +27,7 @@ from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.runtime import files as locks
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.server.store import Store, audit, export
-from barograph.server.web.background import BackgroundWorker, WorkerConfig
+from barograph.server.web.background import WorkerConfig
 from barograph.server.web.retraining import Retraining
 from tests.service.models import small_model
 
@@ -194,8 +194,7 @@ def test_file_that_was_never_registered_stays_without_a_champion() -> None:
 
 
 def service_over(store: Store) -> Retraining:
-    worker = BackgroundWorker(WorkerConfig("ci.db", Hunter(), "Hunter", None))
-    return Retraining(store, worker, SERVED)
+    return Retraining(store, WorkerConfig("ci.db", Hunter(), "Hunter", None), SERVED)
 
 
 def test_release_and_rollback_by_a_service_are_in_the_audit_trail() -> None:
@@ -256,7 +255,7 @@ def challenge(folders: Path, number: int) -> str:
     """Register a model; return its digest."""
     path = Path(f"{number}.baro")
     save_models(path, [made(number)["label_free"]])
-    return releasing.register(Index.read("label_free", folders), path, path)
+    return Index.read("label_free", folders).keep(path, path)
 
 
 def release_one(pipe: Connection, folders: Path, digest: str, champion: str) -> None:
@@ -284,7 +283,7 @@ def roll_back_second(pipe: Connection, folders: Path, *_: str) -> None:
     report(pipe, lambda: registry.roll_back("label_free", folders))
 
 
-def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.ReleaseDecision]]:
+def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.Decision]]:
     return {"label_free": (digest, PROMOTED | {"champion": champion})}
 
 
@@ -370,7 +369,7 @@ def test_full_disk_is_reported_with_the_file_in_the_registry() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size - 1, before[1]))
     try:
         with pytest.raises(OSError, match="too large") as caught:
-            releasing.register(Index.read("label_free", SERVED), path, path)
+            Index.read("label_free", SERVED).keep(path, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     written = Path(str(caught.value.filename))
@@ -394,7 +393,7 @@ def test_rollback_works_in_the_folder_of_a_retraining(
         path = folder / "label_free.baro"
         save_models(path, [made(number)["label_free"]])
         index = Index.read("label_free", folders)
-        digest = releasing.register(index, path, path)
+        digest = index.keep(path, path)
         put_in_service([index.promoted(digest, PROMOTED)], folders)
     served = folder / "team/models/label_free.baro"
     assert TriageModel.load(served).threshold == pytest.approx(0.2)

@@ -198,7 +198,7 @@ def test_champion_that_cannot_be_compared_is_named_with_the_way_out(
     model = small_model(0, USE)
     save_models(Path("new.baro"), [model])
     index = Index.read(USE, folders)
-    digest = releasing.register(index, Path("new.baro"), Path("new.baro"))
+    digest = index.keep(Path("new.baro"), Path("new.baro"))
     put_in_service([index.promoted(digest, {"promoted": True})], folders)
     index = Index.read(USE, folders)
     (index.folder(digest) / registry.TWIN).write_bytes(b"no model")

@@ -192,7 +192,7 @@ def _listen(
         click.echo(f"serving {place} from {kept}; {ready}", err=True)
 
     worker = BackgroundWorker(config)
-    retraining = None if config.served is None else Retraining(store, worker, config.served)
+    retraining = None if config.path is None else Retraining(store, config, config.path.parent)
     app = create_app(store, watch, settings, worker, stop, retraining)
     server = make_server(app, host, port, listening)
     if not run_server(server):

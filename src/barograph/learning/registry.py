@@ -56,9 +56,7 @@ class Index:
     @classmethod
     def read(cls, name: str, served: Path = SERVED) -> Index:
         """Read the index of a name; empty if nothing was released yet."""
-        return next(
-            (index for index in _read(served) if index.name == name), cls(name, served=served)
-        )
+        return _read(served).get(name, cls(name, served=served))
 
     @property
     def champion(self) -> str | None:
@@ -83,32 +81,14 @@ class Index:
         known = dict(self.decisions) | {digest: dict(decision)}
         return replace(self, champions=(*self.champions, digest), decisions=known)
 
-    def rolled_back(self, who: str) -> Index:
-        """Return the index with the former champion, or with none: then the built-in model serves.
-
-        The current champion is withdrawn for good.
-
-        Args:
-            who: Who takes it back, for the record.
-
-        Raises:
-            ConfigError: The built-in model is in service.
-        """
-        if not self.champions:
-            raise ConfigError(f"{self.name}: the built-in model is in service already")
-        *before, last = self.champions
-        former = replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
-        facts = {"who": who, "champion": former.champion}
-        decision = {**self.decisions.get(last, {}), "rolled_back": facts}
-        return replace(former, decisions={**self.decisions, last: decision})
-
-    def keep(self, model: Path, twin: Path, card: str) -> str:
+    def keep(self, model: Path, twin: Path) -> str:
         """Store a model file with its twins and its card, and return its digest."""
         digest = file_digest(model)
         _copy(twin, self.folder(digest) / TWIN)
         _copy(model, self.folder(digest) / MODEL)
         with whole(self.folder(digest) / CARD) as draft:
-            draft.write_text(card, encoding="utf-8")
+            cards = map(card, load_models(model).values())
+            draft.write_text("\n".join(cards), encoding="utf-8")
         return digest
 
     def serve(self) -> None:
@@ -141,7 +121,7 @@ def changing(served: Path = SERVED) -> Iterator[None]:
         DataError: Another process releases or rolls back for a minute.
     """
     with locked(registry_of(served) / RECORD):
-        for index in _read(served):
+        for index in _read(served).values():
             if not index.is_served:
                 index.serve()
         delete_drafts(registry_of(served))  # of models that no later run writes to
@@ -152,7 +132,7 @@ def put_in_service(indices: Sequence[Index], served: Path = SERVED) -> None:
     """Put the champions of several indices in service together, in a block of `changing`."""
     if not indices:
         return
-    every = {index.name: index for index in (*_read(served), *indices)}
+    every = _read(served) | {index.name: index for index in indices}
     content = {
         name: {part: getattr(index, part) for part in STORED} for name, index in every.items()
     }
@@ -185,13 +165,24 @@ def roll_back(name: str, served: Path = SERVED, who: str = COMMAND_LINE) -> Inde
     if name not in FILES:
         raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
     with changing(served):
-        index = Index.read(name, served).rolled_back(who)
-        put_in_service([index], served)
-    return index
+        index = Index.read(name, served)
+        if index.champion is None:
+            raise ConfigError(f"{name}: the built-in model is in service already")
+        *before, last = index.champions
+        facts = {"who": who, "champion": before[-1] if before else None}
+        decision = {**index.decisions.get(last, {}), "rolled_back": facts}
+        former = replace(
+            index,
+            champions=tuple(before),
+            withdrawn=(*index.withdrawn, last),
+            decisions={**index.decisions, last: decision},
+        )
+        put_in_service([former], served)
+    return former
 
 
-def _read(served: Path) -> list[Index]:
-    """Return the indices of the record; of that of an earlier version if there is no other."""
+def _read(served: Path) -> dict[str, Index]:
+    """Return the indices by name; of the record of an earlier version if there is no other."""
     paths = [registry_of(served) / RECORD]
     if not paths[0].is_file():
         paths = [registry_of(served) / name for name in FORMER]
@@ -204,7 +195,7 @@ def _read(served: Path) -> list[Index]:
                 indices[name] = Index(name, *digests, part["decisions"], served)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a record of released models: {error!r:.200}") from error
-    return list(indices.values())
+    return indices
 
 
 def _copy(source: Path, target: Path) -> None:

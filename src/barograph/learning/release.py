@@ -13,7 +13,7 @@ elsewhere.
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
@@ -36,8 +36,9 @@ from barograph.learning.limits import Count, Fraction, Seed, WholeNumber
 from barograph.learning.online.pair import COMPARABLE, VERDICTS, Lesson, compare_with_champion
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.protocols import stable_split
-from barograph.learning.registry import SERVED, Index, card
+from barograph.learning.registry import SERVED, Index
 from barograph.learning.tracking import promote, record_run
+from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.runtime.errors import (
     ArtifactError,
@@ -48,7 +49,8 @@ from barograph.runtime.errors import (
 )
 
 BUILT_IN, CHAMPION = "the built-in model", "the champion"
-ReleaseDecision = Mapping[str, Any]
+Decision = Mapping[str, Any]
+Challenger = tuple[str, str, Decision]  # name and digest of a file, and what was decided on it
 
 
 @dataclass(frozen=True)
@@ -101,66 +103,67 @@ def release(
         params: What is required.
         evidence: What they are compared on.
     """
-    registry.resume()
+    decided = list(challengers(files, params, evidence))
+    chosen = {name: (digest, facts) for name, digest, facts in decided if facts["promoted"]}
+    release_challengers(SERVED, chosen)
     decisions: dict[str, dict[str, Any]] = {}
-    chosen: dict[str, tuple[str, ReleaseDecision]] = {}
-    for name, (model, twin) in files.items():
-        index = Index.read(name)
-        digest = register(index, model, twin)
-        decision = decide_file(index, digest, load_models(twin), params, evidence)
-        if may_serve(index, digest, decision):
-            chosen[name] = digest, decision
+    for name, digest, decision in decided:
+        model = files[name][0]
         metrics = {use: dict(fitted.metrics) for use, fitted in load_models(model).items()}
         decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-    release_challengers(SERVED, chosen)
-    for name, (model, _) in files.items():
-        decision, digest = decisions[name], decisions[name]["candidate"]
         facts = asdict(params) | {"use": name, "digest": digest}
-        measured = {**decision["metrics"], **decision}
+        measured = {**metrics, **decisions[name]}
         record_run(f"release {name}", facts, measured, [model], model=name, digest=digest)
         promote(name, Index.read(name).champion)
     return decisions
 
 
-def register(index: Index, model: Path, twin: Path) -> str:
-    """Store a new model file in the registry, and return its digest."""
-    return index.keep(model, twin, "\n".join(map(card, load_models(model).values())))
-
-
-def decide_file(
-    index: Index,
-    digest: str,
-    twins: Mapping[str, TriageModel],
+def challengers(
+    files: Mapping[str, tuple[Path, Path]],
     params: ReleaseParams,
     evidence: Evidence,
-) -> ReleaseDecision:
-    """Say whether a file may become the champion; a file that was decided on before stays so."""
-    if digest in index.withdrawn:
-        return {"promoted": False, "why": "it was rolled back before"}
-    if digest == index.champion:
-        decided: ReleaseDecision = index.decisions[digest]
-        return decided
-    return decide(twins, index, params, evidence)
+    served: Path = SERVED,
+    *,
+    keep: bool = True,
+) -> Iterator[Challenger]:
+    """Yield name, digest and decision of new model files; those that are promoted may be released.
 
+    A file that was decided on before stays so.
 
-def may_serve(index: Index, digest: str, decision: ReleaseDecision) -> bool:
-    """Return whether a file is or may become the champion; `release_challengers` makes it so."""
-    return digest == index.champion or bool(decision["promoted"])
+    Args:
+        files: As for `release`.
+        params: What is required.
+        evidence: What they are compared on.
+        served: The folder of the champions.
+        keep: Whether files with something learned are stored in the registry.
+    """
+    if keep:
+        registry.resume(served)
+    for name, (model, twin) in files.items():
+        index, twins, digest = Index.read(name, served), load_models(twin), file_digest(model)
+        if keep and not any(KEPT in learned.card for learned in twins.values()):
+            index.keep(model, twin)
+        if digest in index.withdrawn:
+            decision: Decision = {"promoted": False, "why": "it was rolled back before"}
+        elif digest == index.champion:
+            decision = index.decisions[digest]
+        else:
+            decision = decide(twins, index, params, evidence)
+        yield name, digest, decision
 
 
 def decide(
     twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
-) -> ReleaseDecision:
+) -> Decision:
     """Say whether new models may take the champion's place, and why."""
     if any(BESIDE in twin.card for twin in twins.values()):
         return _decide_pair(twins, index, params, evidence)
     uses = {use: _decide_use(twin, index, params, evidence) for use, twin in twins.items()}
     rejected = {use: facts for use, facts in uses.items() if not facts["promoted"]}
     reasons = {use: str(facts["why"]) for use, facts in (rejected or uses).items()}
+    why = "; ".join(f"{use}: {reason}" for use, reason in reasons.items())
     if len(set(reasons.values())) == 1 and len(reasons) == len(uses):
         why = next(iter(reasons.values()))
-    else:
-        why = "; ".join(f"{use}: {reason}" for use, reason in reasons.items())
     champion = {} if index.champion is None else {"champion": index.champion}
     return {"promoted": not rejected, "why": why, "uses": uses, **champion}
 
@@ -215,7 +218,7 @@ def _gain(facts: Mapping[str, Any]) -> Comparison | None:
 
 def _decide_pair(
     twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
-) -> ReleaseDecision:
+) -> Decision:
     """Decide on a pair that learned from hindsight: it must be better than the built-in pair."""
     for twin in twins.values():
         if (why := _below_least(twin, params)) is not None:
@@ -316,14 +319,12 @@ def compare(
     return counts | aucs | comparison._asdict() | means
 
 
-def release_challengers(
-    served: Path, challengers: Mapping[str, tuple[str, ReleaseDecision]]
-) -> None:
+def release_challengers(served: Path, chosen: Mapping[str, Sequence[Any]]) -> None:
     """Put files in service together that were registered and compared before.
 
     Args:
         served: The folder of the champions.
-        challengers: The digest of each file, and the decision on it.
+        chosen: The digest of each file, and the decision on it.
 
     Raises:
         ConfigError: A file may not be released, or is not compared with today's champion; none is
@@ -332,22 +333,29 @@ def release_challengers(
     """
     with registry.changing(served):
         registry.put_in_service(
-            [
-                _with_champion(Index.read(name, served), digest, decision)
-                for name, (digest, decision) in challengers.items()
-            ],
-            served,
+            [_promoted(Index.read(name, served), *facts) for name, facts in chosen.items()], served
         )
 
 
-def _with_champion(index: Index, digest: str, decision: ReleaseDecision) -> Index:
-    """Return the index with a file in service.
+def release_result(served: Path, result: Mapping[str, Any]) -> list[str]:
+    """Put the challengers of a retraining in service, and return their names.
+
+    Args:
+        served: The folder of the champions.
+        result: What `Retrained.to_json` returned.
 
     Raises:
-        ConfigError: The file may not be released, or another one was released meanwhile.
+        ConfigError: Another model was released since the comparison; none is released then.
     """
+    files, digests = result.get("files", {}), result.get("challengers", {})
+    release_challengers(served, {name: (digests[name], files[name]) for name in digests})
+    return list(digests)
+
+
+def _promoted(index: Index, digest: str, decision: Decision) -> Index:
+    """Return the index with a file in service; the files of a champion may have been deleted."""
     if digest == index.champion:
-        return index  # its files may have been deleted since
+        return index
     if not decision["promoted"]:
         raise ConfigError(f"{index.name}: not released: {decision['why']}")
     if digest in index.withdrawn:
@@ -371,18 +379,13 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m barograph.learning.release",
+        description="Put the former model back in service.",
         epilog="example: python -m barograph.learning.release rollback label_free",
     )
-    commands = parser.add_subparsers(required=True)
-    back = commands.add_parser("rollback", help="put the former model back in service")
-    back.add_argument("name", choices=FILES)
-    back.add_argument(
-        "--release-to",
-        type=Path,
-        default=SERVED,
-        metavar="FOLDER",
-        help="folder that the models were released to (default: %(default)s)",
-    )
+    parser.add_argument("action", choices=["rollback"])
+    parser.add_argument("name", choices=FILES)
+    where = "folder that the models were released to (default: %(default)s)"
+    parser.add_argument("--release-to", type=Path, default=SERVED, metavar="FOLDER", help=where)
     arguments = parser.parse_args()
     try:
         index = rollback(arguments.name, arguments.release_to)

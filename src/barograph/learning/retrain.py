@@ -16,24 +16,15 @@ from typing import Any
 import numpy as np
 
 from barograph.learning import tables
-from barograph.learning.candidates import KEPT, Trained, TrainParams, usable_verdicts
+from barograph.learning.candidates import Trained, TrainParams, usable_verdicts
 from barograph.learning.challengers import Material, train_all
 from barograph.learning.online.pair import Lesson, lesson
 from barograph.learning.online.pair_comparison import BESIDE
-from barograph.learning.registry import Index, resume
-from barograph.learning.release import (
-    Evidence,
-    ReleaseDecision,
-    ReleaseParams,
-    decide_file,
-    may_serve,
-    register,
-    release_challengers,
-)
+from barograph.learning.registry import Index
+from barograph.learning.release import Decision, Evidence, ReleaseParams, challengers
 from barograph.learning.simulation import SimulateParams, simulate
 from barograph.learning.tune import Search, TuneParams, tune
-from barograph.models.artifact import file_digest
-from barograph.models.triage import FILES, USES, TriageModel, load_models, save_models
+from barograph.models.triage import FILES, USES, TriageModel, save_models
 from barograph.results.history import History
 from barograph.results.series import FINAL, Verdict
 from barograph.sources import open_source, read_source
@@ -76,7 +67,7 @@ class Retrained:
     real: int
     noise: int
     series: int
-    decisions: Mapping[str, ReleaseDecision]
+    decisions: Mapping[str, Decision]
     challengers: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -86,15 +77,6 @@ class Retrained:
             "files": {name: dict(decision) for name, decision in self.decisions.items()},
             "challengers": dict(self.challengers),
         }
-
-    def release(self, served: Path) -> None:
-        """Put the challengers in service.
-
-        Raises:
-            ConfigError: Another model was released since the comparison; none is released then.
-        """
-        chosen = {name: (digest, self.decisions[name]) for name, digest in self.challengers.items()}
-        release_challengers(served, chosen)
 
     def lines(self) -> Iterator[str]:
         """Yield one line for the verdicts, and one for each file."""
@@ -125,10 +107,7 @@ def retrain(
         step: Called with the number of steps that are done, of `STEPS`.
     """
     steps = map(step or (lambda _: None), count(1))
-    if not dry_run:
-        resume(served)
-    indices = {name: Index.read(name, served) for name in FILES}
-    frames = tables.frames_of(history, _feature_sets(params, indices))
+    frames = tables.frames_of(history, _feature_sets(params, served))
     for use in USES:
         frames(use)
     next(steps)
@@ -140,31 +119,29 @@ def retrain(
         trained[use] = model
         next(steps)
     evidence = Evidence(partial(_lesson, history, params.train, frames), frames)
-    decisions: dict[str, ReleaseDecision] = {}
-    challengers: dict[str, str] = {}
+    decisions: dict[str, Decision] = {}
+    chosen: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
-        for name in FILES:
-            files = _save(Path(folder), name, trained)
-            decisions[name], digest = _decide(
-                indices[name], *files, params.release, evidence, dry_run=dry_run
-            )
-            if digest is not None:
-                challengers[name] = digest
+        files = {name: _save(Path(folder), name, trained) for name in FILES}
+        for name, digest, decision in challengers(
+            files, params.release, evidence, served, keep=not dry_run
+        ):
+            decisions[name] = decision
+            if decision["promoted"] and not dry_run:
+                chosen[name] = digest
             next(steps)
-    return Retrained(*_counts(history), decisions, challengers)
+    return Retrained(*_counts(history), decisions, chosen)
 
 
 def _lesson(history: History, params: TrainParams, frames: tables.FrameReader) -> Lesson:
     return lesson(history, usable_verdicts("online", params, frames), params)
 
 
-def _feature_sets(
-    params: RetrainParams, indices: Mapping[str, Index]
-) -> dict[str, tuple[str, ...]]:
+def _feature_sets(params: RetrainParams, served: Path) -> dict[str, tuple[str, ...]]:
     """Return the feature sets of each use: of the model that is learned, and of the champion."""
     result: dict[str, tuple[str, ...]] = {}
     for name, uses in FILES.items():
-        champions = indices[name].champion_twins()
+        champions = Index.read(name, served).champion_twins()
         for use in uses:
             champion = champions.get(use) or TriageModel.default(use)
             result[use] = str(params.train.feature_sets[use]), champion.feature_set
@@ -210,25 +187,6 @@ def _save(folder: Path, name: str, trained: Mapping[str, Trained]) -> tuple[Path
     return model, twin
 
 
-def _decide(
-    index: Index,
-    model: Path,
-    twin: Path,
-    params: ReleaseParams,
-    evidence: Evidence,
-    *,
-    dry_run: bool,
-) -> tuple[ReleaseDecision, str | None]:
-    """Decide on a file, and register it; return its digest if it may serve."""
-    twins = load_models(twin)
-    digest = file_digest(model)
-    decision = decide_file(index, digest, twins, params, evidence)
-    if dry_run or any(KEPT in learned.card for learned in twins.values()):
-        return decision, None
-    register(index, model, twin)
-    return decision, digest if may_serve(index, digest, decision) else None
-
-
 def _counts(history: History) -> tuple[int, int, int]:
     """Return how many candidates are real and noise, and the number of their series."""
     verdicts = history.candidates.verdict
@@ -238,7 +196,7 @@ def _counts(history: History) -> tuple[int, int, int]:
     return real, int(decided.sum()) - real, int(np.unique(series).size)
 
 
-def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
+def _facts(name: str, decision: Decision) -> Iterator[str]:
     """Yield the figures that a decision rests on, as text."""
     comparison = decision.get(BESIDE)
     if comparison is not None:

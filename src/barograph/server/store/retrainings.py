@@ -42,6 +42,11 @@ class RetrainingRecord(NamedTuple):
     released_by: str | None
     released: int | None
 
+    @property
+    def why(self) -> str:
+        """Why it failed; empty if it did not."""
+        return str((self.result or {}).get("why", ""))
+
 
 def begin(connection: sa.Connection, who: str) -> int:
     """Note that a training starts on the verdicts of now, and return its number."""
@@ -73,12 +78,15 @@ def finish(
     )
 
 
-def fail_running(connection: sa.Connection) -> None:
-    """Note that the trainings which seem to run have failed: the service that ran them is gone."""
-    values = {"state": FAILED, "finished": now()}
-    result = json.dumps({"why": "the service ended before it did"})
+def end_running(
+    connection: sa.Connection,
+    state: str = FAILED,
+    why: str = "the service ended before it did",
+) -> None:
+    """Note that trainings which seem to run have ended: the process that ran them is gone."""
+    result = json.dumps({"why": why}) if why else None
     running = sa.update(retrainings).where(retrainings.c.state == RUNNING)
-    connection.execute(running.values(result=result, **values))
+    connection.execute(running.values(state=state, finished=now(), result=result))
 
 
 def note_release(connection: sa.Connection, number: int, who: str, files: Sequence[str]) -> None:

@@ -1,20 +1,28 @@
-"""Retraining on request: one at a time, in the background process; a person releases its models."""
+"""Retraining on request: one at a time, in a process of its own; a person releases its models."""
 
 from __future__ import annotations
 
 import logging
-import threading
+import os
+import tempfile
 import time
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock, Thread
 from typing import Any
 
 from barograph.learning import registry
 from barograph.runtime.errors import BarographError, ConfigError, StoreError
 from barograph.runtime.extras import install
 from barograph.server.store import Store, audit, retrainings
-from barograph.server.web.background import STEP, BackgroundWorker
+from barograph.server.web.background import WorkerConfig, kill, lower_priority, start_child
 
 LOG = logging.getLogger("barograph.server.web")
 PHASES = (
@@ -28,15 +36,15 @@ class RetrainingProgress:
     """How far a running training has come.
 
     Attributes:
-        number: Number of the training.
+        id: Number of the training.
         began: When it began, on the monotonic clock.
-        phase: Index of the present one of PHASES.
+        phase: Index of the present one of `phases`.
         done: Number of steps of this phase that are done.
         of: Number of its steps.
         seconds: How long each phase before took.
     """
 
-    number: int
+    id: int
     began: float
     phase: int = 0
     done: int = 0
@@ -44,54 +52,47 @@ class RetrainingProgress:
     seconds: tuple[float, ...] = ()
 
     @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of the phases."""
+        return PHASES
+
+    @property
     def share(self) -> float:
         """The share of the work that is done, with phases of equal length."""
-        return (self.phase + self.done / self.of) / len(PHASES)
+        return round((self.phase + self.done / self.of) / len(PHASES), 4)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the beginning."""
-        return time.monotonic() - self.began
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the progress as JSON can hold it."""
-        return {
-            "id": self.number,
-            "phases": list(PHASES),
-            "phase": self.phase,
-            "done": self.done,
-            "of": self.of,
-            "seconds": [round(took, 1) for took in self.seconds],
-            "elapsed": round(self.elapsed, 1),
-            "share": round(self.share, 4),
-        }
+        return round(time.monotonic() - self.began, 1)
 
     def at(self, phase: int, done: int, of: int) -> RetrainingProgress:
         """Return the progress at a step of a phase."""
         seconds = self.seconds
         if phase > self.phase:
-            took = self.elapsed - sum(seconds)
+            took = round(self.elapsed - sum(seconds), 1)
             seconds += (took,) + (0.0,) * (phase - self.phase - 1)
         return replace(self, phase=phase, done=done, of=of, seconds=seconds)
 
 
 class Retraining:
-    """Starts, follows and cancels trainings in the background, and releases their models.
+    """Starts, follows and cancels trainings, and releases their models.
 
     Args:
         store: Store that keeps the results.
-        worker: The background process.
+        config: Where the store is, and how models are learned.
         served: Folder that models are released to.
     """
 
-    def __init__(self, store: Store, worker: BackgroundWorker, served: Path) -> None:
+    def __init__(self, store: Store, config: WorkerConfig, served: Path) -> None:
         self.served = served
         self.progress: RetrainingProgress | None = None  # of the running training
-        self._store, self._worker = store, worker
-        self._lock = threading.Lock()
+        self._store, self._config = store, config
+        self._lock = Lock()
+        self._process: SpawnProcess | None = None  # of the latest training
+        self._thread: Thread | None = None  # that follows it
         self._is_cancelled = False
-        worker.on_report = self._follow
-        store.write(retrainings.fail_running)
+        store.write(retrainings.end_running)
         if registry.registry_of(served).is_dir():
             try:
                 registry.resume(served)
@@ -120,18 +121,20 @@ class Retraining:
             if self.progress is not None:
                 raise ConfigError("a retraining is running already")
             number = self._store.write(lambda c: retrainings.begin(c, who))
-            self._is_cancelled = False
             self.progress = RetrainingProgress(number, time.monotonic())
-            self._worker.retrain()
+            self._is_cancelled = False
+            self._launch(number)
         return number
 
     def cancel(self) -> bool:
         """End the running training; return whether there was one. Nothing of it is released."""
         with self._lock:
-            if self.progress is None:
+            process, thread = self._process, self._thread
+            if self.progress is None or process is None or thread is None:
                 return False
             self._is_cancelled = True
-            self._worker.restart()
+            kill(process)
+            thread.join()
         return True
 
     def release(self, number: int, who: str) -> list[str]:
@@ -140,22 +143,17 @@ class Retraining:
         Raises:
             ConfigError: It is not the latest one that is done, or has nothing to release.
         """
-        from barograph.learning.release import release_challengers
+        from barograph.learning.release import release_result
 
         with self._store.read() as connection:
             done = retrainings.latest(connection, retrainings.DONE)
         if done is None or done.id != number:
             raise ConfigError(f"retraining {number} is not the latest one that is done")
-        result = done.result or {}
-        chosen = {
-            name: (digest, result["files"][name])
-            for name, digest in result.get("challengers", {}).items()
-        }
-        if not chosen:
+        files = release_result(self.served, done.result or {})
+        if not files:
             raise ConfigError(f"retraining {number} has no model that may be released")
-        release_challengers(self.served, chosen)
-        self._store.write(lambda c: retrainings.note_release(c, number, who, [*chosen]))
-        return list(chosen)
+        self._store.write(lambda c: retrainings.note_release(c, number, who, files))
+        return files
 
     def roll_back(self, name: str, who: str) -> str:
         """Put the former file of a name, or the built-in models, back in service; return the name.
@@ -168,21 +166,74 @@ class Retraining:
         self._store.write(lambda c: audit.note(c, audit.now(), who, "rollback", name, **facts))
         return name
 
-    def _follow(self, kind: str, content: Any) -> None:
-        """Take a report of the background process, on its thread."""
-        progress = self.progress
-        if progress is None:
-            return
-        if kind == STEP:
-            self.progress = progress.at(*content)
-            return
-        state, result = kind, content
-        if kind not in retrainings.STATES:
-            state = retrainings.CANCELLED if self._is_cancelled else retrainings.FAILED
-            why = {"why": f"the process ended with code {content}; see the log"}
-            result = None if self._is_cancelled else why
+    def _launch(self, number: int) -> None:
+        """Start the process of a training, and a thread that follows it."""
+        ours, theirs = Pipe(duplex=False)
+        # The process would leave the files of a training that is cancelled.
+        folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        call = theirs, number, self._config, self.served, folder.name
+        self._process = start_child(_train, *call)
+        theirs.close()
+        self._thread = Thread(target=self._follow, args=(self._process, ours, folder), daemon=True)
+        self._thread.start()
+
+    def _follow(
+        self, process: SpawnProcess, pipe: Connection, folder: TemporaryDirectory[str]
+    ) -> None:
+        """Take the reports of a training, and note its end if it did not do so itself."""
+        with folder, pipe:
+            with suppress(EOFError, OSError):
+                while self.progress is not None:
+                    self.progress = self.progress.at(*pipe.recv())
+            process.join()
+        state, why = (
+            retrainings.FAILED,
+            f"the process ended with code {process.exitcode}; see the log",
+        )
+        if self._is_cancelled:
+            state, why = retrainings.CANCELLED, ""
         try:
-            self._store.write(lambda c: retrainings.finish(c, progress.number, state, result))
+            self._store.write(lambda c: retrainings.end_running(c, state, why))
         except StoreError as error:
-            LOG.warning("the end of retraining %d could not be noted: %s", progress.number, error)
+            LOG.warning("the end of a retraining could not be noted: %s", error)
         self.progress = None
+
+
+def _train(pipe: Connection, number: int, config: WorkerConfig, served: Path, folder: str) -> None:
+    """Learn challengers, report every step, and note the result; temporary files go to a folder."""
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+    with Store(config.url) as store:
+        lower_priority()
+        try:
+            state, result = retrainings.DONE, _learn(store, config, served, pipe)
+        except BarographError as error:
+            state, result = retrainings.FAILED, {"why": str(error)}
+        except Exception as error:
+            LOG.exception("the retraining failed")
+            state, result = retrainings.FAILED, {"why": f"{type(error).__name__}: {error}"[:300]}
+        store.write(lambda c: retrainings.finish(c, number, state, result))
+
+
+def _learn(store: Store, config: WorkerConfig, served: Path, pipe: Connection) -> dict[str, Any]:
+    """Learn and compare challengers, and look for doubtful labels."""
+    from barograph.learning.retrain import STEPS, retrain
+    from barograph.learning.work_lists import audited_labels
+    from barograph.models.triage import USES
+    from barograph.server.store.export import read_all
+
+    if config.params is None:
+        raise ConfigError("there are no parameters")
+    params = config.params()
+    with store.read() as connection:
+        history, numbers = read_all(connection)
+    starts = 0, 1, 2, 2 + len(USES), STEPS, STEPS + 1  # steps before each phase after the first
+
+    def step(done: int) -> None:
+        phase = bisect_right(starts, done)
+        pipe.send((phase, done - starts[phase - 1], starts[phase] - starts[phase - 1]))
+
+    step(0)
+    result = retrain(history, params, served, step=step)
+    labels = audited_labels(history, params.train)
+    doubted = [[numbers[candidate], *facts] for candidate, *facts in labels]
+    return result.to_json() | {"doubted": doubted}

@@ -19,7 +19,7 @@ from barograph.server.web.model_report import (
     model_report,
 )
 from barograph.server.web.responses import CONFLICT, ApiError
-from barograph.server.web.retraining import Retraining
+from barograph.server.web.retraining import Retraining, RetrainingProgress
 from barograph.server.web.schemas import answer, many, optional, schema_of
 from barograph.server.web.work_lists import WorkList, work_lists
 
@@ -29,19 +29,10 @@ PAST = schema_of(
     "ModelRecord",
     without=("release", "has_alarms"),
 )
-PROGRESS = answer(
-    "RetrainingProgress",
-    "How far a running retraining has come.",
-    id=int,
-    phases=list[str],
-    phase=int,
-    done=int,
-    of=int,
-    seconds=list[float],
-    elapsed=float,
-    share=float,
+PROGRESS = schema_of(
+    RetrainingProgress, without=("began",), phases="phases", elapsed="elapsed", share="share"
 )
-SUMMARY = schema_of(RetrainingRecord, without=("result",), why=str)
+SUMMARY = schema_of(RetrainingRecord, without=("result",), why="why")
 RETRAINING = answer(
     "Retraining",
     "The running retraining, the latest one that ended, and the latest one that is done.",
@@ -148,22 +139,19 @@ def retraining_state(context: AppContext) -> dict[str, Any]:
     retraining = context.retraining
     progress = None if retraining is None else retraining.progress
     why_not = NO_FOLDER if retraining is None else retraining.missing
-    compared = [] if done is None else compared_files(done.result or {})
     return {
         "possible": not why_not,
         "why_not": why_not,
-        "running": None if progress is None else progress.to_json(),
-        "latest": None if latest is None else summary(latest),
-        "compared": None if done is None else summary(done),
-        "comparison": compared,
+        "running": None if progress is None else _as_json(progress),
+        "latest": latest,
+        "compared": done,
+        "comparison": [] if done is None else compared_files(done.result or {}),
     }
 
 
-def summary(record: RetrainingRecord) -> dict[str, Any]:
-    """Return a retraining without its long result."""
-    result = record.result or {}
-    fields = {name: value for name, value in record._asdict().items() if name != "result"}
-    return fields | {"why": result.get("why", "")}
+def _as_json(progress: RetrainingProgress) -> dict[str, Any]:
+    result: dict[str, Any] = PROGRESS.model_validate(progress, from_attributes=True).model_dump()
+    return result
 
 
 def served_folder(context: AppContext) -> Path | None:
