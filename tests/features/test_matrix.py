@@ -127,9 +127,9 @@ def test_a_family_is_imported_when_a_set_with_it_is_first_used() -> None:
         "    return sorted(rooms - {'families', 'subseries'})\n"
         "print(*FEATURE_SETS, families())\n"
         "feature_matrix([1.0, 2.0, 5.0], [0], [2], [3], 'online')\n"
-        "print(families(), 'holt' in families())\n"
+        "print(families(), 'leznik' in families())\n"
         "FEATURE_SETS['leznik']\n"
-        "print('holt' in families())\n"
+        "print('leznik' in families())\n"
     )
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

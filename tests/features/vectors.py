@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from barograph.features import holt_ets
 from barograph.features.bauer import NAMES_OF_NINE as NAMES
-from barograph.features.holt import fit_side
 from barograph.features.hurst import hurst, sample_for
+from barograph.features.leznik import fit_side
 from barograph.results.series import Floats
 from tests.shared import SHARED
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from barograph.features import hurst
 from barograph.features.entropy import Space, space_for, spectral_entropy
-from barograph.features.families import Derived, Family, numbers_of
+from barograph.features.families import Derived, Family, one_pair
 from barograph.features.lumpiness import (
     crossing_points,
     cut,
@@ -58,8 +58,7 @@ def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    numbers = numbers_of(pre, after, FAMILY, hurst.FAMILY)
-    return {name: numbers[name] for name in NAMES_OF_NINE}
+    return one_pair(WITH_HURST, pre, after)
 
 
 def rows(

@@ -71,19 +71,14 @@ def spectral_entropy(x: Floats, centre: float, space: Space) -> float:
     if best <= 0 or (delicate and is_singular(centred, best)):
         return 1.0
     coefficients(space.k, best, space.a)
-    return _entropy_of_fit(n, best, delicate, space)
-
-
-@kernel
-def _entropy_of_fit(n: int, order: int, delicate: bool, space: Space) -> float:
     count = (n + 1) // 2 + 1
     density = space.u[:count]
     if delicate:
-        power_directly(space.a, order, density)
+        power_directly(space.a, best, density)
     else:
         cosine, sine = space.cosine[:count], space.sine[:count]
         turn(cosine, sine)
-        power(space.a, order, cosine, sine, density, space.v[:count])
+        power(space.a, best, cosine, sine, density, space.v[:count])
     return entropy_of(density, n)
 
 
@@ -154,8 +149,9 @@ def entropy_of(density: Floats, n: int) -> float:
     return 1.0 if np.isnan(entropy) else min(1.0, entropy)
 
 
-@fused_kernel
-def burg(centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: Floats) -> None:
+def _reflections(
+    centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: Floats
+) -> None:
     """Fill the reflections k[1..order] and the error variances errors[0..order].
 
     `u` and `v` are work space of the side's length. v[t] is the forward error at t; the backward
@@ -182,34 +178,11 @@ def burg(centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: F
         errors[p] = errors[p - 1] * (1.0 - reflection * reflection)
 
 
-@kernel
-def burg_strict(
-    centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: Floats
-) -> None:
-    """Do the same with strict sums from left to right and every product rounded.
-
-    On sides that are almost perfectly predictable, the error variances consist of rounding errors,
-    and only the authors' order of operations leads to their numbers.
-    """
-    n = centred.size
-    square = 0.0
-    for t in range(n):
-        u[t] = v[t] = centred[n - 1 - t]
-        square += centred[t] * centred[t]
-    errors[0] = square / n
-    for p in range(1, order + 1):
-        product = 0.0
-        square = 0.0
-        for t in range(p, n):
-            product += v[t] * u[t - 1]
-            square += v[t] * v[t] + u[t - 1] * u[t - 1]
-        reflection = 2.0 * product / square
-        for t in range(n - 1, p - 1, -1):
-            before = u[t - 1]
-            u[t] = before - reflection * v[t]
-            v[t] -= reflection * before
-        k[p] = reflection
-        errors[p] = errors[p - 1] * (1.0 - reflection * reflection)
+burg = fused_kernel(_reflections)
+# Strict sums from left to right, every product rounded: on sides that are almost perfectly
+# predictable, the error variances consist of rounding errors, and only the authors' order of
+# operations leads to their numbers.
+burg_strict = kernel(_reflections)
 
 
 @kernel
@@ -241,89 +214,41 @@ def coefficients(k: Floats, order: int, a: Floats) -> None:
 
 @kernel
 def is_singular(centred: Floats, order: int) -> bool:
-    """Return whether the order x order Toeplitz matrix of biased autocovariances is singular.
-
-    Cybenko's bound on the inverse, from the reflections of the matrix itself, is sufficient for
-    nearly every side; the condition number in the 1-norm decides the others.
-    """
+    """Return whether the order x order Toeplitz matrix of biased autocovariances is singular."""
     c = np.empty(order)
     for k in range(order):
         total = 0.0
         for t in range(centred.size - k):
             total += centred[t] * centred[t + k]
         c[k] = total / centred.size
-    return _bound(c) < order * LIMIT and reciprocal_condition(c) < LIMIT
-
-
-@kernel
-def _bound(c: Floats) -> float:
-    """Return a lower bound of the reciprocal condition, up to a factor of the order."""
-    a = np.zeros(c.size)
-    old = np.zeros(c.size)
-    error = c[0]
-    bound = 1.0
-    for p in range(1, c.size):
-        total = c[p]
-        for j in range(1, p):
-            total -= a[j] * c[p - j]
-        k = total / error
-        if not abs(k) < 1.0:
-            return 0.0
-        for j in range(1, p):
-            old[j] = a[j]
-        for j in range(1, p):
-            a[j] = old[j] - k * old[p - j]
-        a[p] = k
-        error *= 1.0 - k * k
-        bound *= (1.0 - abs(k)) / (1.0 + abs(k))
-    return bound
+    return reciprocal_condition(c) < LIMIT
 
 
 @kernel
 def reciprocal_condition(c: Floats) -> float:
     """Return 1 / (|T| |T^-1|) in the 1-norm, by Gauss-Jordan elimination with pivots."""
     n = c.size
-    m = np.zeros((n, 2 * n))
+    m = np.eye(n, 2 * n, n)
     for i in range(n):
         for j in range(n):
             m[i, j] = c[abs(i - j)]
-        m[i, n + i] = 1.0
-    norm = _norm(m, 0)
+    norm = _norm(m[:, :n])
     for p in range(n):
-        if not _eliminate(m, p):
+        best = p + np.argmax(np.abs(m[p:, p]))
+        row = m[best] / m[best, p]
+        if m[best, p] == 0.0:
             return 0.0
-    return 1.0 / (norm * _norm(m, n))
+        m[best] = m[p]
+        for i in range(n):
+            m[i] -= m[i, p] * row
+        m[p] = row
+    return 1.0 / (norm * _norm(m[:, n:]))
 
 
 @kernel
-def _eliminate(m: Floats, p: int) -> bool:
-    """Clear column p except for a 1 in row p; return False if no pivot is left."""
-    best = p
-    for i in range(p + 1, m.shape[0]):
-        if abs(m[i, p]) > abs(m[best, p]):
-            best = i
-    pivot = m[best, p]
-    if pivot == 0.0:
-        return False
-    for j in range(m.shape[1]):
-        m[p, j], m[best, j] = m[best, j], m[p, j]
-    for j in range(m.shape[1]):
-        m[p, j] /= pivot
-    for i in range(m.shape[0]):
-        factor = m[i, p]
-        if i != p:
-            for j in range(m.shape[1]):
-                m[i, j] -= factor * m[p, j]
-    return True
-
-
-@kernel
-def _norm(m: Floats, first: int) -> float:
-    """Return the 1-norm of the square block of columns from `first` on."""
+def _norm(m: Floats) -> float:
+    """Return the 1-norm of a matrix."""
     largest = 0.0
-    for j in range(first, first + m.shape[0]):
-        total = 0.0
-        for i in range(m.shape[0]):
-            total += abs(m[i, j])
-        largest = max(largest, total)
+    for j in range(m.shape[1]):
+        largest = max(largest, np.abs(m[:, j]).sum())
     return largest

@@ -144,14 +144,7 @@ def feature_matrix(
     table = bounds(starts, splits, ends, numbers.size)
     require_finite(numbers)
     rows = _context(context, table.shape[1])
-    columns = []
-    for family in families:
-        if isinstance(family, Family):
-            columns.append(_compute(family, numbers, table, rows, threads))
-        else:
-            parts = [_compute(each, numbers, table, rows, threads) for each in family.families]
-            columns.append(family.columns(np.column_stack(parts)))
-    return np.column_stack(columns)
+    return np.column_stack([_columns(each, numbers, table, rows, threads) for each in families])
 
 
 def series_context(
@@ -215,14 +208,17 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
     return rows
 
 
-def _compute(
-    family: Family, values: Floats, table: Ints, context: Floats, threads: int | None
+def _columns(
+    family: Family | Derived, values: Floats, table: Ints, context: Floats, threads: int | None
 ) -> Floats:
-    """Run one family over all candidates, in chunks on several threads if there are many.
+    """Compute one family for all candidates, in chunks on several threads if there are many.
 
     Compiled code releases the interpreter lock, so plain threads use all cores. No process is
     forked, and no thread outlives the call.
     """
+    if isinstance(family, Derived):
+        parts = [_columns(each, values, table, context, threads) for each in family.families]
+        return family.columns(np.column_stack(parts))
     count = table.shape[1]
     out: Floats = np.empty((count, len(family.names)))
 
@@ -235,23 +231,18 @@ def _compute(
     return out
 
 
-def one_row(family: Family, pre: Floats, after: Floats, context: Floats | None = None) -> Floats:
-    """Return the family's numbers for one pair of checked sides."""
-    out: Floats = np.empty((1, len(family.names)))
-    bounds = np.array([[0], [pre.size], [pre.size + after.size]])
-    row = np.empty((1, 0)) if context is None else context.reshape(1, -1)
-    family.rows(np.concatenate((pre, after)), bounds[0], bounds[1], bounds[2], row, out)
-    numbers: Floats = out[0]
-    return numbers
-
-
-def numbers_of(pre: npt.ArrayLike, after: npt.ArrayLike, *families: Family) -> dict[str, float]:
-    """Check one pair of sides, and return the numbers of several families by name."""
+def one_pair(
+    family: Family | Derived,
+    pre: npt.ArrayLike,
+    after: npt.ArrayLike,
+    context: npt.ArrayLike | None = None,
+) -> dict[str, float]:
+    """Check one pair of sides, and return the numbers of a family by name."""
     sides = side(pre, "pre"), side(after, "after")
-    numbers: dict[str, float] = {}
-    for family in families:
-        numbers.update(zip(family.names, one_row(family, *sides).tolist(), strict=True))
-    return numbers
+    table = np.cumsum([[0], [sides[0].size], [sides[1].size]], axis=0)
+    row = _context(None if context is None else side(context, "context")[None], 1)
+    numbers = _columns(family, np.concatenate(sides), table, row, 1)
+    return dict(zip(family.names, numbers[0].tolist(), strict=True))
 
 
 def side(values: npt.ArrayLike, name: str) -> Floats:

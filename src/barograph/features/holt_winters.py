@@ -31,26 +31,26 @@ NARROW = 0.1  # relative width of the interval that ends a line search
 MEMORY = 5  # curvature pairs
 MACHINE = 2.0**-52
 End = tuple[float, float, float]
+Pair = tuple[float, float]  # one number for alpha, one for beta
+Hessian = tuple[float, float, float]  # b00, b01 and b11
 
 
 @kernel
-def fit_holt_winters(values: Floats) -> tuple[float, float]:
+def fit_holt_winters(values: Floats) -> Pair:
     """Return the alpha and beta that minimise the sum of squared errors."""
-    x = np.array([START_ALPHA, START_BETA])
+    x = (START_ALPHA, START_BETA)
     memory = np.empty((MEMORY, 4))  # the pairs (s, y), oldest first
     pairs = 0
     scale = 1.0  # of the identity that the Hessian starts from
-    g = np.empty(2)
-    new_x, new_g, target = np.empty(2), np.empty(2), np.empty(2)
-    value = gradient(values, x, g)
+    value, g = gradient(values, x)
     iterations = 0
-    while iterations < MAX_ITERATIONS and projected_gradient(x, g) > 0.0:
+    while iterations < MAX_ITERATIONS and descent(x, g) != (0.0, 0.0):
         hessian = remembered_hessian(memory, pairs, scale)
-        free = cauchy_point(x, g, hessian, target)
+        target, free = cauchy_point(x, g, hessian)
         if pairs > 0:
-            subspace_step(x, g, hessian, free, target)
+            target = subspace_step(x, g, hessian, free, target)
         longest = longest_step(x, target) if iterations > 0 else 1.0
-        step, new_value = search(values, x, value, g, target, longest, new_x, new_g)
+        step, new_value, new_x, new_g = search(values, x, value, g, target, longest)
         if step == 0.0:  # no step lowers the sum: discard the curvature, or stop
             if pairs == 0:
                 break
@@ -59,12 +59,10 @@ def fit_holt_winters(values: Floats) -> tuple[float, float]:
         iterations += 1
         pairs, scale = remember(memory, pairs, scale, x, g, new_x, new_g)
         drop, largest = value - new_value, max(abs(value), abs(new_value), 1.0)
-        x[:] = new_x
-        g[:] = new_g
-        value = new_value
+        x, g, value = new_x, new_g, new_value
         if drop <= FLAT * largest:
             break
-    return x[0], x[1]
+    return x
 
 
 @kernel
@@ -84,51 +82,50 @@ def smoothed_errors(values: Floats, alpha: float, beta: float) -> float:
 
 
 @kernel
-def gradient(values: Floats, x: Floats, out: Floats) -> float:
-    """Fill `out` with central differences, narrower at the bounds; return the function value."""
-    for i in range(2):
-        above, below = min(x[i] + DIFFERENCE, 1.0), max(x[i] - DIFFERENCE, 0.0)
-        up = above - x[i] if above == 1.0 else DIFFERENCE
-        down = x[i] - below if below == 0.0 else DIFFERENCE
-        if i == 0:
-            rise = smoothed_errors(values, above, x[1]) - smoothed_errors(values, below, x[1])
-        else:
-            rise = smoothed_errors(values, x[0], above) - smoothed_errors(values, x[0], below)
-        out[i] = rise / (up + down)
-    return smoothed_errors(values, x[0], x[1])
+def gradient(values: Floats, x: Pair) -> tuple[float, Pair]:
+    """Return the function value, and its central differences."""
+    alpha, beta = x
+    low, high, width = neighbours(alpha)
+    rise = smoothed_errors(values, high, beta) - smoothed_errors(values, low, beta)
+    left, right, breadth = neighbours(beta)
+    lift = smoothed_errors(values, alpha, right) - smoothed_errors(values, alpha, left)
+    return smoothed_errors(values, alpha, beta), (rise / width, lift / breadth)
+
+
+@kernel
+def neighbours(x: float) -> tuple[float, float, float]:
+    """Return both ends of a central difference and its width, less at the bounds."""
+    low, high = max(x - DIFFERENCE, 0.0), min(x + DIFFERENCE, 1.0)
+    up = high - x if high == 1.0 else DIFFERENCE
+    return low, high, up + (x - low if low == 0.0 else DIFFERENCE)
 
 
 @kernel
 def search(
-    values: Floats,
-    x: Floats,
-    value: float,
-    g: Floats,
-    target: Floats,
-    longest: float,
-    new_x: Floats,
-    new_g: Floats,
-) -> tuple[float, float]:
-    """Search from x towards the target; return the step, 0 if there is none, and its value."""
+    values: Floats, x: Pair, value: float, g: Pair, target: Pair, longest: float
+) -> tuple[float, float, Pair, Pair]:
+    """Search from x towards the target; return the step, 0 if there is none, and what it leads to.
+
+    That is the value, the point and the gradient.
+    """
     d0, d1 = target[0] - x[0], target[1] - x[1]
     slope = g[0] * d0 + g[1] * d1
     if not slope < 0.0:
-        return 0.0, value
+        return 0.0, value, x, g
     required = ARMIJO * slope
     low = high = (0.0, value, slope)
     bracketed, sloped = False, False
     shortest, farthest, step = 0.0, 5.0, 1.0
     width, last_width = longest, 2.0 * longest
     for _ in range(MAX_TRIALS):
-        new_x[0] = target[0] if step == 1.0 else step * d0 + x[0]
-        new_x[1] = target[1] if step == 1.0 else step * d1 + x[1]
-        f = gradient(values, new_x, new_g)
+        new_x = target if step == 1.0 else (step * d0 + x[0], step * d1 + x[1])
+        f, new_g = gradient(values, new_x)
         df = new_g[0] * d0 + new_g[1] * d1
         enough = f <= value + step * required
         sloped = sloped or (enough and df >= required)
         is_flat = abs(df) <= -CURVATURE * slope or (step == longest and df <= required)
         if (enough and is_flat) or (bracketed and is_spent(step, shortest, farthest)):
-            return step, f
+            return step, f, new_x, new_g
         # Until a step has both properties, the search minimises the height above the required line.
         tilt = required if not sloped and f <= low[1] and not enough else 0.0
         low, high, trial = tilted(low, tilt), tilted(high, tilt), tilted((step, f, df), tilt)
@@ -145,7 +142,7 @@ def search(
         step = min(max(step, 0.0), longest)
         if bracketed and is_spent(step, shortest, farthest):
             step = low[0]
-    return 0.0, value
+    return 0.0, value, x, g
 
 
 @kernel
@@ -227,18 +224,23 @@ def secant_minimum(near: End, far: End) -> float:
 
 
 @kernel
-def projected_gradient(x: Floats, g: Floats) -> float:
-    """Return the largest component of the gradient projected on the unit square."""
-    largest = 0.0
-    for i in range(2):
-        step = max(x[i] - 1.0, g[i]) if g[i] < 0.0 else min(x[i], g[i])
-        largest = max(largest, abs(step))
-    return largest
+def descent(x: Pair, g: Pair) -> Pair:
+    """Return the steepest descent, 0 for a coordinate that would leave the unit square."""
+    d0 = -g[0] if room(x[0], -g[0]) > 0.0 else 0.0
+    return d0, -g[1] if room(x[1], -g[1]) > 0.0 else 0.0
 
 
 @kernel
-def remembered_hessian(memory: Floats, pairs: int, scale: float) -> tuple[float, float, float]:
-    """Return B as (b00, b01, b11): the scaled identity, updated by each pair in turn."""
+def room(x: float, d: float) -> float:
+    """Return the multiple of `d` at which a coordinate reaches its bound, infinity for 0."""
+    if d == 0.0:
+        return np.inf
+    return (1.0 - x) / d if d > 0.0 else -x / d
+
+
+@kernel
+def remembered_hessian(memory: Floats, pairs: int, scale: float) -> Hessian:
+    """Return the scaled identity, updated by each pair in turn."""
     b00, b01, b11 = scale, 0.0, scale
     for k in range(pairs):
         s0, s1, y0, y1 = memory[k]
@@ -251,18 +253,15 @@ def remembered_hessian(memory: Floats, pairs: int, scale: float) -> tuple[float,
 
 
 @kernel
-def cauchy_point(
-    x: Floats, g: Floats, hessian: tuple[float, float, float], target: Floats
-) -> tuple[bool, bool]:
-    """Fill `target` with the first minimum of the quadratic along the projected steepest descent.
+def cauchy_point(x: Pair, g: Pair, hessian: Hessian) -> tuple[Pair, tuple[bool, bool]]:
+    """Return the first minimum of the quadratic along the projected steepest descent.
 
     Returns:
-        For each coordinate, whether it is free: it has not reached a bound.
+        The point, and for each coordinate whether it is free: it has not reached a bound.
     """
     b00, b01, b11 = hessian
-    t0, t1 = time_to_bound(x[0], g[0]), time_to_bound(x[1], g[1])
-    d0 = -g[0] if t0 > 0.0 else 0.0
-    d1 = -g[1] if t1 > 0.0 else 0.0
+    t0, t1 = room(x[0], -g[0]), room(x[1], -g[1])
+    d0, d1 = descent(x, g)
     z0 = z1 = done = 0.0
     while d0 != 0.0 or d1 != 0.0:
         end = min(t0 if d0 != 0.0 else np.inf, t1 if d1 != 0.0 else np.inf)
@@ -280,27 +279,17 @@ def cauchy_point(
             z0, z1 = z0 + (end - done) * d0, (1.0 if d1 > 0.0 else 0.0) - x[1]
             d1 = 0.0
         done = end
-    target[0], target[1] = x[0] + z0, x[1] + z1
-    return d0 != 0.0, d1 != 0.0
-
-
-@kernel
-def time_to_bound(x: float, g: float) -> float:
-    """Return the distance along -g to the bound of this coordinate."""
-    if g == 0.0:
-        return 0.0
-    return (x - 1.0) / g if g < 0.0 else x / g
+    return (x[0] + z0, x[1] + z1), (d0 != 0.0, d1 != 0.0)
 
 
 @kernel
 def subspace_step(
-    x: Floats,
-    g: Floats,
-    hessian: tuple[float, float, float],
-    free: tuple[bool, bool],
-    target: Floats,
-) -> None:
-    """Move from the Cauchy point to the minimum over the free coordinates, or to a bound."""
+    x: Pair, g: Pair, hessian: Hessian, free: tuple[bool, bool], target: Pair
+) -> Pair:
+    """Return the minimum over the free coordinates, or the bound on the way from the Cauchy point.
+
+    `target` is the Cauchy point.
+    """
     b00, b01, b11 = hessian
     z0, z1 = target[0] - x[0], target[1] - x[1]
     r0, r1 = -(g[0] + b00 * z0 + b01 * z1), -(g[1] + b01 * z0 + b11 * z1)
@@ -312,35 +301,25 @@ def subspace_step(
         d0 = r0 / b00
     elif free[1]:
         d1 = r1 / b11
-    room0 = time_to_bound(target[0], -d0) if d0 != 0.0 else np.inf
-    room1 = time_to_bound(target[1], -d1) if d1 != 0.0 else np.inf
+    room0, room1 = room(target[0], d0), room(target[1], d1)
     share = min(1.0, room0, room1)
-    target[0] += share * d0
-    target[1] += share * d1
-    if share < 1.0:
-        if room0 <= room1:
-            target[0] = 1.0 if d0 > 0.0 else 0.0
-        else:
-            target[1] = 1.0 if d1 > 0.0 else 0.0
+    y0, y1 = target[0] + share * d0, target[1] + share * d1
+    if share < 1.0 and room0 <= room1:
+        y0 = 1.0 if d0 > 0.0 else 0.0
+    elif share < 1.0:
+        y1 = 1.0 if d1 > 0.0 else 0.0
+    return y0, y1
 
 
 @kernel
-def longest_step(x: Floats, target: Floats) -> float:
+def longest_step(x: Pair, target: Pair) -> float:
     """Return the multiple of the step to the target that reaches the first bound."""
     return min(room(x[0], target[0] - x[0]), room(x[1], target[1] - x[1]), 1e10)
 
 
 @kernel
-def room(x: float, d: float) -> float:
-    """Return the multiple of `d` at which this coordinate reaches its bound."""
-    if d == 0.0:
-        return np.inf
-    return (1.0 - x) / d if d > 0.0 else -x / d
-
-
-@kernel
 def remember(
-    memory: Floats, pairs: int, scale: float, x: Floats, g: Floats, new_x: Floats, new_g: Floats
+    memory: Floats, pairs: int, scale: float, x: Pair, g: Pair, new_x: Pair, new_g: Pair
 ) -> tuple[int, float]:
     """Store the pair of an iteration unless it has no curvature; return count and scale."""
     s0, s1, y0, y1 = new_x[0] - x[0], new_x[1] - x[1], new_g[0] - g[0], new_g[1] - g[1]

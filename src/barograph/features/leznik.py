@@ -6,16 +6,23 @@ two points, however many more follow. Mean and standard deviation are those of P
 points, min-max normalised together; Hurst exponent, alpha and beta are those of the raw values.
 Sides of one or two values are repeated to four before Hurst and Holt: the published rows have the
 alpha and beta of (a, b, a, b) and of (a, a, a, a).
+
+Alpha and beta say how quickly level and trend follow the values: the estimates of the authors'
+statistics package for exponential smoothing with additive errors and trend, damped or not. Nine or
+more values are fitted in state-space form (`holt_ets`), fewer in smoothing form (`holt_winters`),
+where beta applies to the trend alone and is often at its bound 1.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.features import bauer, holt_ets
-from barograph.features.families import Derived, Family, one_row, side
-from barograph.features.holt import fit_side
+from barograph.features.families import Derived, Family, one_pair
+from barograph.features.holt_ets import fit_ets
+from barograph.features.holt_winters import fit_holt_winters
 from barograph.features.hurst import hurst, sample_for
 from barograph.features.sums import sums_of
 from barograph.results.series import Floats, Ints
@@ -28,6 +35,11 @@ SOURCES = tuple(f"leznik_{side}_{feature}" for side in ("pre", "after") for feat
 _LEVELS = np.array([0, 1, 5, 6])  # columns of means and deviations
 _BAUER_LEVELS = np.array([0, 1, 8, 9])  # the same among the columns of `bauer`
 _REPEATED = 4
+SHORT = 8  # sides up to this length are fitted in smoothing form
+SINGLE_VALUE = (0.2, 0.0)  # one value has no trend
+# Squares, and in smoothing form squares of squares, must stay finite: larger values are divided by
+# a power of two before the fit.
+LARGE, LARGE_SHORT = 2.0**480, 2.0**200
 
 # The authors' ranges: a normalised mean is in [0, 1], two normalised values have a standard
 # deviation of at most 1 / sqrt(2), and the Hurst exponents cover the whole interval of their
@@ -52,8 +64,8 @@ def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    sources = one_row(SIDES, side(pre, "pre"), side(after, "after"))
-    return dict(zip(NAMES, with_distance(sources[None])[0].tolist(), strict=False))
+    numbers = one_pair(DELTAS, pre, after)
+    return {name: numbers[name] for name in NAMES}
 
 
 def distance(deltas: Mapping[str, float], ranges: Mapping[str, float] = PUBLISHED_RANGES) -> float:
@@ -129,6 +141,31 @@ def _fill_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
         out[i, 8], out[i, 9] = fit_side(_repeated(after), workspace)
         levels = bauer.levels(pre, sums_of(pre), after, sums_of(after))
         out[i, 0], out[i, 1], out[i, 5], out[i, 6] = levels
+
+
+@kernel
+def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
+    """Return alpha and beta of one side.
+
+    A single value has alpha 0.2 and beta 0. Every smoothing fits equal values perfectly, so the
+    result is the start of the search: (0.2, 0.02), or (0.20006, 0.020096) for nine or more values.
+    """
+    if values.size == 1:
+        return SINGLE_VALUE
+    if values.size <= SHORT:
+        return fit_holt_winters(reduced(values, LARGE_SHORT))
+    if np.all(values == values[0]):
+        return holt_ets.START_ALPHA, holt_ets.START_BETA
+    return fit_ets(reduced(values, LARGE), workspace)
+
+
+@kernel
+def reduced(values: Floats, limit: float) -> Floats:
+    """Return the values, divided by a power of two if the largest is beyond the limit."""
+    largest = np.max(np.abs(values))
+    if largest <= limit:
+        return values
+    return values * math.ldexp(1.0, -math.frexp(largest / limit)[1])
 
 
 @kernel

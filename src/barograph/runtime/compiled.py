@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache, partial, update_wrapper
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,17 +54,18 @@ class Kernel(Generic[P, R]):
     Args:
         function: The function that Numba compiles.
         interpreted: What is called instead if kernels are interpreted.
-        options: Further options of `numba.njit`.
+        fused: Whether sums may be reordered and fused, see FUSED.
     """
 
     def __init__(
         self,
         function: Callable[P, R],
         interpreted: Callable[P, R] | None = None,
-        **options: Any,
+        *,
+        fused: bool = False,
     ) -> None:
         update_wrapper(self, function)
-        self.function, self.options = function, options
+        self.function, self.fused = function, fused
         self._interpreted = interpreted or function
         self._compiled: Callable[P, R] | None = None
 
@@ -85,7 +86,9 @@ class Kernel(Generic[P, R]):
         _Process.is_chosen = True
         if self._compiled is None:
             jit.let_kernels_call(Kernel)
-            self._compiled = jit.compile_function(self.function, self.options, make_code_folder())
+            folder = make_code_folder()
+            options, name = ({"fastmath": set(FUSED)}, "fused") if self.fused else ({}, "strict")
+            self._compiled = jit.compile_function(self.function, options, folder and folder / name)
         return self._compiled
 
 
@@ -96,7 +99,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile with reordered and fused sums, several times faster on long reductions."""
-    return Kernel(function, fastmath=set(FUSED))
+    return Kernel(function, fused=True)
 
 
 def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:

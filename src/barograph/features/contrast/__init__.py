@@ -25,7 +25,7 @@ from barograph.features.contrast.robust import (
     scaled,
     usual_move,
 )
-from barograph.features.families import Family, bounds, one_row, side
+from barograph.features.families import Family, bounds, one_pair
 from barograph.results.series import Floats, Ints, as_floats, require_finite
 from barograph.runtime.compiled import kernel
 
@@ -99,9 +99,7 @@ def contrasts(
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number, or the context does not match CONTEXT_NAMES.
     """
-    sides_ = side(pre, "pre"), side(after, "after")
-    row = None if context is None else side(context, "context")
-    return dict(zip(NAMES, one_row(FAMILY, *sides_, row).tolist(), strict=True))
+    return one_pair(FAMILY, pre, after, context)
 
 
 def rows(

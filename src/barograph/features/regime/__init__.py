@@ -70,6 +70,8 @@ CONFIRM_NAMES = (
     "window",
 )
 NAMES = ONLINE_NAMES + CONFIRM_NAMES
+_AT_HABITS, _AT_PLACE = ONLINE_NAMES.index("beyond"), ONLINE_NAMES.index("level_lately")
+Change = tuple[float, float, float, float]  # the new level, its nearest point, sign and step
 
 _NEAR = 0.25  # of the step: a value this close to the new level is a visit
 _SPIKE = 0.6  # of the step: a value this far from its level is an excursion
@@ -97,10 +99,8 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
     floor = LEAST * state[tracker.PEAK] + 1e-300
     out[COUNT], out[START] = n, start
     out[LEVEL], out[UNIT], out[FLOOR] = state[tracker.LEVEL], state[tracker.UNIT] + floor, floor
-    out[MOVE], out[MOVE_12] = (
-        _noise_of_last(values, _MOVES) + floor,
-        _noise_of_last(values, 12) + floor,
-    )
+    out[MOVE] = _noise_of_last(values, _MOVES) + floor
+    out[MOVE_12] = _noise_of_last(values, 12) + floor
     out[LAG1] = lag1(values[max(start, n - _SERIAL) :], state[tracker.LEVEL])
     out[EXTENT] = extent(values) + floor
     recent = np.sort(values[max(0, n - _SHORT) :])
@@ -123,38 +123,20 @@ def _noise_of_last(values: Floats, width: int) -> float:
 
 @kernel
 def extent(values: Floats) -> float:
-    """Return the distance between the 0.5 % and 99.5 % quantiles; only the tails are sorted.
-
-    Both are interpolated: the upper one between the last two of the largest values.
-    """
-    place = (values.size - 1) * (1.0 - _TAIL)
-    low = int(place)
-    largest = _largest(values, values.size - low, 1.0)
-    upper = largest[-1]
-    if largest.size > 1:
-        upper += (largest[-2] - upper) * (place - low)
-    place = (values.size - 1) * _TAIL
-    low = int(place)
-    smallest = _largest(values, min(low + 2, values.size), -1.0)
-    lower = -smallest[low]
-    if smallest.size > low + 1:
-        lower += (-smallest[low + 1] - lower) * (place - low)
-    return float(upper - lower)
+    """Return the distance between the 0.5 % and 99.5 % quantiles; nothing is sorted."""
+    return _quantile(values, 1.0 - _TAIL) - _quantile(values, _TAIL)
 
 
 @kernel
-def _largest(values: Floats, count: int, sign: float) -> Floats:
-    """Return the `count` largest values, or the negated smallest ones if `sign` is -1."""
-    top = np.full(count, -np.inf)
-    for value in values:
-        x = sign * value
-        if x > top[-1]:
-            k = count - 1
-            while k > 0 and top[k - 1] < x:
-                top[k] = top[k - 1]
-                k -= 1
-            top[k] = x
-    return top
+def _quantile(values: Floats, share: float) -> float:
+    """Return an interpolated quantile of unsorted values."""
+    place = (values.size - 1) * share
+    low = int(place)
+    parted = np.partition(values, low)
+    below = float(parted[low])
+    if low + 1 >= values.size:
+        return below
+    return below + (float(parted[low + 1 :].min()) - below) * (place - low)
 
 
 @kernel
@@ -166,33 +148,27 @@ def describe(table: Floats, known: Floats, split: int, end: int, out: Floats) ->
     middle = median(segment)
     sign = 1.0 if middle >= level else -1.0
     step = sign * (middle - level)
-    nearest = segment[0] if sign > 0.0 else segment[-1]
-    k = _against_units(values, known, split, nearest, sign, step, out)
-    k = _habits(table, known, split, middle, nearest, sign, step, out, k)
-    k = _place(values, known, split, end, sign, step, out, k)
-    out[k] = log_ratio(step, unit)
+    change = (middle, segment[0] if sign > 0.0 else segment[-1], sign, step)
+    _against_units(values, known, split, change, out)
+    _habits(table, known, split, change, out[_AT_HABITS:])
+    _place(values, known, split, end, change, out[_AT_PLACE:])
+    out = out[len(ONLINE_NAMES) :]
+    out[0] = log_ratio(step, unit)
     size = step + known[FLOOR]
-    out[k + 1] = _clipped(sign * (values[split] - level) / size)
-    out[k + 2] = _clipped(sign * (values[end - 1] - level) / size)
-    out[k + 3] = log_ratio(segment.std(), unit)
+    out[1] = _clipped(sign * (values[split] - level) / size)
+    out[2] = _clipped(sign * (values[end - 1] - level) / size)
+    out[3] = log_ratio(segment.std(), unit)
     share = 0
     for value in segment:
         share += sign * (value - level) > 0.5 * step
-    out[k + 4] = share / segment.size
-    out[k + 5] = end - split - 1
+    out[4] = share / segment.size
+    out[5] = end - split - 1
 
 
 @kernel
-def _against_units(
-    values: Floats,
-    known: Floats,
-    split: int,
-    nearest: float,
-    sign: float,
-    step: float,
-    out: Floats,
-) -> int:
+def _against_units(values: Floats, known: Floats, split: int, change: Change, out: Floats) -> None:
     """Compare edge, jump and step with the noise, and describe the noise."""
+    _, nearest, sign, step = change
     level, unit = known[LEVEL], known[UNIT]
     move, extent, floor = known[MOVE], known[EXTENT], known[FLOOR]
     jump = sign * (values[split] - values[split - 1])
@@ -217,22 +193,12 @@ def _against_units(
         for i in range(max(0, split - REACHES[k]), split):
             farthest = max(farthest, sign * values[i])
         out[16 + k] = log_ratio(sign * nearest - farthest, unit)
-    return 16 + len(REACHES)
 
 
 @kernel
-def _habits(
-    table: Floats,
-    known: Floats,
-    split: int,
-    middle: float,
-    nearest: float,
-    sign: float,
-    step: float,
-    out: Floats,
-    k: int,
-) -> int:
+def _habits(table: Floats, known: Floats, split: int, change: Change, out: Floats) -> None:
     """Fill how often and how recently the series visited the new level, shifted or spiked."""
+    middle, nearest, sign, step = change
     values, levels = table[tracker.VALUES], table[tracker.LEVELS]
     near = max(_NEAR * step, 0.5 * known[UNIT])
     start, recent_start = int(known[START]), split - _RECENT
@@ -249,39 +215,35 @@ def _habits(
         if i < start:
             former = min(former, abs(middle - levels[i]))
     recent = min(split, _RECENT)
-    out[k], out[k + 1] = beyond / split, beyond_recent / recent
-    out[k + 2], out[k + 3] = visits / split, visits_recent / recent
-    out[k + 4] = math.log(split - last_visit)
-    out[k + 5] = _clipped(former / (step + known[FLOOR])) if start else _MOST
-    out[k + 6] = math.log1p(known[SHIFTS]) - math.log(split)
-    out[k + 7] = log_ratio(step, known[MEAN_SHIFT])
-    out[k + 8] = log_ratio(step, known[LARGEST_SHIFT])
-    return _spikes(values, levels, split, sign, max(_SPIKE * step, known[UNIT]), out, k + 9)
+    out[0], out[1] = beyond / split, beyond_recent / recent
+    out[2], out[3] = visits / split, visits_recent / recent
+    out[4] = math.log(split - last_visit)
+    out[5] = _clipped(former / (step + known[FLOOR])) if start else _MOST
+    out[6] = math.log1p(known[SHIFTS]) - math.log(split)
+    out[7] = log_ratio(step, known[MEAN_SHIFT])
+    out[8] = log_ratio(step, known[LARGEST_SHIFT])
+    _spikes(values, levels, split, sign, max(_SPIKE * step, known[UNIT]), out[9:])
 
 
 @kernel
 def _spikes(
-    values: Floats, levels: Floats, split: int, sign: float, far: float, out: Floats, k: int
-) -> int:
+    values: Floats, levels: Floats, split: int, sign: float, far: float, out: Floats
+) -> None:
     """Fill how often and how recently the series left its level by at least `far`."""
     spikes = both = lasting = 0
     last, was = -1, False
     for i in range(split):
         away = values[i] - levels[i]
-        if abs(away) >= far:
-            if not was:
-                both += 1
-                if sign * away > 0.0:
-                    spikes += 1
-                    last = i
-                lasting += _lasts(values, levels[i], i, split, away)
-            was = True
-        else:
-            was = False
-    out[k], out[k + 1] = math.log1p(spikes), math.log1p(both)
-    out[k + 2] = math.log(split - last)
-    out[k + 3] = (lasting + 0.3) / (both + 1.0)
-    return k + 4
+        if abs(away) >= far and not was:
+            both += 1
+            if sign * away > 0.0:
+                spikes += 1
+                last = i
+            lasting += _lasts(values, levels[i], i, split, away)
+        was = abs(away) >= far
+    out[0], out[1] = math.log1p(spikes), math.log1p(both)
+    out[2] = math.log(split - last)
+    out[3] = (lasting + 0.3) / (both + 1.0)
 
 
 @kernel
@@ -297,21 +259,15 @@ def _lasts(values: Floats, level: float, first: int, end: int, away: float) -> b
 
 @kernel
 def _place(
-    values: Floats,
-    known: Floats,
-    split: int,
-    end: int,
-    sign: float,
-    step: float,
-    out: Floats,
-    k: int,
-) -> int:
+    values: Floats, known: Floats, split: int, end: int, change: Change, out: Floats
+) -> None:
     """Fill whether the step began before the split, and how the split compares with others."""
+    _, _, sign, step = change
     level, unit, size = known[LEVEL], known[UNIT], step + known[FLOOR]
-    out[k] = log_ratio(sign * (known[MEDIAN_5] - level), unit)
-    out[k + 1] = log_ratio(sign * (known[MEDIAN_5] - known[MEDIAN_30]), unit)
-    out[k + 2] = _clipped(sign * (values[split - 1] - level) / size)
-    out[k + 3] = _clipped(sign * (values[max(0, split - 2)] - level) / size)
+    out[0] = log_ratio(sign * (known[MEDIAN_5] - level), unit)
+    out[1] = log_ratio(sign * (known[MEDIAN_5] - known[MEDIAN_30]), unit)
+    out[2] = _clipped(sign * (values[split - 1] - level) / size)
+    out[3] = _clipped(sign * (values[max(0, split - 2)] - level) / size)
     total = best = here = 0.0
     place = 0
     for i in range(end - 1, max(0, split - _PLACES) - 1, -1):
@@ -321,9 +277,8 @@ def _place(
             here = gain
         if i == end - 1 or gain > best:
             best, place = gain, i - split
-    out[k + 4] = max(here, 0.0) / best if best > 0.0 else 0.0
-    out[k + 5] = place
-    return k + 6
+    out[4] = max(here, 0.0) / best if best > 0.0 else 0.0
+    out[5] = place
 
 
 @kernel
