@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+from barograph.models.calibration import ABOVE_HALF
 from barograph.models.catalogue import CLASSIFIERS, classifier, own_threshold, takes_weights
-from barograph.models.threshold import ABOVE_HALF
 from barograph.runtime.errors import ConfigError
 
 # The checks that scikit-learn's own estimators and XGBoost do not pass, and the reasons.

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from barograph.features import FEATURE_SETS
 from barograph.models import TriageModel, artifact
 from barograph.models.catalogue import CLASSIFIERS, classifier
-from barograph.models.kinds import CONTENT, FORMER, Estimator, from_arrays, from_fitted
+from barograph.models.kinds import CONTENT, Estimator, from_arrays, from_fitted
 from barograph.models.reasons import explain
 from barograph.results.series import Floats
 from barograph.runtime.errors import ArtifactError, ConfigError
@@ -78,13 +78,10 @@ def test_reasons_are_facts_without_parts() -> None:
         assert all(reason.part is None for reason in reasons)
 
 
-@pytest.mark.parametrize("kind", FORMER)
-def test_a_model_of_an_earlier_version_is_refused_with_the_way_over(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_model_of_an_earlier_version_is_refused_with_the_way_over(tmp_path: Path) -> None:
     header, _ = trained("svm")[1].content()
-    artifact.write(tmp_path / "old.baro", {**header, "kind": kind}, {"weights": np.ones(6)})
-    message = f"old.baro: this version does not read models of the kind '{kind}', .* train the"
+    artifact.write(tmp_path / "old.baro", {**header, "kind": "voting"}, {"weights": np.ones(6)})
+    message = "old.baro: unknown kind of model 'voting'; .* an earlier version saved it, train the"
     with pytest.raises(ArtifactError, match=message):
         TriageModel.load(tmp_path / "old.baro")
 

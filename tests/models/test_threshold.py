@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from barograph.models.threshold import choose_threshold
+from barograph.models.calibration import choose_threshold
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 PAIRS = st.lists(

@@ -11,9 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact, triage
 from barograph.models.artifact import versions
-from barograph.models.calibration import Conformal, Sigmoid
+from barograph.models.calibration import Conformal, Sigmoid, choose_threshold
 from barograph.models.catalogue import classifier
-from barograph.models.threshold import choose_threshold
 from barograph.models.trees import Forest
 from barograph.models.triage import USES, TriageModel, file_of
 from barograph.results.series import Floats, Ints
@@ -239,12 +238,12 @@ def test_default_loads_the_model_in_the_package(
     model: TriageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("barograph.models.triage.resources.files", lambda _: tmp_path)
-    with pytest.raises(ArtifactError, match="has no default model for the use 'online'"):
+    with pytest.raises(ArtifactError, match=r"online\.baro: no such file"):
         TriageModel.default("online")
     (tmp_path / "defaults").mkdir()
     model.save(tmp_path / "defaults" / "online.baro")
     assert TriageModel.default("online").columns == COLUMNS
-    with pytest.raises(ArtifactError, match="unknown use 'dancing'; known uses"):
+    with pytest.raises(ConfigError, match="unknown use 'dancing'; known: adaptive"):
         TriageModel.default("dancing")
 
 

@@ -15,8 +15,8 @@ from barograph.features.subseries import LABEL_FREE, subseries
 from barograph.learning.candidates import TrainParams, train
 from barograph.learning.tables import bounds_table, build, keys_of, labelled
 from barograph.models import TriageModel
+from barograph.models.calibration import ABOVE_HALF
 from barograph.models.catalogue import classifier
-from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
 from barograph.results.history import History
 from barograph.studies.statistics import candidate_rows

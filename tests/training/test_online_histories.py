@@ -11,9 +11,8 @@ from barograph.learning import candidates, tables
 from barograph.learning.online import histories, pair
 from barograph.learning.online.histories import Simulated
 from barograph.learning.registry import card
-from barograph.models.online import OnlineModels
 from barograph.models.trees import Boosted
-from barograph.models.triage import FILES, TriageModel
+from barograph.models.triage import FILES, OnlineModels, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
 from barograph.results.history import History

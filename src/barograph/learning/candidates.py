@@ -25,10 +25,9 @@ from barograph.learning.limits import (
 )
 from barograph.learning.metrics import scores
 from barograph.learning.protocols import Split, is_usable, stable_split
-from barograph.models.calibration import METHODS
+from barograph.models.calibration import METHODS, decision_rule
 from barograph.models.catalogue import classifier, own_threshold, real_probability
 from barograph.models.kinds import from_fitted
-from barograph.models.threshold import decision_rule
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import ConfigError, NotEnoughDataError

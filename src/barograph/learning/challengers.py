@@ -33,8 +33,8 @@ from barograph.learning.candidates import (
 )
 from barograph.learning.online.histories import Simulated
 from barograph.learning.online.pair import train_pair
+from barograph.models.calibration import choose_threshold
 from barograph.models.catalogue import takes_weights
-from barograph.models.threshold import choose_threshold
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.results.history import History
 from barograph.results.series import Floats

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from barograph.features import FEATURE_SETS
 from barograph.features.subseries import Policy
+from barograph.models.calibration import budget_of
 from barograph.models.catalogue import CLASSIFIERS
-from barograph.models.threshold import budget_of
 from barograph.models.triage import USES
 from barograph.runtime.errors import ConfigError
 

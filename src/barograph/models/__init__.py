@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from barograph.models.calibration import UNSURE
-from barograph.models.online import OnlineModels
-from barograph.models.triage import TriageModel
+from barograph.models.triage import OnlineModels, TriageModel
 from barograph.runtime.extras import needed
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Held-out scores of a model: calibration of its probabilities, and prediction sets.
+"""Held-out scores of a model: calibration of its probabilities, threshold, and prediction sets.
 
 Of the candidates with a calibrated probability of 0.8, eight in ten should be real. Platt's sigmoid
 of the log-odds needs few points. Isotonic regression needs many, and assumes only that the order of
@@ -12,14 +12,15 @@ and the released models promise the same probabilities everywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.models.artifact import Arrays, check_range, finite_array
+from barograph.models.artifact import NEVER, Arrays, check_range, finite_array
 from barograph.results.series import Flags, Floats
 from barograph.runtime.errors import ArtifactError, ConfigError, DataError, NotEnoughDataError
 from barograph.runtime.extras import needed
@@ -29,6 +30,9 @@ EDGE = 1e-6  # probabilities of 0 and 1 have no log-odds
 LARGEST = math.log(np.finfo(np.float64).max)  # the exponential of more is infinite
 # Between these, log1p is more precise than the logarithm of the odds.
 LOW, HIGH = 0.3, 0.65
+GOALS = ("accuracy", "f1", "alarms:N")
+BUDGET = re.compile(r"alarms:(\d+(?:\.\d+)?)")
+ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # "greater than 0.5" for a comparison with >=
 
 
 def expit(log_odds: npt.ArrayLike) -> Floats:
@@ -38,9 +42,7 @@ def expit(log_odds: npt.ArrayLike) -> Floats:
         >>> expit([0.0, 800.0, -800.0]).tolist()
         [0.5, 1.0, 0.0]
     """
-    array = np.asarray(log_odds, dtype=np.float64)
-    results = [0.0 if -x > LARGEST else 1.0 / (1.0 + math.exp(-x)) for x in array.ravel().tolist()]
-    return np.array(results, dtype=np.float64).reshape(array.shape)
+    return _each(log_odds, lambda x: 0.0 if -x > LARGEST else 1.0 / (1.0 + math.exp(-x)))
 
 
 def logit(probability: npt.ArrayLike) -> Floats:
@@ -50,9 +52,7 @@ def logit(probability: npt.ArrayLike) -> Floats:
         >>> logit([0.5, 0.9, 1.0]).round(3).tolist()
         [0.0, 2.197, inf]
     """
-    array = np.asarray(probability, dtype=np.float64)
-    results = [_logit(p) for p in array.ravel().tolist()]
-    return np.array(results, dtype=np.float64).reshape(array.shape)
+    return _each(probability, _logit)
 
 
 def _logit(p: float) -> float:
@@ -62,6 +62,13 @@ def _logit(p: float) -> float:
         return math.log(p / (1.0 - p))
     away = 2.0 * (p - 0.5)
     return math.log1p(away) - math.log1p(-away)
+
+
+def _each(values: npt.ArrayLike, function: Callable[[float], float]) -> Floats:
+    """Return the results of a function of Python's numbers, as an array."""
+    array = np.asarray(values, dtype=np.float64)
+    results = [function(x) for x in array.ravel().tolist()]
+    return np.array(results, dtype=np.float64).reshape(array.shape)
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,82 @@ def from_arrays(method: object, arrays: Arrays) -> Calibration | None:
 def _log_odds(score: Floats) -> Floats:
     odds: Floats = logit(np.clip(score, EDGE, 1 - EDGE))
     return odds
+
+
+def choose_threshold(
+    truth: npt.ArrayLike, probability: npt.ArrayLike, goal: str = "accuracy"
+) -> float:
+    """Return the threshold that is best for a goal on held-out data.
+
+    Thresholds half-way between neighbouring probabilities are compared, so that no verdict depends
+    on a last digit. Of several equally good ones, the closest to 0.5 is returned.
+
+    Args:
+        truth: 1 for the points that a person called real, else 0.
+        probability: The probability of a real change at each.
+        goal: `accuracy`, `f1`, or `alarms:N`: the most real changes while at most N of a thousand
+            points are called real.
+    """
+    budget = budget_of(goal)
+    y = np.asarray(truth, dtype=np.int64)
+    p = np.asarray(probability, dtype=np.float64)
+    if not y.size:
+        raise NotEnoughDataError("a threshold cannot be chosen without points")
+    levels = np.unique(p)
+    last = 1.0 if budget is None else _above(levels[-1])
+    cuts = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [last]])
+    scores = _scores(y, p, cuts, goal, budget)
+    best = np.flatnonzero(scores == scores.max())
+    return float(cuts[best[np.argmin(np.abs(cuts[best] - 0.5))]])
+
+
+def decision_rule(
+    truth: npt.ArrayLike,
+    score: Floats,
+    goal: str,
+    method: str | None,
+    threshold: float | None = None,
+) -> tuple[Calibration | None, float]:
+    """Return the calibration of held-out scores and the threshold; see `TriageModel.of`."""
+    calibration = None if method is None else calibrate(truth, score, method)
+    if threshold is None:
+        threshold = choose_threshold(truth, calibration(score) if calibration else score, goal)
+    return calibration, threshold
+
+
+def budget_of(goal: str) -> float | None:
+    """Return the number of alarms allowed in a thousand points, or None for another goal."""
+    stated = BUDGET.fullmatch(goal)
+    if goal not in GOALS[:2] and not stated:
+        raise ConfigError(f"unknown threshold goal {goal!r}; allowed: {GOALS}")
+    budget = float(stated[1]) if stated else None
+    if budget is not None and budget > 1000:
+        raise ConfigError(f"threshold goal {goal!r}: N must be at most 1000")
+    return budget
+
+
+def _above(level: float) -> float:
+    """Return a threshold above the largest probability."""
+    return (float(level) + 1.0) / 2 if level < 1.0 else NEVER
+
+
+def _scores(
+    y: npt.NDArray[np.int64], p: Floats, cuts: Floats, goal: str, budget: float | None
+) -> Floats:
+    """Return the value of the goal at every threshold."""
+    order = np.argsort(p, kind="stable")
+    below = np.searchsorted(p[order], cuts, side="left")
+    positives = np.concatenate([[0], np.cumsum(y[order])])
+    missed = positives[below]
+    hits = positives[-1] - missed
+    alarms = y.size - below
+    if budget is not None:
+        # The most hits within the budget, then the fewest alarms.
+        within = 1000 * alarms <= budget * y.size
+        return np.where(within, hits - alarms / (y.size + 1), -1.0)
+    if goal == "f1":
+        return np.asarray(2 * hits / np.maximum(1, hits + alarms + missed))
+    return np.asarray((hits + below - missed) / y.size)
 
 
 @dataclass(frozen=True)

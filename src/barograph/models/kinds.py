@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,35 +46,6 @@ TYPES = frozenset(
     }
 )
 CONTENT = "estimator"  # the array with the bytes that skops writes
-# Kinds that earlier versions wrote as arrays of their own.
-FORMER = ("linear", "stacked", "svm", "voting")
-
-
-class FittedClassifier(Protocol):
-    """A fitted classifier of two classes, as a model uses it."""
-
-    kind: ClassVar[str]
-
-    def predict_proba(self, matrix: Floats) -> Floats:
-        """Return the probability of noise and of a real change for each row."""
-
-    def parts(self, matrix: Floats) -> tuple[float, Floats]:
-        """Return a base, and each feature's part; they add up to the probability of real.
-
-        Raises:
-            ConfigError: The classifier is not a sum over the features.
-        """
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays to store in a model file."""
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, columns: int) -> Self:
-        """Restore the classifier from the arrays of a file.
-
-        Raises:
-            ArtifactError: An array is missing or invalid.
-        """
 
 
 @dataclass(frozen=True)
@@ -111,7 +82,7 @@ class Estimator:
         probability: Floats = self.model.predict_proba(matrix)
         return probability
 
-    def parts(self, matrix: Floats) -> tuple[float, Floats]:  # noqa: ARG002 - the protocol's
+    def parts(self, matrix: Floats) -> tuple[float, Floats]:  # noqa: ARG002 - as of trees
         """Raise a ConfigError: only trees give reasons."""
         raise ConfigError(
             "only forests and boosted trees give reasons for their probabilities; this model is a "
@@ -149,6 +120,13 @@ class Estimator:
         return cls(content, model)
 
 
+# A fitted classifier of two classes, as a model uses it.
+FittedClassifier = Boosted | Estimator | Forest
+KINDS: Mapping[str, type[FittedClassifier]] = {
+    each.kind: each for each in (Boosted, Estimator, Forest)
+}
+
+
 def from_fitted(fitted: Any) -> FittedClassifier:
     """Return a fitted classifier of the catalogue in the form that models use and save.
 
@@ -172,19 +150,12 @@ def from_arrays(kind: object, arrays: Arrays, columns: int) -> FittedClassifier:
     Raises:
         ArtifactError: The kind is unknown, or an array is missing or invalid.
     """
-    known: dict[object, type[FittedClassifier]] = {
-        each.kind: each for each in (Boosted, Estimator, Forest)
-    }
-    if kind in FORMER:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ArtifactError(
-            f"this version does not read models of the kind {kind!r}, which an earlier version "
-            "saved; train the model again with this version"
+            f"unknown kind of model {kind!r}; known kinds: {sorted(KINDS)}. If an earlier version "
+            "saved it, train the model again with this version"
         )
-    if not isinstance(kind, str) or kind not in known:
-        raise ArtifactError(
-            f"unknown kind of model {kind!r}; known kinds: {sorted(map(str, known))}"
-        )
-    return known[kind].from_arrays(arrays, columns)
+    return KINDS[kind].from_arrays(arrays, columns)
 
 
 def _check_types(content: bytes) -> None:

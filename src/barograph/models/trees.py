@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +25,12 @@ Singles = npt.NDArray[np.float32]
 # One record a node, so that a step reads one place in memory.
 NODE = np.dtype([("threshold", np.float32), ("child", np.int32), ("feature", np.int32)])
 Nodes = npt.NDArray[np.void]
+# A tree as its library stores it: the left child of each node, -1 for a leaf, the right one, its
+# feature, its threshold (left where the value is not above), and its values (one or two columns).
+Tree = tuple[
+    npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[Any]
+]
 TOGETHER = 16  # trees that a row walks in step; a single walk takes up to five times as long
-
-
-class Tree(NamedTuple):
-    """One tree as its library stores it; a left child of -1 marks a leaf."""
-
-    left: npt.NDArray[Any]
-    right: npt.NDArray[Any]
-    features: npt.NDArray[Any]
-    thresholds: Singles  # go left where the value is not above
-    values: npt.NDArray[Any]  # (nodes, 1 or 2)
 
 
 @dataclass(frozen=True)
@@ -79,19 +74,17 @@ class Forest(Trees):
     @classmethod
     def of(cls, forest: Any) -> Forest:
         """Convert a fitted RandomForestClassifier or ExtraTreesClassifier."""
-        trees = (estimator.tree_ for estimator in forest.estimators_)
-        return cls(
-            *_joined(
-                Tree(
-                    tree.children_left,
-                    tree.children_right,
-                    tree.feature,
-                    _rounded_down(tree.threshold),
-                    tree.value[:, 0, :],
-                )
-                for tree in trees
+        trees = (
+            (
+                t.children_left,
+                t.children_right,
+                t.feature,
+                _rounded_down(t.threshold),
+                t.value[:, 0],
             )
+            for t in (estimator.tree_ for estimator in forest.estimators_)
         )
+        return cls(*_joined(trees))
 
     def predict_proba(self, matrix: Floats) -> Floats:
         """Return the mean share of noise and of real changes over the trees."""
@@ -199,7 +192,7 @@ def _tree_of_xgboost(tree: dict[str, Any]) -> Tree:
     # XGBoost goes left where x < t: the same as where x <= the float32 below t.
     below = np.nextafter(conditions, np.float32(-np.inf))
     values = _means(left, right, conditions.astype(np.float64), cover)[:, None]
-    return Tree(left, right, np.array(tree["split_indices"]), below, values.astype(np.float32))
+    return left, right, np.array(tree["split_indices"]), below, values.astype(np.float32)
 
 
 def _means(left: npt.NDArray[Any], right: npt.NDArray[Any], leaf: Floats, cover: Floats) -> Floats:
@@ -213,32 +206,25 @@ def _means(left: npt.NDArray[Any], right: npt.NDArray[Any], leaf: Floats, cover:
 
 
 def _joined(trees: Iterable[Tree]) -> tuple[Ints, Nodes, npt.NDArray[Any]]:
-    """Return the roots, the nodes and the values of trees."""
-    parts = [_breadth_first(tree) for tree in trees]
-    sizes = np.array([nodes.size for nodes, _ in parts], dtype=np.int64)
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    nodes = np.concatenate([nodes for nodes, _ in parts])
-    nodes["child"] += np.repeat(roots, sizes).astype(np.int32)
-    return roots, nodes, np.concatenate([values for _, values in parts])
-
-
-def _breadth_first(tree: Tree) -> tuple[Nodes, npt.NDArray[Any]]:
-    """Return the nodes and values of one tree breadth-first, with siblings side by side."""
-    lefts, rights = tree.left.tolist(), tree.right.tolist()
-    order = [0]
-    place = np.zeros(len(lefts), dtype=np.int64)
-    for node in order:  # the loop appends to the list it reads
-        left, right = lefts[node], rights[node]
-        if left >= 0:
-            place[left], place[right] = len(order), len(order) + 1
-            order += [left, right]
-    old = np.array(order)
-    inner = tree.left[old] >= 0
-    nodes = np.empty(old.size, NODE)
-    nodes["threshold"] = np.where(inner, tree.thresholds[old], np.float32(np.nan))
-    nodes["child"] = np.where(inner, place[tree.right[old]], np.arange(old.size))
-    nodes["feature"] = np.where(inner, tree.features[old], 0)
-    return nodes, tree.values[old]
+    """Return the roots, and nodes and values tree by tree, breadth-first, siblings side by side."""
+    roots, parts, shares, count = [], [], [], 0
+    for left, right, features, thresholds, values in trees:
+        lefts, rights = left.tolist(), right.tolist()
+        order, children = [0], list[int]()
+        for node in order:  # the loop appends to the list it reads
+            if lefts[node] >= 0:
+                order += [lefts[node], rights[node]]
+            children.append(len(order) - 1 if lefts[node] >= 0 else len(children))
+        inner = left[order] >= 0
+        nodes = np.empty(len(order), NODE)
+        nodes["threshold"] = np.where(inner, thresholds[order], np.float32(np.nan))
+        nodes["child"] = np.array(children) + count
+        nodes["feature"] = np.where(inner, features[order], 0)
+        roots.append(count)
+        parts.append(nodes)
+        shares.append(values[order])
+        count += len(order)
+    return np.array(roots, dtype=np.int64), np.concatenate(parts), np.concatenate(shares)
 
 
 def _checked_nodes(arrays: Arrays, count: int, columns: int) -> tuple[Ints, Nodes]:

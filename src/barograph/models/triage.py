@@ -1,4 +1,4 @@
-"""A trained model, as the batch commands and the service use it."""
+"""Trained models, as the batch commands and the service use them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from barograph.models.kinds import FittedClassifier
 from barograph.results.series import Floats, require_finite
 from barograph.runtime.errors import ArtifactError, ConfigError
 
-USES = ("adaptive", "label_free", "online", "confirm")
+NEWEST, CONFIRM = "online", "confirm"
+USES = ("adaptive", "label_free", NEWEST, CONFIRM)
 # The released files, and the uses of the models in each.
 FILES: Mapping[str, tuple[str, ...]] = {
     "adaptive": ("adaptive",),
     "label_free": ("label_free",),
-    "online": ("online", "confirm"),
+    "online": (NEWEST, CONFIRM),
 }
 DEFAULTS = "defaults"  # the folder of the shipped models in this package
 CALIBRATION = "calibration"  # the name of the last part of the reasons
@@ -101,10 +102,8 @@ class TriageModel:
             threshold: The threshold of a classifier that has one; None to choose it.
             **facts: Further attributes: card, data_hash, metrics.
         """
-        from barograph.models.threshold import decision_rule
-
         raw = np.asarray(score, dtype=np.float64)
-        fitted_calibration, chosen = decision_rule(truth, raw, goal, method, threshold)
+        fitted_calibration, chosen = calibration.decision_rule(truth, raw, goal, method, threshold)
         return cls(
             use=use,
             feature_set=feature_set,
@@ -124,14 +123,7 @@ class TriageModel:
         Args:
             use: One of USES.
         """
-        if use not in USES:
-            raise ArtifactError(f"unknown use {use!r}; known uses: {', '.join(USES)}")
         shipped = resources.files("barograph.models").joinpath(DEFAULTS, file_of(use))
-        if not shipped.is_file():
-            raise ArtifactError(
-                f"this installation has no default model for the use {use!r}: {shipped} is "
-                "missing; train a model with the pipeline and load it by its path"
-            )
         with resources.as_file(shipped) as path:
             return cls.load(path, use)
 
@@ -359,3 +351,40 @@ def save_models(path: str | Path, models: Sequence[TriageModel]) -> None:
         models[0].save(path)
         return
     artifact.write(path, *artifact.pack({model.use: model.content() for model in models}))
+
+
+@dataclass(frozen=True)
+class OnlineModels:
+    """The model that judges a point as the newest, and the one that judges it again later.
+
+    Attributes:
+        newest: Judges the newest point, before any later result.
+        confirm: Judges points that 1 to 10 later ones follow; None in a file of a single model.
+    """
+
+    newest: TriageModel
+    confirm: TriageModel | None = None
+
+    @classmethod
+    def default(cls) -> OnlineModels:
+        """Load the models that ship with the package."""
+        return cls(TriageModel.default(NEWEST), TriageModel.default(CONFIRM))
+
+    @classmethod
+    def load(cls, path: str | Path) -> OnlineModels:
+        """Load both models from one file; `confirm` may be missing.
+
+        Raises:
+            ArtifactError: The file is not a model, or was made for another use.
+        """
+        models = load_models(path, NEWEST)
+        return cls(models[NEWEST], models.get(CONFIRM))
+
+    @property
+    def members(self) -> tuple[TriageModel, ...]:
+        """The models that are not None."""
+        return (self.newest,) if self.confirm is None else (self.newest, self.confirm)
+
+    def save(self, path: str | Path) -> None:
+        """Write both models to one file, atomically."""
+        save_models(path, self.members)

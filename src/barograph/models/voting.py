@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from barograph.features import FEATURE_SETS
+from barograph.models.calibration import ABOVE_HALF
 from barograph.models.columns import column_names, select_columns
-from barograph.models.threshold import ABOVE_HALF
 from barograph.results.series import Flags, Floats, Ints
 from barograph.runtime.errors import ArtifactError
 

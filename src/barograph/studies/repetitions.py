@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 from barograph.learning.metrics import scores
 from barograph.learning.protocols import Split
 from barograph.learning.tables import Labelled
+from barograph.models.calibration import choose_threshold
 from barograph.models.catalogue import classifier, own_threshold, real_probability
-from barograph.models.threshold import choose_threshold
 from barograph.results.series import Floats, Ints
 from barograph.runtime.parallel import map_parallel
 
