@@ -10,8 +10,7 @@ from starlette.responses import Response
 from barograph.server.store.tokens import Scope
 from barograph.server.triage.effects import Trace
 from barograph.server.web.pages import assets
-from barograph.server.web.pages.rendering import page_router, render
-from barograph.server.web.pages.sparklines import sparkline
+from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.responses import ApiError
 from tests.service.conftest import app_of, make_token, refresh_loop
 from tests.service.samples import POINTS, result, steps
@@ -37,7 +36,7 @@ def board(client: TestClient) -> TestClient:
 
 
 def test_results_that_hardly_differ_have_a_sparkline() -> None:
-    assert sparkline(Trace((0.0, 5e-324), 1)) == ("M0 56L240 4", "", "")
+    assert sparkline(Trace((0.0, 5e-324), 1)) == {"raw": "M0 56L240 4", "before": "", "after": ""}
 
 
 def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:

@@ -5,30 +5,31 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import barograph
+from barograph.runtime.errors import BarographError
 from barograph.server.store import Store
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
 from barograph.server.web.context import AppContext
-from barograph.server.web.metrics import Metrics
-from barograph.server.web.middleware import ServiceMiddleware
+from barograph.server.web.middleware import Metrics, ServiceMiddleware
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
-from barograph.server.web.openapi import BarographAPI
-from barograph.server.web.pages import assets, health, rendering, sign_in
+from barograph.server.web.pages import assets, sign_in
 from barograph.server.web.pages import commit as commit_page
 from barograph.server.web.pages import model as model_page
 from barograph.server.web.pages import queue as queue_pages
 from barograph.server.web.pages import series as series_page
-from barograph.server.web.responses import handle_errors
+from barograph.server.web.pages.rendering import answer_error
 from barograph.server.web.retraining import Retraining
 from barograph.server.web.routes import (
     administration,
     change_points,
-    clusters,
     commits,
     inference,
     operations,
@@ -41,37 +42,30 @@ from barograph.server.web.routes import (
 from barograph.server.web.settings import Settings
 
 MODEL_POLL = 1.0  # seconds between two checks of the model file
-ROUTERS = (  # requests are matched in this order
-    points.routes,
-    operations.probes,
-    operations.routes,
-    series.routes,
-    change_points.routes,
-    verdicts.routes,
-    verdicts.giving,
-    commits.routes,
-    commits.sending,
-    clusters.routes,
-    clusters.statuses,
-    verdicts.ticket_routes,
-    verdicts.filing,
-    inference.routes,
-    inference.administration,
-    training.routes,
-    training.administration,
-    administration.routes,
-    queue.routes,
-    queue.saving,
-    queue.administration,
-    queue_pages.routes,
-    administration.session,
-    assets.routes,
-    sign_in.routes,
-    series_page.routes,
-    commit_page.routes,
-    model_page.routes,
-    health.routes,
+MODULES = (  # requests are matched in this order
+    *(points, operations, series, change_points, verdicts, commits, inference, training),
+    *(administration, queue, queue_pages, assets, sign_in, series_page, commit_page, model_page),
 )
+ROUTERS = [  # all of the modules
+    router
+    for module in MODULES
+    for router in vars(module).values()
+    if isinstance(router, APIRouter)
+]
+
+
+class BarographAPI(FastAPI):
+    """An app whose OpenAPI document has the schema of results, too."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document; it is made once."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            schemas.update(points.SCHEMAS)
+            for name, schema in schemas.items():
+                if name.startswith("Body_"):  # see `ApiRequest`
+                    schema["additionalProperties"] = False
+        return super().openapi()
 
 
 def create_app(
@@ -96,7 +90,6 @@ def create_app(
     """
     settings, metrics = settings or Settings(), Metrics()
     app = BarographAPI(
-        points.SCHEMAS,
         title="Barograph",
         version=barograph.__version__,
         description="Send benchmark results and get decisions on the newest commit.",
@@ -104,6 +97,9 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # a redirect could send tokens over http, or to any Host
         lifespan=_lifespan,
+        exception_handlers=dict.fromkeys(
+            (HTTPException, BarographError, RequestValidationError), answer_error
+        ),
     )
     app.state.on_failure = on_failure
     scorer = CandidateModel(None if worker is None else worker.config.path)
@@ -111,7 +107,12 @@ def create_app(
         *(store, watch, metrics, settings, Auth(store, settings), worker, scorer),
         retraining=retraining,
     )
-    _add_parts(app, metrics, settings)
+    for router in ROUTERS:
+        # Not include_router: it nests the routes, and metrics need their paths.
+        app.router.routes.extend(router.routes)
+    app.add_middleware(ServiceMiddleware, metrics=metrics, answer_error=answer_error)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
 
     def use(loaded: LoadedModel) -> None:
         # The next transaction uses it; the running one ends with the former judge.
@@ -120,18 +121,6 @@ def create_app(
 
     watch.subscribe(use, metrics.refused_models.inc)
     return app
-
-
-def _add_parts(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
-    """Add routes, the answers to errors, and middleware."""
-    handle_errors(app)
-    app.add_exception_handler(404, rendering.answer_missing)
-    for router in ROUTERS:
-        # Not include_router: it nests the routes, and metrics need their paths.
-        app.router.routes.extend(router.routes)
-    app.add_middleware(ServiceMiddleware, metrics=metrics)
-    if settings.trusted_proxies:
-        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
 
 
 @asynccontextmanager

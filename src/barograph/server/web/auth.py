@@ -57,16 +57,19 @@ LOCAL = Caller("local", frozenset(Scope))
 class Auth:
     """Admits callers to routes.
 
+    Valid tokens are cached for a moment. While the store does not answer, the last known state
+    counts.
+
     Args:
         store: Store with the tokens.
         settings: Limits of the service.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        self.tokens = TokenCache(store, tokens.find)
-        self.sessions = TokenCache(store, tokens.session_token)
-        self._settings = settings
+        self._store, self._settings = store, settings
         self._requests = RateLimiter(settings.rate, settings.burst)
+        self._clock = time.monotonic
+        self._known: dict[object, tuple[float, object]] = {}
 
     async def admit(self, request: Request, scope: Scope) -> Caller:
         """Return the caller of a request, who may use the scope.
@@ -79,7 +82,7 @@ class Auth:
         caller = await self._authenticate(request)
         if not caller.may(scope):
             raise ApiError(403, f"this token lacks the scope {scope.value!r}")
-        _check_rate(self._requests.take(caller.name))
+        self._requests.check(caller.name)
         return caller
 
     async def sign_in(self, request: Request, secret: str) -> Token:
@@ -89,103 +92,82 @@ class Auth:
             ApiError: The token is unknown (401), or it sends too much, or there were too many
                 wrong ones (429).
         """
-        token = await self.tokens.find(secret.strip())
-        if token is not None:
-            _check_rate(self._requests.take(token.name))
-            return token
-        self._check_address(request)
-        raise ApiError(401, "unknown token")
+        token = await self._find(secret.strip(), tokens.find)
+        if token is None:
+            raise self._refusal(request, "unknown token")
+        self._requests.check(token.name)
+        return token
+
+    async def has_tokens(self) -> bool:
+        """Return whether a token was ever created; revoked tokens count."""
+        return not await self._cached("no tokens", lambda c: not tokens.every(c))
 
     def forget(self) -> None:
         """Ask the store again for all tokens and sessions."""
-        self.tokens.clear()
-        self.sessions.clear()
+        self._known.clear()
 
     async def _authenticate(self, request: Request) -> Caller:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         cookie = request.cookies.get(COOKIE, "")
         if scheme:
-            token = await self.tokens.find(secret.strip())
+            token = await self._find(secret.strip(), tokens.find)
             if token is not None and scheme.lower() == "bearer":
                 return Caller(token.name, token.scopes)
-            self._check_address(request)
-            raise ApiError(401, "unknown token", headers=CHALLENGE)
-        if cookie and (token := await self.sessions.find(cookie)):
+            raise self._refusal(request, "unknown token")
+        if cookie and (token := await self._find(cookie, tokens.session_token)):
             csrf = csrf_of(cookie)
             sent = request.headers.get(CSRF, "").encode("latin-1")
             if request.method not in READING and not hmac.compare_digest(sent, csrf.encode()):
                 raise ApiError(403, f"the header {CSRF} is missing or old; reload the page")
             return Caller(token.name, token.scopes, csrf)
-        if self._settings.local and not await self.tokens.any():
-            return _trust_local(request)
-        self._check_address(request)
-        message = "the session has ended; sign in again" if cookie else "a token is required"
-        raise ApiError(401, message, headers=CHALLENGE)
+        if self._settings.local and not await self.has_tokens():
+            # Not another machine, and no proxy that serves another name.
+            if is_loopback(_address(request)) and is_loopback(host_name(request)):
+                return LOCAL
+            message = "until a token is created, only this machine is served"
+            raise ApiError(401, message, headers=CHALLENGE)
+        ended = "the session has ended; sign in again"
+        raise self._refusal(request, ended if cookie else "a token is required")
 
-    def _check_address(self, request: Request) -> None:
-        # Valid tokens have a limit each: clients behind one proxy share an address, and the errors
-        # of one must not lock out the others.
-        _check_rate(self._requests.take(f"without a token from {_address(request)}"))
+    def _refusal(self, request: Request, message: str) -> ApiError:
+        """Return the answer to a caller without a valid token, whose address has a limit.
 
+        Valid tokens have a limit each: clients behind one proxy share an address, and the errors
+        of one must not lock out the others.
+        """
+        self._requests.check(f"without a token from {_address(request)}")
+        return ApiError(401, message, headers=CHALLENGE)
 
-class TokenCache:
-    """Reads tokens from the store and caches valid ones for a moment.
-
-    While the store does not answer, the last known state counts.
-
-    Args:
-        store: Store with the tokens.
-        lookup: Finds the token of a secret: its own, or that of a session.
-    """
-
-    def __init__(self, store: Store, lookup: Callable[[sa.Connection, str], Token | None]) -> None:
-        self._store, self._lookup = store, lookup
-        self._clock = time.monotonic
-        self._known: dict[bytes, tuple[float, Token]] = {}
-        self._empty_until = 0.0
-
-    async def any(self) -> bool:
-        """Return whether a token was ever created; revoked tokens count."""
-        if self._clock() < self._empty_until:
-            return False
-        try:
-            exists = bool(await run_in_threadpool(self._read, tokens.every))
-        except StoreError:
-            if self._empty_until:
-                return False
-            raise
-        self._empty_until = 0.0 if exists else self._clock() + MAX_AGE
-        return exists
-
-    async def find(self, secret: str) -> Token | None:
-        """Return the valid token of a secret."""
+    async def _find(
+        self, secret: str, lookup: Callable[[sa.Connection, str], Token | None]
+    ) -> Token | None:
+        """Return the valid token of a secret: its own, or that of a session."""
         if not 0 < len(secret) <= MAX_TOKEN:
             return None
-        digest = secret_hash(secret)
-        until, known = self._known.get(digest, (0.0, None))
+        return await self._cached((lookup, secret_hash(secret)), lambda c: lookup(c, secret))
+
+    async def _cached(self, key: object, lookup: Callable[[sa.Connection], T]) -> T:
+        """Return what the store holds; what is found is cached."""
+        until, known = self._known.get(key, (0.0, None))
         if self._clock() < until:
-            return known
+            return known  # type: ignore[return-value]
+
+        def read() -> T:
+            with self._store.read() as connection:
+                return lookup(connection)
+
         try:
-            token = await run_in_threadpool(self._read, lambda c: self._lookup(c, secret))
+            found = await run_in_threadpool(read)
         except StoreError:
             if known is None:
                 raise
-            return known
-        self._known.pop(digest, None)
-        if token is not None:
+            return known  # type: ignore[return-value]
+        self._known.pop(key, None)
+        if found:
             if len(self._known) >= CACHED_TOKENS:
                 self._known.clear()
-            self._known[digest] = (self._clock() + MAX_AGE, token)
-        return token
-
-    def _read(self, work: Callable[[sa.Connection], T]) -> T:
-        with self._store.read() as connection:
-            return work(connection)
-
-    def clear(self) -> None:
-        """Forget all tokens, so that they are read from the store again."""
-        self._known.clear()
-        self._empty_until = 0.0
+            self._known[key] = (self._clock() + MAX_AGE, found)
+        return found
 
 
 def csrf_of(cookie: str) -> str:
@@ -205,9 +187,7 @@ class RateLimiter:
     def __init__(
         self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._rate = rate
-        self._burst = float(burst)
-        self._clock = clock
+        self._rate, self._burst, self._clock = rate, float(burst), clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> float:
@@ -221,20 +201,15 @@ class RateLimiter:
             self._buckets.popitem(last=False)
         return wait
 
+    def check(self, caller: str) -> None:
+        """Take one request from a bucket.
 
-def _check_rate(wait: float) -> None:
-    if wait:
-        retry = {"Retry-After": str(math.ceil(wait))}
-        raise ApiError(429, f"too many requests; try again in {wait:.3g} s", headers=retry)
-
-
-def _trust_local(request: Request) -> Caller:
-    """Trust callers on this machine: no other machine, and no proxy that serves another name."""
-    if not (is_loopback(_address(request)) and is_loopback(host_name(request))):
-        raise ApiError(
-            401, "until a token is created, only this machine is served", headers=CHALLENGE
-        )
-    return LOCAL
+        Raises:
+            ApiError: The bucket is empty (429).
+        """
+        if wait := self.take(caller):
+            retry = {"Retry-After": str(math.ceil(wait))}
+            raise ApiError(429, f"too many requests; try again in {wait:.3g} s", headers=retry)
 
 
 def _address(request: Request) -> str:
@@ -247,9 +222,10 @@ def check_host(request: Request, settings: Settings) -> None:
     Raises:
         ApiError: The Host header is unknown (421), or the Origin is another site (403).
     """
-    host = request.headers.get("host", "")
     name = host_name(request)
-    if not _is_known(name, settings):
+    is_named = is_loopback(name) or name in settings.allowed_hosts
+    if not (is_named or (not settings.local and _ip_address(name) is not None)):
+        host = request.headers.get("host", "")
         message = f"Host: {host!r:.60} is not this service; --allowed-host adds a name"
         raise ApiError(421, message)
     origin = request.headers.get("origin")
@@ -263,12 +239,6 @@ def host_name(request: Request) -> str:
         return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_known(name: str, settings: Settings) -> bool:
-    if is_loopback(name) or name in settings.allowed_hosts:
-        return True
-    return not settings.local and _ip_address(name) is not None
 
 
 def _is_own(origin: str, request: Request, settings: Settings) -> bool:

@@ -1,12 +1,17 @@
-"""What all routes share: the parts of the service, and the check of who may call them."""
+"""What all routes share: the parts of the service, the guard, and the transaction of a route."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, ClassVar
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Request, Security
-from fastapi.dependencies.models import Dependant
-from fastapi.params import Body
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
@@ -16,7 +21,7 @@ from barograph.server.store.tokens import Scope
 from barograph.server.triage.similar_cases import DecidedCases
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
-from barograph.server.web.metrics import Metrics
+from barograph.server.web.middleware import Metrics
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
 from barograph.server.web.requests import ApiRequest
 from barograph.server.web.responses import ERRORS, RETRY, ApiError
@@ -52,7 +57,8 @@ class AppContext:
         return self.watch.current
 
 
-async def _context(request: Request) -> AppContext:
+async def context_of(request: Request) -> AppContext:
+    """Return the parts of the service; not in a thread, as FastAPI runs other functions."""
     context: AppContext = request.app.state.context
     return context
 
@@ -62,25 +68,33 @@ async def _caller(request: Request) -> str:
     return name
 
 
-# Parameters of routes. The functions are async because FastAPI runs others in threads.
-Context = Annotated[AppContext, Depends(_context)]
+# Parameters of routes.
+Context = Annotated[AppContext, Depends(context_of)]
 CallerName = Annotated[str, Depends(_caller)]
 
 
 class GuardedRoute(APIRoute):
-    """A route that admits its caller before any byte of the body is read."""
+    """A route that admits its caller before any byte of the body is read.
+
+    A function with a parameter `connection` runs in one transaction, in the thread of the request:
+    a GET reads, and other methods write.
+    """
 
     scope: ClassVar[Scope]
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if "connection" in signature(endpoint).parameters:
+            endpoint = _transaction(endpoint, writes="GET" not in options["methods"])
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route after the guard."""
         handle = super().get_route_handler()
-        known = _query_parameters(self.dependant)
+        params = get_flat_params(self.dependant)
+        known = {param.alias for param in params if isinstance(param.field_info, Query)}
         body = self.dependant.body_params
-        is_embedded = len(body) > 1 or any(
-            isinstance(field.field_info, Body) and field.field_info.embed for field in body
-        )
-        fields = {field.alias for field in body} if is_embedded else set()
+        is_embedded = len(body) > 1 or any(getattr(p.field_info, "embed", False) for p in body)
+        fields = {param.alias for param in body if is_embedded}
 
         async def guarded(request: Request) -> Response:
             auth: Auth = request.app.state.context.auth
@@ -95,22 +109,42 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
-def _query_parameters(dependant: Dependant) -> set[str]:
-    """Return the names of the query parameters of a route and of its dependencies."""
-    names = {field.alias for field in dependant.query_params}
-    return names.union(*map(_query_parameters, dependant.dependencies))
+def _transaction(function: Callable[..., Any], *, writes: bool) -> Callable[..., Any]:
+    """Return a function that takes the context of the service in the place of a connection."""
+    parameters = dict(signature(function).parameters)
+    del parameters["connection"]
+    takes_context = parameters.pop("context", None) is not None
+
+    @wraps(function)
+    def endpoint(context: AppContext, **values: Any) -> Any:
+        if takes_context:
+            values["context"] = context
+
+        def work(connection: sa.Connection) -> Any:
+            return function(connection=connection, **values)
+
+        if writes:
+            return context.store.write(work)
+        with context.store.read() as connection:
+            return work(connection)
+
+    added = Parameter("context", Parameter.KEYWORD_ONLY, annotation=Context)
+    endpoint.__signature__ = Signature([*parameters.values(), added])  # type: ignore[attr-defined]
+    return endpoint
 
 
-def guarded_router(scope: Scope, tag: str) -> APIRouter:
+def guarded_router(scope: Scope, tag: str, **options: Any) -> APIRouter:
     """Return a router whose routes all need one scope.
 
     Args:
         scope: Scope that callers need.
         tag: Heading of the routes in the OpenAPI document.
+        options: Further options of `APIRouter`.
     """
     return APIRouter(
         route_class=type("GuardedRoute", (GuardedRoute,), {"scope": scope}),
         dependencies=[Security(BEARER, scopes=[scope.value])],
         tags=[tag],
         responses=ERRORS,
+        **options,
     )

@@ -105,7 +105,7 @@ def _type(hint: Any) -> Any:
     """Return a type with schemas in the place of records, and names in the place of identities."""
     if hint is SeriesId:
         return Name
-    if is_record(hint):
+    if hasattr(hint, "__dataclass_fields__") or hasattr(hint, "_fields"):
         return _schema(hint)
     arguments = tuple(map(_type, get_args(hint)))
     if get_origin(hint) in (Union, UnionType):
@@ -118,11 +118,6 @@ def _type(hint: Any) -> Any:
 @cache
 def _schema(record: type) -> Any:
     return schema_of(record)
-
-
-def is_record(hint: Any) -> bool:
-    """Return whether a type is a dataclass or a named tuple."""
-    return hasattr(hint, "__dataclass_fields__") or hasattr(hint, "_fields")
 
 
 @cache

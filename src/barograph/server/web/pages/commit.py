@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import Annotated, Any
 
+import sqlalchemy as sa
 from fastapi import Query, Request
 from starlette.responses import Response
 
@@ -28,16 +29,9 @@ from barograph.server.triage.commits import (
     commits_with_changes,
 )
 from barograph.server.triage.effects import Trace
-from barograph.server.web.context import Context
-from barograph.server.web.pages.rendering import page_router, render
+from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.pages.series import names
-from barograph.server.web.pages.sparklines import sparkline
-from barograph.server.web.routes.commits import (
-    BeforeOrder,
-    CommitOrder,
-    ProjectName,
-    text_of,
-)
+from barograph.server.web.routes.commits import BeforeOrder, CommitOrder, ProjectName, text_of
 from barograph.server.web.routes.series import Label
 
 PAGE = 50  # commits of a list
@@ -51,13 +45,15 @@ routes = page_router()
 
 @routes.get("/commits")
 def get_list(
-    request: Request, context: Context, project: Label = None, before: BeforeOrder = None
+    connection: sa.Connection,
+    request: Request,
+    project: Label = None,
+    before: BeforeOrder = None,
 ) -> Response:
     """Answer the commits of a project at which change points are."""
-    with context.store.read() as connection:
-        known = reading.projects(connection)
-        chosen = (*known, "")[0] if project is None else project
-        commits = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
+    known = reading.projects(connection)
+    chosen = (*known, "")[0] if project is None else project
+    commits = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
     return render(
         request,
         "commits.html",
@@ -72,15 +68,14 @@ def get_list(
 
 @routes.get("/commit")
 def get_page(
+    connection: sa.Connection,
     request: Request,
-    context: Context,
     project: ProjectName,
     order: CommitOrder,
     change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,  # noqa: ARG001
 ) -> Response:
     """Answer everything that one commit changed, improvements too."""
-    with context.store.read() as connection:
-        changes = commit_changes(connection, project, order)
+    changes = commit_changes(connection, project, order)
     name = ", ".join(map(short_commit, changes.commits)) or place_text("", order)
     return render(
         request,

@@ -26,9 +26,8 @@ from barograph.server.web.model_report import (
     ModelReport,
     model_report,
 )
-from barograph.server.web.pages.rendering import page_router, render
+from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.pages.series import names
-from barograph.server.web.pages.sparklines import sparkline
 from barograph.server.web.retraining import PHASES
 from barograph.server.web.routes.training import retraining_state, served_folder
 from barograph.server.web.work_lists import WorkList, work_lists

@@ -27,8 +27,7 @@ from barograph.server.triage.queue import QueuePage, get_group, open_groups, sec
 from barograph.server.triage.ranges import KnownRange
 from barograph.server.web.auth import LOCAL
 from barograph.server.web.context import AppContext, CallerName, Context
-from barograph.server.web.pages.rendering import page_router, render
-from barograph.server.web.pages.sparklines import Sparkline, sparkline
+from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.routes.queue import FilterQuery, Offset, VerdictFilter, Who
 
 MEMBERS = 100  # of a group that are shown at once
@@ -73,7 +72,7 @@ class RowView(NamedTuple):
     """A candidate as a row shows it: its own, or as the worst of a group."""
 
     entry: QueueEntry
-    spark: Sparkline | None
+    spark: dict[str, str] | None
     percent: float | None
     tone: str  # the class of its colour
     word: str
@@ -94,24 +93,25 @@ class GroupView(NamedTuple):
 
 @routes.get("/")
 def get_queue(
-    request: Request, context: Context, queue_filter: FilterQuery, caller: CallerName
+    connection: sa.Connection,
+    request: Request,
+    context: Context,
+    queue_filter: FilterQuery,
+    caller: CallerName,
 ) -> Response:
     """Answer the first page of the queue."""
-    with context.store.read() as connection:
-        if not find_series(connection, limit=1):
-            return _empty_page(request, context)
-        page = open_groups(connection, queue_filter)
-        views = _views(connection, page, queue_filter)
-        filters = saved_filters.every_filter(connection)
-        left = seconds_left(connection, caller, page.total)
-        is_judged = page.total > 0 or any(processed(connection, limit=1).counts.values())
+    if not find_series(connection, limit=1):
+        return _empty_page(request, context)
+    page = open_groups(connection, queue_filter)
+    filters = saved_filters.every_filter(connection)
+    left = seconds_left(connection, caller, page.total)
     query = query_of(queue_filter)
     return render(
         request,
         "queue.html",
         active="queue",
         page=page,
-        views=views,
+        views=_views(connection, page, queue_filter),
         queue_filter=queue_filter,
         title=TITLES["any" if queue_filter.ids else queue_filter.state],
         chips=_chips(queue_filter),
@@ -123,37 +123,39 @@ def get_queue(
         query=query,
         minutes=None if left is None else math.ceil(left / 60),
         flat=_is_flat(queue_filter),
-        is_judged=is_judged,
+        is_judged=page.total > 0 or any(processed(connection, limit=1).counts.values()),
     )
 
 
 @routes.get("/queue/rows")
 def get_rows(
-    request: Request, context: Context, queue_filter: FilterQuery, offset: Offset = 0
+    connection: sa.Connection, request: Request, queue_filter: FilterQuery, offset: Offset = 0
 ) -> Response:
     """Answer the rows of a further page."""
-    with context.store.read() as connection:
-        page = open_groups(connection, queue_filter, offset=offset)
-        views = _views(connection, page, queue_filter)
+    page = open_groups(connection, queue_filter, offset=offset)
+    views = _views(connection, page, queue_filter)
     return render(request, "queue_rows.html", views=views, flat=_is_flat(queue_filter))
 
 
 @routes.get("/queue/members")
 def get_members(
-    request: Request, context: Context, queue_filter: FilterQuery, of: Offset, after: After = ""
+    connection: sa.Connection,
+    request: Request,
+    queue_filter: FilterQuery,
+    of: Offset,
+    after: After = "",
 ) -> Response:
     """Answer the members of the group that a candidate is in.
 
     `after` is where the last member stood that the page has: a number of members would be wrong
     as soon as some of them were decided.
     """
-    with context.store.read() as connection:
-        group = get_group(connection, queue_filter, of)
-        left = list(group.members)
-        if after:
-            expected, number = after.split(":")
-            left = [member for member in left if member.place > (-float(expected), int(number))]
-        rows = rows_of(connection, left[:MEMBERS])
+    group = get_group(connection, queue_filter, of)
+    left = list(group.members)
+    if after:
+        expected, number = after.split(":")
+        left = [member for member in left if member.place > (-float(expected), int(number))]
+    rows = rows_of(connection, left[:MEMBERS])
     return render(
         request,
         "queue_members.html",
@@ -166,8 +168,8 @@ def get_members(
 
 @routes.get("/processed")
 def get_processed(
+    connection: sa.Connection,
     request: Request,
-    context: Context,
     queue_filter: FilterQuery,
     verdict: VerdictFilter = "",
     who: Who = "",
@@ -175,9 +177,8 @@ def get_processed(
 ) -> Response:
     """Answer the candidates that have a verdict, the latest first."""
     kind = Verdict(verdict) if verdict else None
-    with context.store.read() as connection:
-        page = processed(connection, queue_filter, kind, who=who, offset=offset)
-        rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
+    page = processed(connection, queue_filter, kind, who=who, offset=offset)
+    rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
     query = query_of(queue_filter)
     more = f"&{query}" if query else ""
     return render(

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from barograph.results import wording
 from barograph.results.series import Verdict
 from barograph.server.store.tokens import Scope
+from barograph.server.triage.effects import Trace
 from barograph.server.web.auth import COOKIE, READING, Caller
-from barograph.server.web.context import GuardedRoute
+from barograph.server.web.context import guarded_router
 from barograph.server.web.pages.assets import address
-from barograph.server.web.responses import answer_error, problem
+from barograph.server.web.responses import api_error, error_response
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
 POLICY = (
@@ -47,6 +44,9 @@ VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
 THEMES = ("light", "dark")  # without a choice, that of the system
 HTML = "text/html; charset=utf-8"
 LONGEST = 80  # characters of an address in a message
+WIDTH, HEIGHT = 240, 60  # of a small plot
+MARGIN = 4  # above and below
+TAIL = 0.02  # of the results on each side that may lie beyond the plot
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
 
@@ -86,48 +86,31 @@ def _theme(request: Request) -> str:
 
 def page_router() -> APIRouter:
     """Return a router of pages, which need the scope to read."""
-    return APIRouter(route_class=PageRoute, include_in_schema=False)
+    return guarded_router(Scope.READ, "pages", include_in_schema=False)
 
 
-class PageRoute(GuardedRoute):
-    """A route that answers errors as a page."""
-
-    scope = Scope.READ
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route."""
-        handle = super().get_route_handler()
-
-        async def answered(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except ClientDisconnect:
-                raise
-            except Exception as error:
-                # Scripts that ask for a part of a page get the error itself.
-                if request.headers.get("sec-fetch-mode", "navigate") != "navigate":
-                    raise
-                if isinstance(error, RequestValidationError):
-                    first = error.errors()[0]
-                    field = ".".join(map(str, first["loc"][1:]))
-                    error = HTTPException(422, f"{field}: {first['msg']}"[:300])
-                status, message, headers = problem(error)
-            if status == 401 and request.method in READING:
-                return _signed_out(request)
-            page = render(request, "error.html", status=status, message=message, code=status)
-            page.headers.update(headers)
-            return page
-
-        return answered
-
-
-async def answer_missing(request: Request, error: Exception) -> Response:
-    """Answer a request for what does not exist: with a page if a person visits its address."""
-    is_visit = "text/html" in request.headers.get("accept", "") and request.method in READING
-    if is_visit and not request.url.path.startswith("/api/"):
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer an error: with a page for a person who visits one, else as JSON."""
+    known = api_error(error)
+    # Scripts that ask for a part of a page get the error itself.
+    if not _is_page(request) or request.headers.get("sec-fetch-mode", "navigate") != "navigate":
+        return error_response(known)
+    status, message = known.status_code, str(known.detail)
+    if status == 401 and request.method in READING:
+        return _signed_out(request)
+    if "route" not in request.scope:
         message = f"there is no page {cut(request.url.path, LONGEST)}"
-        return render(request, "error.html", status=404, message=message, code=404)
-    return await answer_error(request, error)
+    page = render(request, "error.html", status=status, message=message, code=status)
+    page.headers.update(known.headers or {})
+    return page
+
+
+def _is_page(request: Request) -> bool:
+    """Return whether a page is at the address, or a person looks for one there."""
+    if (route := request.scope.get("route")) is not None:
+        return not route.include_in_schema
+    is_visit = "text/html" in request.headers.get("accept", "") and request.method in READING
+    return is_visit and not request.url.path.startswith("/api/")
 
 
 def _signed_out(request: Request) -> Response:
@@ -210,3 +193,42 @@ def verdict_word(verdict: str) -> str:
         ('real', 'to decide')
     """
     return VERDICT_WORDS.get(Verdict(verdict), Verdict(verdict).word)
+
+
+def sparkline(trace: Trace | None) -> dict[str, str] | None:
+    """Return a small plot as SVG paths, which are there with the rows: no script draws them.
+
+    Returns:
+        The results ("raw") and both levels ("before" and "after", empty if unknown) in a box of
+        240 by 60; None for fewer than two results.
+
+    Example:
+        >>> from barograph.server.triage.effects import Effect
+        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Effect(1.0, 2.0, 2, 1, is_clear=True)))
+        {'raw': 'M0 56L120 56L240 4', 'before': 'M0 56H180', 'after': 'M180 4H240'}
+    """
+    if trace is None or len(trace.values) < 2:
+        return None
+    known, size, split = trace.levels, len(trace.values), trace.split
+    levels = None if known is None else known.size
+    cut_off = int(TAIL * size)  # so that an outlier does not stretch the axis
+    shown = [*sorted(trace.values)[cut_off : size - cut_off], *(levels[:2] if levels else ())]
+    low, high = min(shown), max(shown)
+    span, step = high - low or 1.0, WIDTH / (size - 1)
+
+    def y(value: float) -> int:
+        share: float = (min(max(value, low), high) - low) / span
+        return round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN))
+
+    def level(start: int, end: int, value: float) -> str:
+        # It begins and ends half way between two results.
+        left, right = (min(max(round((k - 0.5) * step), 0), WIDTH) for k in (start, end))
+        return f"M{left} {y(value)}H{right}" if end > start else ""
+
+    paths = {"raw": "M" + "L".join(f"{round(k * step)} {y(v)}" for k, v in enumerate(trace.values))}
+    if known is None or levels is None:
+        return paths | {"before": "", "after": ""}
+    return paths | {
+        "before": level(max(0, split - known.count_before), split, levels.before),
+        "after": level(split, min(size, split + known.count_after), levels.after),
+    }

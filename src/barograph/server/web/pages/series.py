@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
+import sqlalchemy as sa
 from fastapi import Query, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -23,7 +24,6 @@ from barograph.server.store import reading
 from barograph.server.store.measurement import INTEGER
 from barograph.server.triage.chart import Mark, MarkState, SeriesChart, series_chart
 from barograph.server.triage.search import search_series
-from barograph.server.web.context import Context
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.routes.series import After, Label, SeriesNumber, Text, chart_json
 
@@ -42,17 +42,15 @@ routes = page_router()
 
 @routes.get("/series")
 def get_list(
+    connection: sa.Connection,
     request: Request,
-    context: Context,
     q: Annotated[Text, Query(max_length=500)] = "",
     project: Label = None,
     after: After = 0,
 ) -> Response:
     """Answer the series that contain all words of a search."""
     chosen = None if project == EVERY else project
-    with context.store.read() as connection:
-        matches = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
-        known = reading.projects(connection)
+    matches = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
     shown = matches[:PAGE]
     following = ""
     if len(matches) > PAGE:
@@ -62,7 +60,7 @@ def get_list(
         "series_list.html",
         active="series",
         matches=[(match, *names(match.series.name)) for match in shown],
-        projects=known,
+        projects=reading.projects(connection),
         project=chosen,
         every=EVERY,
         q=q,
@@ -73,8 +71,8 @@ def get_list(
 
 @routes.get("/series/{number}")
 def get_page(
+    connection: sa.Connection,
     request: Request,
-    context: Context,
     number: SeriesNumber,
     from_: Annotated[int | None, Query(alias="from", ge=-INTEGER, le=INTEGER)] = None,  # noqa: ARG001
     to: Annotated[int | None, Query(ge=-INTEGER, le=INTEGER)] = None,  # noqa: ARG001
@@ -83,8 +81,7 @@ def get_page(
     change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,
 ) -> Response:
     """Answer the page of a series; the parameters are the view, which the script restores."""
-    with context.store.read() as connection:
-        chart = series_chart(connection, number)
+    chart = series_chart(connection, number)
     return render(
         request,
         "series.html",

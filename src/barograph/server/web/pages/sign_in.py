@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from barograph.server.store import tokens
 from barograph.server.store.tokens import Scope
 from barograph.server.web.auth import COOKIE, check_host, csrf_of
-from barograph.server.web.context import AppContext
+from barograph.server.web.context import AppContext, Context
 from barograph.server.web.pages.rendering import render
-from barograph.server.web.requests import media_type, read_body
+from barograph.server.web.requests import read_body
 from barograph.server.web.responses import ApiError
 
 FORM = "application/x-www-form-urlencoded"
@@ -30,54 +30,41 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get("/sign-in")
-async def get_sign_in(request: Request) -> Response:
+async def get_sign_in(request: Request, context: Context) -> Response:
     """Show the form, unless the caller needs none and does not ask for it by `another`."""
-    auth = _context(request).auth
     target = safe_path(request.query_params.get("next", "/"))
     try:
-        await auth.admit(request, Scope.READ)
+        await context.auth.admit(request, Scope.READ)
     except ApiError as error:
         if error.status_code not in (401, 403):
-            return _form(request, target, str(error.detail), error.status_code)
+            return _form(request, context, target, error)
     else:
         if "another" not in request.query_params:
             return RedirectResponse(target, 303)
-    has_tokens = await auth.tokens.any()
-    return _form(request, target, has_tokens=has_tokens)
+    return _form(request, context, target, has_tokens=await context.auth.has_tokens())
 
 
 @routes.post("/sign-in")
-async def post_sign_in(request: Request) -> Response:
+async def post_sign_in(request: Request, context: Context) -> Response:
     """Exchange a token for a session cookie."""
     target = "/"
     try:
-        form = await _fields(request)
+        form = await _fields(request, context)
         target = safe_path(form.get("next", "/"))
-        return await _begin(request, form.get("token", ""), target)
+        return await _begin(request, context, form.get("token", ""), target)
     except ApiError as error:
-        status, message = error.status_code, str(error.detail)
-        page = _form(request, target, message, status)
-        page.headers.update({k: v for k, v in (error.headers or {}).items() if k == "Retry-After"})
-        return page
+        return _form(request, context, target, error)
 
 
 @routes.post("/sign-out")
-async def post_sign_out(request: Request) -> Response:
+async def post_sign_out(request: Request, context: Context) -> Response:
     """End the session."""
-    context = _context(request)
     cookie = request.cookies.get(COOKIE, "")
-    try:
-        form = await _fields(request)
-        sent = form.get("csrf", "").encode()
-        if cookie and not hmac.compare_digest(sent, csrf_of(cookie).encode()):
-            raise ApiError(403, "this page is older than your session; reload it, then sign out")
-    except ApiError as error:
-        code, message = error.status_code, str(error.detail)
-        return render(request, "error.html", status=code, code=code, message=message)
+    sent = (await _fields(request, context)).get("csrf", "").encode()
+    if cookie and not hmac.compare_digest(sent, csrf_of(cookie).encode()):
+        raise ApiError(403, "this page is older than your session; reload it, then sign out")
     if cookie:
-        await run_in_threadpool(
-            context.store.write, lambda connection: tokens.end_session(connection, cookie)
-        )
+        await run_in_threadpool(context.store.write, lambda c: tokens.end_session(c, cookie))
         context.auth.forget()
     answer = RedirectResponse("/sign-in", 303)
     _set_cookie(request, answer, "", 0)
@@ -94,8 +81,7 @@ def safe_path(path: str) -> str:
     return path if len(path) <= MAX_PATH and LOCAL_PATH.fullmatch(path) else "/"
 
 
-async def _begin(request: Request, secret: str, target: str) -> Response:
-    context = _context(request)
+async def _begin(request: Request, context: AppContext, secret: str, target: str) -> Response:
     token = await context.auth.sign_in(request, secret)
     if not (token.allows(Scope.READ) or token.allows(Scope.ADMIN)):
         scopes = ", ".join(sorted(token.scopes))
@@ -120,13 +106,10 @@ def _set_cookie(request: Request, answer: Response, value: str, seconds: int) ->
     answer.set_cookie(COOKIE, value, seconds, secure=secure, httponly=True, samesite="strict")
 
 
-async def _fields(request: Request) -> dict[str, str]:
+async def _fields(request: Request, context: AppContext) -> dict[str, str]:
     """Return the fields of a form that a page of this service sent."""
-    settings = _context(request).settings
-    check_host(request, settings)
-    if media_type(request) != FORM:
-        raise ApiError(415, f"the form must be sent as {FORM}")
-    body = await read_body(request, settings)
+    check_host(request, context.settings)
+    body = await read_body(request, context.settings, [FORM])
     try:
         fields = parse_qs(body.decode(), max_num_fields=MAX_FIELDS)
     except ValueError as error:
@@ -135,19 +118,21 @@ async def _fields(request: Request) -> dict[str, str]:
 
 
 def _form(
-    request: Request, target: str, problem: str = "", status: int = 200, *, has_tokens: bool = True
+    request: Request,
+    context: AppContext,
+    target: str,
+    error: ApiError | None = None,
+    *,
+    has_tokens: bool = True,
 ) -> Response:
-    return render(
+    page = render(
         request,
         "sign_in.html",
-        status=status,
+        status=200 if error is None else error.status_code,
         target=target,
-        problem=problem,
+        problem="" if error is None else error.detail,
         has_tokens=has_tokens,
-        hours=_context(request).settings.session_hours,
+        hours=context.settings.session_hours,
     )
-
-
-def _context(request: Request) -> AppContext:
-    context: AppContext = request.app.state.context
-    return context
+    page.headers.update({} if error is None else error.headers or {})
+    return page

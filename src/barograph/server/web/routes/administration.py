@@ -14,7 +14,7 @@ from barograph.server.store.tokens import Scope, Token
 from barograph.server.web.auth import Caller
 from barograph.server.web.context import CallerName, Context, guarded_router
 from barograph.server.web.responses import next_cursor
-from barograph.server.web.routes.series import SERIES, Limit, SeriesNumber, Text
+from barograph.server.web.routes.series import SERIES, SERIES_PLACE, Limit, SeriesNumber, Text
 from barograph.server.web.routes.verdicts import Before
 from barograph.server.web.schemas import answer, many, page_of, schema_of
 
@@ -27,33 +27,31 @@ TOKENS = answer("Tokens", tokens=many(schema_of(Token, without=("id",), scopes=S
 NEW_TOKEN = answer(
     "NewToken", "Only this answer shows the token.", name=str, scopes=Scopes, token=str
 )
-AUDIT = page_of("entries", schema_of(audit.AuditEntry))
-
+MERGED = answer("MergedSeries", into=int, points=int)
+PRUNED = schema_of(retention.PruneResult, dry_run=bool)
 NewLabel = Annotated[Annotated[Text, Field(max_length=2000)] | None, Body()]
 Args = Annotated[dict[Text, Text | float] | None, Body()]
+Into = Annotated[
+    int, Body(embed=True, ge=1, le=INTEGER, description="Id of the series that stays.")
+]
 
 routes = guarded_router(Scope.ADMIN, "administration")
 session = guarded_router(Scope.READ, "administration")
 
 
-@session.get(
-    "/api/v1/session",
-    response_model=schema_of(Caller, scopes=Scopes),
-    summary="Who sends the request",
-)
+@session.get("/api/v1/session", response_model=schema_of(Caller, scopes=Scopes))
 def get_session(request: Request) -> Any:
     """Return the name and the scopes of the token that the request or its session has."""
     return request.state.caller
 
 
-@routes.get("/api/v1/tokens", response_model=TOKENS, summary="List all tokens")
-def get_tokens(context: Context) -> dict[str, Any]:
+@routes.get("/api/v1/tokens", response_model=TOKENS)
+def get_tokens(connection: sa.Connection) -> dict[str, Any]:
     """Return the name and scopes of every token, never the secret."""
-    with context.store.read() as connection:
-        return {"tokens": tokens.every(connection)}
+    return {"tokens": tokens.every(connection)}
 
 
-@routes.post("/api/v1/tokens", response_model=NEW_TOKEN, status_code=201, summary="Create a token")
+@routes.post("/api/v1/tokens", response_model=NEW_TOKEN, status_code=201)
 def post_token(
     context: Context,
     caller: CallerName,
@@ -67,24 +65,31 @@ def post_token(
     return {"name": name, "scopes": granted, "token": secret}
 
 
-@routes.delete("/api/v1/tokens/{name}", response_model=TOKENS, summary="Revoke a token")
+@routes.delete("/api/v1/tokens/{name}", response_model=TOKENS)
 def delete_token(context: Context, name: Name, caller: CallerName) -> dict[str, Any]:
     """Revoke a token."""
-    context.store.write(lambda c: tokens.revoke(c, name, caller))
+
+    def work(connection: sa.Connection) -> list[Token]:
+        tokens.revoke(connection, name, caller)
+        return tokens.every(connection)
+
+    left = context.store.write(work)
     context.auth.forget()
-    return get_tokens(context)
+    return {"tokens": left}
 
 
-@routes.get("/api/v1/audit", response_model=AUDIT, summary="Audit trail")
-def get_audit(context: Context, before: Before = None, limit: Limit = 100) -> dict[str, Any]:
+@routes.get("/api/v1/audit", response_model=page_of("entries", schema_of(audit.AuditEntry)))
+def get_audit(
+    connection: sa.Connection, before: Before = None, limit: Limit = 100
+) -> dict[str, Any]:
     """Return who did what, newest first."""
-    with context.store.read() as connection:
-        entries = audit.trail(connection, limit, before)
+    entries = audit.trail(connection, limit, before)
     return {"entries": entries, "next": next_cursor(entries, limit)}
 
 
-@routes.post("/api/v1/series/{number}/rename", response_model=SERIES, summary="Rename a series")
+@routes.post(f"{SERIES_PLACE}/rename", response_model=SERIES)
 def post_rename(
+    connection: sa.Connection,
     context: Context,
     number: SeriesNumber,
     caller: CallerName,
@@ -102,67 +107,42 @@ def post_rename(
     texts = zip(LABELS, (project, variant, task, test, measurement), strict=True)
     labels = {name: text for name, text in texts if text is not None}
     new_args = None if args is None else normalize_args(args)
-
-    def work(connection: sa.Connection) -> reading.StoredSeries:
-        old = reading.get_series(connection, number).name
-        name = SeriesId(**old.labels | labels, args=old.args if new_args is None else new_args)
-        return life.rename(connection, number, name, caller, context.store.limits)
-
-    return context.store.write(work)
+    old = reading.get_series(connection, number).name
+    name = SeriesId(**old.labels | labels, args=old.args if new_args is None else new_args)
+    return life.rename(connection, number, name, caller, context.store.limits)
 
 
-@routes.post(
-    "/api/v1/series/{number}/merge",
-    response_model=answer("MergedSeries", into=int, points=int),
-    summary="Merge two series",
-)
+@routes.post(f"{SERIES_PLACE}/merge", response_model=MERGED)
 def post_merge(
-    context: Context,
-    number: SeriesNumber,
-    caller: CallerName,
-    into: Annotated[
-        int, Body(embed=True, ge=1, le=INTEGER, description="Id of the series that stays.")
-    ],
+    context: Context, number: SeriesNumber, caller: CallerName, into: Into
 ) -> dict[str, Any]:
     """Move the results, candidates and verdicts of a series to another one, and delete it."""
     return {"into": into, "points": context.store.merge(number, into, caller)}
 
 
-@routes.post("/api/v1/series/{number}/retire", response_model=SERIES, summary="Retire a series")
+@routes.post(f"{SERIES_PLACE}/retire", response_model=SERIES)
 def post_retire(
-    context: Context,
+    connection: sa.Connection,
     number: SeriesNumber,
     caller: CallerName,
     retired: Annotated[bool, Body(embed=True)] = True,
 ) -> Any:
     """Retire a series that is no longer measured, or bring it back; its results are kept."""
-    return context.store.write(
-        lambda connection: life.retire(connection, number, caller, retired=retired)
-    )
+    return life.retire(connection, number, caller, retired=retired)
 
 
-@routes.delete(
-    "/api/v1/series/{number}",
-    response_model=schema_of(life.DeletedSeries),
-    summary="Delete a series",
-)
+@routes.delete(SERIES_PLACE, response_model=schema_of(life.DeletedSeries))
 def delete_series(
-    context: Context,
+    connection: sa.Connection,
     number: SeriesNumber,
     caller: CallerName,
     with_verdicts: Annotated[bool, Query(description="Delete its verdicts, too.")] = False,
 ) -> Any:
     """Delete a series with its results and candidates; one with verdicts only on request."""
-    return context.store.write(
-        lambda connection: life.delete(connection, number, caller, with_verdicts=with_verdicts)
-    )
+    return life.delete(connection, number, caller, with_verdicts=with_verdicts)
 
 
-@routes.post(
-    "/api/v1/prune",
-    response_model=schema_of(retention.PruneResult, dry_run=bool),
-    summary="Delete old results",
-)
+@routes.post("/api/v1/prune", response_model=PRUNED)
 def post_prune(
     context: Context,
     caller: CallerName,

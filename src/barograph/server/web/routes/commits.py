@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import sqlalchemy as sa
 from fastapi import Body, Query, Request
 from pydantic import Field
 
@@ -13,7 +14,7 @@ from barograph.server.store.tokens import Scope
 from barograph.server.triage import commits
 from barograph.server.triage.commit_text import commit_text
 from barograph.server.triage.commits import ChangedSeries, CommitChanges, CommitSummary
-from barograph.server.web.context import Context, guarded_router
+from barograph.server.web.context import guarded_router
 from barograph.server.web.routes.change_points import CHANGE_POINT, SIZE
 from barograph.server.web.routes.series import SERIES, Text
 from barograph.server.web.routes.verdicts import TICKET
@@ -51,7 +52,7 @@ class DescribedCommit(Schema):
         min_length=1, max_length=LONGEST["commit"], description="Its name, as in its results."
     )
     subject: str = Field(
-        "", max_length=LONGEST["subject"], description="The first line of its message."
+        "", max_length=LONGEST["subject"], description="First line of its message."
     )
     author: str = Field("", max_length=LONGEST["author"])
     url: str = Field(
@@ -66,49 +67,42 @@ class DescribedCommit(Schema):
     )
 
 
+Described = Annotated[
+    list[DescribedCommit],
+    Body(embed=True, alias="commits", min_length=1, max_length=MOST_DESCRIBED),
+]
 routes = guarded_router(Scope.READ, "commits")
 sending = guarded_router(Scope.INGEST, "commits")
 
 
-@routes.get(
-    "/api/v1/commits",
-    response_model=page_of("commits", schema_of(CommitSummary)),
-    summary="Commits with changes",
-)
+@routes.get("/api/v1/commits", response_model=page_of("commits", schema_of(CommitSummary)))
 def get_commits(
-    context: Context, project: ProjectName, before: BeforeOrder = None, limit: PageLimit = 50
+    connection: sa.Connection,
+    project: ProjectName,
+    before: BeforeOrder = None,
+    limit: PageLimit = 50,
 ) -> dict[str, Any]:
     """Return the commits of a project at which change points are."""
-    with context.store.read() as connection:
-        rows = commits.commits_with_changes(connection, project, before=before, limit=limit)
+    rows = commits.commits_with_changes(connection, project, before=before, limit=limit)
     return {"commits": rows, "next": rows[-1].order if len(rows) == limit else None}
 
 
-@sending.post(
-    "/api/v1/commits", response_model=answer("SavedCommits", saved=int), summary="Describe commits"
-)
-def post_commits(
-    context: Context,
-    described: Annotated[
-        list[DescribedCommit],
-        Body(embed=True, alias="commits", min_length=1, max_length=MOST_DESCRIBED),
-    ],
-) -> dict[str, int]:
+@sending.post("/api/v1/commits", response_model=answer("SavedCommits", saved=int))
+def post_commits(connection: sa.Connection, described: Described) -> dict[str, int]:
     """Save subjects, authors, addresses and parents of commits, before or after their results.
 
     A commit that is sent again is replaced; it keeps its parent if none is sent.
     """
     details = [CommitDetails(**commit.model_dump()) for commit in described]
-    return {"saved": context.store.write(lambda c: commit_details.save(c, details))}
+    return {"saved": commit_details.save(connection, details)}
 
 
-@routes.get("/api/v1/commit", response_model=COMMIT, summary="What a commit changed")
+@routes.get("/api/v1/commit", response_model=COMMIT)
 def get_commit(
-    context: Context, request: Request, project: ProjectName, order: CommitOrder
+    connection: sa.Connection, request: Request, project: ProjectName, order: CommitOrder
 ) -> dict[str, Any]:
     """Return what a commit changed, improvements too, and which series did not move."""
-    with context.store.read() as connection:
-        changes = commits.commit_changes(connection, project, order)
+    changes = commits.commit_changes(connection, project, order)
     return {name: getattr(changes, name) for name in COMMIT.model_fields if name != "text"} | {
         "quiet": [
             {"series": series.id, "percent": series.effect.percent}

@@ -61,30 +61,27 @@ routes = guarded_router(Scope.READ, "model")
 administration = guarded_router(Scope.ADMIN, "model")
 
 
-@routes.post("/invocations", response_model=PREDICTIONS, summary="Score rows of features")
+@routes.post("/invocations", response_model=PREDICTIONS)
 def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, Any]:
     """Return the probability of a real change for each row."""
-    loaded = context.model
-    rows = feature_rows(sent, loaded.model.columns)
+    model = context.model.model
+    rows = feature_rows(sent, model.columns)
     try:
-        probabilities = loaded.model.predict_proba(rows)[:, 1]
+        predictions = model.predict_proba(rows)[:, 1].tolist()
     except ValueError as error:
         raise ApiError(422, str(error)) from error
-    return {
-        "predictions": probabilities.tolist(),
-        "threshold": loaded.model.threshold,
-        "model": loaded.judge.version,
-    }
+    version = context.model.judge.version
+    return {"predictions": predictions, "threshold": model.threshold, "model": version}
 
 
-@routes.get("/api/v1/model", response_model=MODEL, summary="The model in use")
+@routes.get("/api/v1/model", response_model=MODEL)
 def get_model(context: Context) -> ModelWatch:
     """Return which model is in use, its card, and why a newer file was refused."""
     context.model  # noqa: B018 - 503 before there is one
     return context.watch
 
 
-@administration.post("/api/v1/model/reload", response_model=MODEL, summary="Reload the model file")
+@administration.post("/api/v1/model/reload", response_model=MODEL)
 def post_reload(context: Context) -> ModelWatch:
     """Load the model file again; if it is refused, the last good model stays in use."""
     context.watch.check(force=True)

@@ -5,6 +5,7 @@ Results are decoded to msgspec structs, because this route carries almost all of
 """
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -20,17 +21,12 @@ from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import AppContext, guarded_router
 from barograph.server.web.data_health import note_rejections
-from barograph.server.web.requests import (
-    check_elements,
-    decode_json,
-    media_type,
-    milliseconds,
-    read_body,
-)
+from barograph.server.web.requests import check_elements, decode_json, media_type, read_body
 from barograph.server.web.responses import MAX_DETAILS, ApiError
 from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fields
 from barograph.server.web.schemas import answer, descriptions, many, schema_of
 
+JSON = "application/json"
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
@@ -81,37 +77,44 @@ class PostedResult(Struct, forbid_unknown_fields=True):
         except DataError as error:
             raise DataError(f"args: {error}") from error
         labels = (self.project, self.variant, self.task, self.test, self.measurement)
-        direction = self.direction
+        way = self.direction
         return Measurement(
             SeriesId(*labels, args),
-            self.value,
-            self.order,
-            self.commit or "",
-            self.run or "",
-            milliseconds(self.time) if isinstance(self.time, str) else self.time,
-            Direction[direction.upper()] if isinstance(direction, str) else Direction(direction),
+            *(self.value, self.order, self.commit or "", self.run or ""),
+            _milliseconds(self.time) if isinstance(self.time, str) else self.time,
+            Direction[way.upper()] if isinstance(way, str) else Direction(way),
             (self.unit or "").strip(),
         )
+
+
+def _milliseconds(text: str) -> int:
+    """Return an ISO 8601 time in milliseconds since 1970; UTC unless it names a zone."""
+    try:
+        moment = datetime.fromisoformat(text[:64])
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"time: {text!r:.40} is neither milliseconds nor ISO 8601") from error
 
 
 (RESULT,), SCHEMAS = msgspec.json.schema_components(
     [PostedResult], ref_template="#/components/schemas/{name}"
 )
-SCHEMAS["PostedResult"]["description"] = "One result of one benchmark measurement."
+SCHEMAS["PostedResult"] |= {
+    "description": "One result of one benchmark measurement.",
+    "examples": [
+        {"project": "sys-perf", "test": "insert_vector", "measurement": "ops_per_sec"}
+        | {"args": {"thread_level": "8"}, "commit": "3f9a1c7", "value": 18234.5, "unit": "ops/s"}
+    ],
+}
 for name, text in descriptions(PostedResult).items():
     SCHEMAS["PostedResult"]["properties"][name]["description"] = text
 RESULTS = {"type": "array", "items": RESULT, "minItems": 1}
 OBJECT = {"type": "object", "properties": {"points": RESULTS}, "required": ["points"]}
+LINE = {"schema": {"type": "string"}, "example": '{"test": "insert", "order": 1, "value": 2.5}\n'}
 REQUEST_BODY = {
     "required": True,
     "description": "One result, a list, or an object with `points`; may be compressed with gzip.",
-    "content": {
-        "application/json": {"schema": {"anyOf": [RESULT, RESULTS, OBJECT]}},
-        NDJSON[0]: {
-            "schema": {"type": "string"},
-            "example": '{"test": "insert", "order": 1, "value": 2.5}\n',
-        },
-    },
+    "content": {JSON: {"schema": {"anyOf": [RESULT, RESULTS, OBJECT]}}, NDJSON[0]: LINE},
 }
 OUTCOME = schema_of(
     PointResult,
@@ -138,7 +141,6 @@ routes = guarded_router(Scope.INGEST, "ingest")
     response_class=Response,
     response_model=INGESTED,
     openapi_extra={"requestBody": REQUEST_BODY},
-    summary="Send results, get decisions",
 )
 async def post_points(request: Request) -> Response:
     """Write results and judge each of them; results that are answered as written are committed.
@@ -148,18 +150,16 @@ async def post_points(request: Request) -> Response:
     """
     # Not as parameters of the route: FastAPI would take as long for them as for decoding the body.
     context: AppContext = request.app.state.context
+    body = await read_body(request, context.settings, (JSON, *NDJSON))
+    is_lines = media_type(request) != JSON
     caller: str = request.state.caller.name
-    media = media_type(request)
-    if media != "application/json" and media not in NDJSON:
-        raise ApiError(415, f"Content-Type: {media!r:.60} is not one of application/json, {NDJSON}")
-    body = await read_body(request, context.settings)
-    return await run_in_threadpool(_ingest, context, caller, body, media)
+    return await run_in_threadpool(_ingest, context, caller, body, is_lines=is_lines)
 
 
-def _ingest(context: AppContext, caller: str, body: bytes, media: str) -> Response:
+def _ingest(context: AppContext, caller: str, body: bytes, *, is_lines: bool) -> Response:
     """Return the answer to results, or raise an error if all were rejected."""
     answer = IngestResult([], context.model.judge.version)
-    rows = _decode(body, media, context.store.limits.batch)
+    rows = _decode(body, context.store.limits.batch, is_lines=is_lines)
     measurements = [row for row in rows if isinstance(row, Measurement)]
     if measurements:
         answer = context.store.ingest(measurements, caller)
@@ -172,10 +172,8 @@ def _ingest(context: AppContext, caller: str, body: bytes, media: str) -> Respon
         note_rejections(context.store, answer.reasons)
     counts, outcomes = answer.counts, answer.points
     if counts["rejected"] == len(outcomes):
-        details = [
-            {"row": number, "message": outcome.reason}
-            for number, outcome in enumerate(outcomes[:MAX_DETAILS])
-        ]
+        reasons = enumerate(outcome.reason for outcome in outcomes[:MAX_DETAILS])
+        details = [{"row": number, "message": reason} for number, reason in reasons]
         raise ApiError(422, outcomes[0].reason, details=details)
     content = {
         **counts,
@@ -183,13 +181,13 @@ def _ingest(context: AppContext, caller: str, body: bytes, media: str) -> Respon
         "model": answer.model,
         "decisions": list(map(_decision, outcomes)),
     }
-    return Response(msgspec.json.encode(content), media_type="application/json")
+    return Response(msgspec.json.encode(content), media_type=JSON)
 
 
-def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointResult]:
+def _decode(body: bytes, max_rows: int, *, is_lines: bool) -> list[Measurement | PointResult]:
     """Return a measurement, or the outcome of a rejected row, for each row of a body."""
     check_elements(body, max_rows)
-    if media in NDJSON:
+    if is_lines:
         rows: list[Any] = [line for line in body.split(b"\n", 2 * max_rows) if line.strip()]
     else:
         rows = _json_rows(body)

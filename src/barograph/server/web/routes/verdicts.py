@@ -19,23 +19,24 @@ from barograph.server.triage.verdicts import (
     BatchResult,
     VerdictEntry,
 )
-from barograph.server.web.context import CallerName, Context, guarded_router
+from barograph.server.web.context import CallerName, guarded_router
 from barograph.server.web.responses import next_cursor
 from barograph.server.web.routes.series import After, Limit
 from barograph.server.web.schemas import Schema, page_of, schema_of
 
+Id = Annotated[int, Field(ge=1, le=INTEGER)]
 Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.")]
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the batch.")]
 NumberFilter = Annotated[int | None, Query(ge=1, le=INTEGER, description="Only those of this id.")]
+KEY = (
+    "Made up by the sender. A request that is sent again with the same key is answered as the "
+    "first time, and nothing is written."
+)
 RequestKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        max_length=REQUEST,
-        description="Made up by the sender. A request that is sent again with the same key is "
-        "answered as the first time, and nothing is written.",
-    ),
+    str | None, Header(alias="Idempotency-Key", max_length=REQUEST, description=KEY)
 ]
+KIND = "`unsure` and `under_investigation` never train a model; `not_triaged` reopens."
+WHY = "In a word or two, such as `known host problem`."
 BATCH = schema_of(BatchResult)
 ENTRY = schema_of(VerdictEntry, without=("candidate",), change_point="candidate")
 
@@ -43,7 +44,7 @@ ENTRY = schema_of(VerdictEntry, without=("candidate",), change_point="candidate"
 class SeenChangePoint(Schema):
     """A change point, and the version that the person saw."""
 
-    id: int = Field(ge=1, le=INTEGER)
+    id: Id
     version: int | None = Field(
         None,
         description="Refused if there was a verdict since; null replaces any verdict.",
@@ -53,6 +54,9 @@ class SeenChangePoint(Schema):
 
 
 TicketNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.")]
+TicketChangePoints = Annotated[
+    list[Id], Body(max_length=10_000, description="Ids of change points.")
+]
 TicketStatus = Literal["open", "closed"]
 TICKET = schema_of(
     tickets.Ticket, without=("candidates",), change_points="candidates", status=TicketStatus
@@ -64,11 +68,9 @@ ticket_routes = guarded_router(Scope.READ, "tickets")
 filing = guarded_router(Scope.TRIAGE, "tickets")
 
 
-@routes.get(
-    "/api/v1/verdicts", response_model=page_of("verdicts", ENTRY), summary="History of verdicts"
-)
+@routes.get("/api/v1/verdicts", response_model=page_of("verdicts", ENTRY))
 def get_verdicts(
-    context: Context,
+    connection: sa.Connection,
     change_point: NumberFilter = None,
     batch: NumberFilter = None,
     who: Annotated[str | None, Query(max_length=200, description="Only by this token.")] = None,
@@ -77,112 +79,76 @@ def get_verdicts(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return who gave which verdict, when and why, the newest first."""
-    with context.store.read() as connection:
-        entries = judgements.history(
-            connection,
-            candidate=change_point,
-            batch=batch,
-            who=who,
-            verdict=verdict,
-            before=before,
-            limit=limit,
-        )
+    entries = judgements.history(
+        connection,
+        candidate=change_point,
+        batch=batch,
+        who=who,
+        verdict=verdict,
+        before=before,
+        limit=limit,
+    )
     return {"verdicts": entries, "next": next_cursor(entries, limit)}
 
 
-@giving.post("/api/v1/verdicts", response_model=BATCH, summary="Give a verdict on many")
+@giving.post("/api/v1/verdicts", response_model=BATCH)
 def post_verdicts(
-    context: Context,
+    connection: sa.Connection,
     caller: CallerName,
     change_points: Annotated[list[SeenChangePoint], Body(min_length=1, max_length=ITEMS)],
-    verdict: Annotated[
-        Verdict,
-        Body(
-            description="`unsure` and `under_investigation` never train a model; `not_triaged` "
-            "reopens."
-        ),
-    ],
+    verdict: Annotated[Verdict, Body(description=KIND)],
     note: Annotated[str, Body(max_length=NOTE)] = "",
-    reason: Annotated[
-        str,
-        Body(max_length=REASON, description="In a word or two, such as `known host problem`."),
-    ] = "",
+    reason: Annotated[str, Body(max_length=REASON, description=WHY)] = "",
     key: RequestKey = None,
 ) -> Any:
     """Record one verdict on some change points, except those that were decided meanwhile."""
     items = [(seen.id, seen.version) for seen in change_points]
-    return context.store.write(
-        lambda connection: judgements.record_batch(
-            connection, items, verdict, caller, note, reason, request=key
-        )
-    )
+    return judgements.record_batch(connection, items, verdict, caller, note, reason, request=key)
 
 
-@giving.post("/api/v1/verdicts/{batch}/undo", response_model=BATCH, summary="Undo verdicts")
-def post_undo(context: Context, batch: Number, caller: CallerName, key: RequestKey = None) -> Any:
+@giving.post("/api/v1/verdicts/{batch}/undo", response_model=BATCH)
+def post_undo(
+    connection: sa.Connection, batch: Number, caller: CallerName, key: RequestKey = None
+) -> Any:
     """Restore the verdicts before a batch, except where somebody decided meanwhile."""
-    return context.store.write(
-        lambda connection: judgements.undo(connection, batch, caller, request=key)
-    )
+    return judgements.undo(connection, batch, caller, request=key)
 
 
-@ticket_routes.get(
-    "/api/v1/tickets", response_model=page_of("tickets", TICKET), summary="Find tickets"
-)
+@ticket_routes.get("/api/v1/tickets", response_model=page_of("tickets", TICKET))
 def get_tickets(
-    context: Context,
+    connection: sa.Connection,
     change_point: NumberFilter = None,
     status: Annotated[TicketStatus | None, Query()] = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return all tickets, or those about a change point."""
-    with context.store.read() as connection:
-        rows = tickets.find(
-            connection, candidate=change_point, status=status, after=after, limit=limit
-        )
+    rows = tickets.find(connection, candidate=change_point, status=status, after=after, limit=limit)
     return {"tickets": rows, "next": next_cursor(rows, limit)}
 
 
-@ticket_routes.get("/api/v1/tickets/{number}", response_model=TICKET, summary="Get a ticket")
-def get_ticket(context: Context, number: TicketNumber) -> Any:
+@ticket_routes.get("/api/v1/tickets/{number}", response_model=TICKET)
+def get_ticket(connection: sa.Connection, number: TicketNumber) -> Any:
     """Return one ticket."""
-    with context.store.read() as connection:
-        return tickets.get(connection, number)
+    return tickets.get(connection, number)
 
 
-@filing.post(
-    "/api/v1/tickets",
-    response_model=TICKET,
-    summary="Record a ticket, or link it to more change points",
-)
+@filing.post("/api/v1/tickets", response_model=TICKET)
 def post_ticket(
-    context: Context,
+    connection: sa.Connection,
     caller: CallerName,
     key: Annotated[str, Body(min_length=1, max_length=2000, description="In the ticket system.")],
     url: Annotated[str, Body(max_length=2000)] = "",
     title: Annotated[str, Body(max_length=2000)] = "",
-    change_points: Annotated[
-        list[Annotated[int, Field(ge=1, le=INTEGER)]],
-        Body(max_length=10_000, description="Ids of change points."),
-    ] = [],  # noqa: B006 - FastAPI copies it
+    change_points: TicketChangePoints = [],  # noqa: B006 - FastAPI copies it
 ) -> Any:
     """Record a ticket about change points; a known key gets the change points added."""
-
-    def work(connection: sa.Connection) -> tickets.Ticket:
-        number = tickets.file(connection, key, url, title, change_points, caller)
-        return tickets.get(connection, number)
-
-    return context.store.write(work)
+    number = tickets.file(connection, key, url, title, change_points, caller)
+    return tickets.get(connection, number)
 
 
-@filing.post("/api/v1/tickets/{number}/close", response_model=TICKET, summary="Close a ticket")
-def post_close(context: Context, number: TicketNumber, caller: CallerName) -> Any:
+@filing.post("/api/v1/tickets/{number}/close", response_model=TICKET)
+def post_close(connection: sa.Connection, number: TicketNumber, caller: CallerName) -> Any:
     """Mark a ticket as closed."""
-
-    def work(connection: sa.Connection) -> tickets.Ticket:
-        ticket = tickets.get(connection, number)
-        tickets.close(connection, ticket.key, caller)
-        return tickets.get(connection, number)
-
-    return context.store.write(work)
+    tickets.close(connection, tickets.get(connection, number).key, caller)
+    return tickets.get(connection, number)
