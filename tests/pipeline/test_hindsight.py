@@ -111,10 +111,10 @@ def decided(challenger: Path, champion: Path) -> Mapping[str, Any]:
     index.folder("former").mkdir(parents=True, exist_ok=True)
     shutil.copy(champion, index.folder("former") / registry.TWIN)
     params = parameters(ReleaseParams, "release")
-    evidence = Evidence(release.learned_from, must_gain=False)
-    decision = decide(models, index, params, evidence)
+    evidence = Evidence(params, release.learned_from, must_gain=False)
+    decision = decide(models, index, evidence)
     # A retraining does not release by hindsight.
-    retrained = decide(models, index, params, replace(evidence, must_gain=True))
+    retrained = decide(models, index, replace(evidence, must_gain=True))
     assert retrained["why"].startswith("fewer than 100 confirmed changes")
     return decision
 
@@ -139,10 +139,11 @@ def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
     def learned_from() -> Lesson:
         raise AssertionError("the champion plays no part")
 
-    evidence = Evidence(learned_from, must_gain=False)
-    decision = decide(pair, Index("online"), ReleaseParams(0.5, 200, 1), evidence)
+    evidence = Evidence(ReleaseParams(0.5, 200, 1), learned_from, must_gain=False)
+    decision = decide(pair, Index("online"), evidence)
     assert not decision["promoted"]
     assert "the interval of its gain over the built-in pair includes 0" in decision["why"]
     # The shipped models have an AUC on simulated verdicts; no model below the least is released.
-    decision = decide(pair, Index("online"), ReleaseParams(1.1, 200, 1), evidence)
+    strict = replace(evidence, params=ReleaseParams(1.1, 200, 1))
+    decision = decide(pair, Index("online"), strict)
     assert decision["why"].endswith("is below 1.1")

@@ -126,7 +126,7 @@ def test_release_keeps_champion_over_worse_model() -> None:
 
 
 PARAMS = releasing.ReleaseParams(0.5, 100, 1)
-OF_PIPELINE = releasing.Evidence(release.learned_from, must_gain=False)
+OF_PIPELINE = releasing.Evidence(PARAMS, release.learned_from, must_gain=False)
 
 
 def compared(difference: float, p_worse: float = 0.9) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def test_model_is_released_unless_its_auc_is_lower_by_more_than_the_margin(
     result = compared(difference, p_worse)
     monkeypatch.setattr(releasing, "compare", lambda *_: result)
     twins = {USE: replace(small_model(0, USE), metrics={"auc": 0.9})}
-    decision = releasing.decide(twins, Index(USE), PARAMS, OF_PIPELINE)
+    decision = releasing.decide(twins, Index(USE), OF_PIPELINE)
     assert decision["promoted"] == (why is None)
     assert decision["why"] == (why or "not worse than the built-in model")
 
@@ -163,7 +163,7 @@ def test_lead_over_the_built_in_model_may_shrink_by_the_margin(
     champion = replace(made, card={"cross_fit": compared(lead)})
     monkeypatch.setattr(TriageModel, "load", lambda *_: champion)
     twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": compared(0.02)})}
-    decision = releasing.decide(twins, Index(USE, ("a",)), PARAMS, OF_PIPELINE)
+    decision = releasing.decide(twins, Index(USE, ("a",)), OF_PIPELINE)
     assert decision["promoted"] == promoted
 
 

@@ -65,7 +65,7 @@ def release(models: Models) -> None:
         path = Path(f"new-{name}.baro")
         save_models(path, [models[use] for use in uses])
         files[name] = path, path
-    releasing.release(files, PARAMS, releasing.Evidence(no_params))
+    releasing.release(files, releasing.Evidence(PARAMS, no_params))
 
 
 def retrain(models: Models) -> None:
@@ -270,12 +270,12 @@ def release_one(pipe: Connection, folders: Path, digest: str, champion: str) -> 
     pytest.MonkeyPatch().setattr(
         registry, "put_in_service", paused
     )  # this process ends with the test
-    report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
+    report(pipe, lambda: releasing.release_challengers(folders, *compared(digest, champion)))
 
 
 def release_second(pipe: Connection, folders: Path, digest: str, champion: str) -> None:
     report_waiting(pipe)
-    report(pipe, lambda: releasing.release_challengers(folders, compared(digest, champion)))
+    report(pipe, lambda: releasing.release_challengers(folders, *compared(digest, champion)))
 
 
 def roll_back_second(pipe: Connection, folders: Path, *_: str) -> None:
@@ -283,8 +283,8 @@ def roll_back_second(pipe: Connection, folders: Path, *_: str) -> None:
     report(pipe, lambda: registry.roll_back("label_free", folders))
 
 
-def compared(digest: str, champion: str) -> dict[str, tuple[str, releasing.Decision]]:
-    return {"label_free": (digest, PROMOTED | {"champion": champion})}
+def compared(digest: str, champion: str) -> tuple[dict[str, str], dict[str, releasing.Decision]]:
+    return {"label_free": digest}, {"label_free": PROMOTED | {"champion": champion}}
 
 
 def report_waiting(pipe: Connection) -> None:
@@ -324,7 +324,7 @@ def test_second_process_waits_for_a_release_and_loses_nothing_of_it(
 ) -> None:
     folders = folder / "team" / "models"
     digests = {number: challenge(folders, number) for number in (1, 2, 3)}
-    releasing.release_challengers(folders, {"label_free": (digests[1], PROMOTED)})
+    releasing.release_challengers(folders, {"label_free": digests[1]}, {"label_free": PROMOTED})
     spawn = multiprocessing.get_context("spawn")
     pipes, processes = [], []
 

@@ -80,8 +80,8 @@ def decide(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TriageModel, "default", lambda _: Scored(1, {}))
         patch.setattr(TriageModel, "load", lambda *_: champion)
-        evidence = Evidence(nothing_learned, lambda _: table, must_gain=must_gain)
-        return releasing.decide({USE: twin}, index, PARAMS, evidence)
+        evidence = Evidence(PARAMS, nothing_learned, lambda _: table, must_gain=must_gain)
+        return releasing.decide({USE: twin}, index, evidence)
 
 
 def held_out(seed: int) -> Flags:
@@ -202,8 +202,8 @@ def test_champion_that_cannot_be_compared_is_named_with_the_way_out(
     put_in_service([index.promoted(digest, {"promoted": True})], folders)
     index = Index.read(USE, folders)
     (index.folder(digest) / registry.TWIN).write_bytes(b"no model")
-    twins, evidence = {USE: model}, Evidence(nothing_learned, lambda _: frame(SHARP, DULL))
-    decision = releasing.decide(twins, index, PARAMS, evidence)
+    twins, evidence = {USE: model}, Evidence(PARAMS, nothing_learned, lambda _: frame(SHARP, DULL))
+    decision = releasing.decide(twins, index, evidence)
     assert not decision["promoted"]
     sentence, _, command = decision["why"].partition("; to return to the model before it: ")
     assert sentence.startswith(f"it cannot be compared with the champion, {served}/{USE}.baro: ")
@@ -211,7 +211,7 @@ def test_champion_that_cannot_be_compared_is_named_with_the_way_out(
     monkeypatch.setattr(sys, "argv", shlex.split(command)[2:])
     releasing.main()
     assert Index.read(USE, folders).champion is None
-    assert releasing.decide(twins, index, PARAMS, replace(evidence, must_gain=False))["promoted"]
+    assert releasing.decide(twins, index, replace(evidence, must_gain=False))["promoted"]
 
 
 def pair(low: float, labels: str) -> dict[str, TriageModel]:
@@ -238,7 +238,7 @@ def pair(low: float, labels: str) -> dict[str, TriageModel]:
 )
 def test_pair_is_released_by_what_people_confirmed(low: float, labels: str, why: str) -> None:
     decision = releasing.decide(
-        pair(low, labels), Index("online"), PARAMS, Evidence(nothing_learned)
+        pair(low, labels), Index("online"), Evidence(PARAMS, nothing_learned)
     )
     assert decision["why"].startswith(why)
     assert decision["promoted"] == why.startswith("better")

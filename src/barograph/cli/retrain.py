@@ -96,7 +96,7 @@ def command(
 def _released(store: Store, served: Path, learn: Callable[[], Retrained]) -> Retrained:
     """Do a training, release its models, and note in the store how it ended."""
     from barograph.learning.registry import COMMAND_LINE
-    from barograph.learning.release import release_result
+    from barograph.learning.release import release_challengers
     from barograph.server.store import retrainings
 
     number = store.write(lambda connection: retrainings.begin(connection, COMMAND_LINE))
@@ -107,7 +107,9 @@ def _released(store: Store, served: Path, learn: Callable[[], Retrained]) -> Ret
         store.write(lambda c: retrainings.finish(c, number, retrainings.FAILED, why))
         raise
     store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result.to_json()))
-    if files := release_result(served, result.to_json()):
+    if result.challengers:
+        release_challengers(served, result.challengers, result.decisions)
+        files = [*result.challengers]
         store.write(lambda c: retrainings.note_release(c, number, COMMAND_LINE, files))
     return result
 

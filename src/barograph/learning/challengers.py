@@ -11,7 +11,7 @@ changes than simulated people do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,41 +45,37 @@ CHOICES = tuple(round(0.02 * k, 2) for k in range(5, 46, 2))
 SMOOTHING = 2.0  # standard deviation of the smoothing, in choices
 
 
-@dataclass(frozen=True)
-class Material:
-    """What models are learned from.
+def train_all(
+    params: TrainParams,
+    history: History,
+    frames: tables.FrameReader,
+    prior: Callable[[str, str], tables.Labelled],
+    settings: Callable[[str, str], Mapping[str, Any]],
+    profile: str,
+) -> Iterator[tuple[str, Trained]]:
+    """Learn the models of all uses.
 
-    Attributes:
+    Where verdicts are scarce, the online models also learn from hindsight. The shipped model stays
+    for a use that cannot be learned from the verdicts there are.
+
+    Args:
+        params: How they are learned.
         history: The series, with the verdicts on their candidates.
         frames: Returns the feature table of a use.
         prior: Returns the simulated rows of a use and a feature set.
         settings: Returns the settings of a use and a classifier that tuning chose.
         profile: The name of the parameters, for the cards.
     """
-
-    history: History
-    frames: tables.FrameReader
-    prior: Callable[[str, str], tables.Labelled]
-    settings: Callable[[str, str], Mapping[str, Any]]
-    profile: str
-
-
-def train_all(params: TrainParams, material: Material) -> Iterator[tuple[str, Trained]]:
-    """Learn the models of all uses.
-
-    Where verdicts are scarce, the online models also learn from hindsight. The shipped model stays
-    for a use that cannot be learned from the verdicts there are.
-    """
-    rows = {use: usable_verdicts(use, params, material.frames) for use in USES}
+    rows = {use: usable_verdicts(use, params, frames) for use in USES}
     pair = FILES["online"] if params.learns_histories else ()
     learned = [(use, table) for use, table in rows.items() if use not in pair and table is not None]
     calls = []
     weighs = takes_weights(params.classifier)
     for use, table in learned:
         scarce = weighs and np.unique(table.candidates).size < params.enough
-        prior = material.prior(use, params.feature_sets[use]) if scarce else None
-        settings = {**material.settings(use, params.classifier), **params.settings}
-        calls.append((use, table, prior, params, material.profile, settings))
+        simulated = prior(use, params.feature_sets[use]) if scarce else None
+        chosen = {**settings(use, params.classifier), **params.settings}
+        calls.append((use, table, simulated, params, profile, chosen))
     results = map_parallel(train, calls, "train")
     for (use, table), trained in zip(learned, results, strict=True):
         yield use, with_rule(trained, table, params) if use == triaged.USE else trained
@@ -87,19 +83,13 @@ def train_all(params: TrainParams, material: Material) -> Iterator[tuple[str, Tr
         if use not in pair and rows[use] is None:
             yield use, shipped(use, "too few verdicts")
     if pair:
-        yield from _train_pair(rows, params, material)
-
-
-def _train_pair(
-    rows: dict[str, tables.Labelled | None], params: TrainParams, material: Material
-) -> Iterator[tuple[str, Trained]]:
-    try:
-        yield from train_pair(material.history, rows, params, material.profile)
-    except NotEnoughDataError as error:
-        if rows["online"] is not None:
-            raise
-        for use in FILES["online"]:
-            yield use, shipped(use, str(error))
+        try:
+            yield from train_pair(history, rows, params, profile)
+        except NotEnoughDataError as error:
+            if rows["online"] is not None:
+                raise
+            for use in pair:
+                yield use, shipped(use, str(error))
 
 
 def with_rule(trained: Trained, rows: tables.Labelled, params: TrainParams) -> Trained:

@@ -210,16 +210,16 @@ def beside_built_in(
     facts: dict[str, Any] = rows.verdicts(judged)
     if np.unique(truth).size < 2:
         return facts
-    new, old = score[judged], default.predict_proba(rows.matrix[judged])[:, 1]
+    others = default.predict_proba(rows.matrix)[:, 1]
+    new, old = score[judged], others[judged]
     comparison = compared(truth, new, old, rows.identities[judged], seed=SEED)
     facts |= {"auc": auc(truth, new), "auc_of_other": auc(truth, old)} | comparison._asdict()
     decided = _decided(rows, score, rule)
     both = np.flatnonzero(np.isfinite(decided.probability))
     if both.size:
         ours = ScoredRows(decided.probability[both], np.asarray(decided.threshold)[both])
-        theirs = ScoredRows(default.predict_proba(rows.matrix[both])[:, 1], default.threshold)
-        groups = rows.identities[both]
-        facts |= judgements_compared(rows.truth[both], ours, theirs, groups, seed=SEED)
+        judged_rows = rows.truth[both], ours, ScoredRows(others[both], default.threshold)
+        facts |= judgements_compared(*judged_rows, rows.identities[both], seed=SEED)
     return facts
 
 

@@ -13,7 +13,7 @@ elsewhere.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
@@ -76,22 +76,24 @@ class ReleaseParams:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What new models are compared with the champion on.
+    """What decides on new models.
 
     Attributes:
+        params: What is required.
         frames: Returns the feature table of a use.
         learned_from: Returns what a pair learned from; called only for a pair that learned from
             hindsight.
         must_gain: Whether a model is released only if it is better; else if it is not worse.
     """
 
+    params: ReleaseParams
     learned_from: Callable[[], Lesson]
     frames: tables.FrameReader = tables.read_for
     must_gain: bool = True
 
 
 def release(
-    files: Mapping[str, tuple[Path, Path]], params: ReleaseParams, evidence: Evidence
+    files: Mapping[str, tuple[Path, Path]], evidence: Evidence
 ) -> dict[str, dict[str, Any]]:
     """Register new model files, and put those in service that may be; return what was decided.
 
@@ -100,18 +102,17 @@ def release(
     Args:
         files: The new file of each name of `FILES`, and the same models learned without the
             held-out rows.
-        params: What is required.
-        evidence: What they are compared on.
+        evidence: What decides on them.
     """
-    decided = list(challengers(files, params, evidence))
-    chosen = {name: (digest, facts) for name, digest, facts in decided if facts["promoted"]}
-    release_challengers(SERVED, chosen)
+    decided = list(challengers(files, evidence))
+    chosen = {name: digest for name, digest, decision in decided if decision["promoted"]}
+    release_challengers(SERVED, chosen, {name: decision for name, _, decision in decided})
     decisions: dict[str, dict[str, Any]] = {}
     for name, digest, decision in decided:
         model = files[name][0]
         metrics = {use: dict(fitted.metrics) for use, fitted in load_models(model).items()}
         decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-        facts = asdict(params) | {"use": name, "digest": digest}
+        facts = asdict(evidence.params) | {"use": name, "digest": digest}
         measured = {**metrics, **decisions[name]}
         record_run(f"release {name}", facts, measured, [model], model=name, digest=digest)
         promote(name, Index.read(name).champion)
@@ -120,7 +121,6 @@ def release(
 
 def challengers(
     files: Mapping[str, tuple[Path, Path]],
-    params: ReleaseParams,
     evidence: Evidence,
     served: Path = SERVED,
     *,
@@ -132,8 +132,7 @@ def challengers(
 
     Args:
         files: As for `release`.
-        params: What is required.
-        evidence: What they are compared on.
+        evidence: What decides on them.
         served: The folder of the champions.
         keep: Whether files with something learned are stored in the registry.
     """
@@ -148,17 +147,15 @@ def challengers(
         elif digest == index.champion:
             decision = index.decisions[digest]
         else:
-            decision = decide(twins, index, params, evidence)
+            decision = decide(twins, index, evidence)
         yield name, digest, decision
 
 
-def decide(
-    twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
-) -> Decision:
+def decide(twins: Mapping[str, TriageModel], index: Index, evidence: Evidence) -> Decision:
     """Say whether new models may take the champion's place, and why."""
     if any(BESIDE in twin.card for twin in twins.values()):
-        return _decide_pair(twins, index, params, evidence)
-    uses = {use: _decide_use(twin, index, params, evidence) for use, twin in twins.items()}
+        return _decide_pair(twins, index, evidence)
+    uses = {use: _decide_use(twin, index, evidence) for use, twin in twins.items()}
     rejected = {use: facts for use, facts in uses.items() if not facts["promoted"]}
     reasons = {use: str(facts["why"]) for use, facts in (rejected or uses).items()}
     why = "; ".join(f"{use}: {reason}" for use, reason in reasons.items())
@@ -168,30 +165,27 @@ def decide(
     return {"promoted": not rejected, "why": why, "uses": uses, **champion}
 
 
-def _decide_use(
-    twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
-) -> dict[str, Any]:
+def _decide_use(twin: TriageModel, index: Index, evidence: Evidence) -> dict[str, Any]:
     if KEPT in twin.card:
         return _decided(False, f"nothing was learned: {twin.card[KEPT].partition(': ')[2]}")
-    if (why := _below_least(twin, params)) is not None:
+    if (why := _below_least(twin, evidence.params.least_auc)) is not None:
         return _decided(False, why)
     try:
-        facts, gain = _comparison(twin, index, params, evidence)
+        facts, gain = _comparison(twin, index, evidence)
     except (ArtifactError, DataError) as error:
         return _not_comparable(index, error, evidence)
-    if gain is None or min(facts["real"], facts["noise"]) < params.least_verdicts:
-        why = (
-            f"too few verdicts to tell: {facts['real']} real and {facts['noise']} noise, "
-            f"{params.least_verdicts} of each are needed"
-        )
+    least = evidence.params.least_verdicts
+    if gain is None or min(facts["real"], facts["noise"]) < least:
+        known = f"{facts['real']} real and {facts['noise']} noise"
+        why = f"too few verdicts to tell: {known}, {least} of each are needed"
         return _decided(False, why, **facts)
     other = BUILT_IN if index.champion is None else CHAMPION
     shown = f"AUC on {facts['real'] + facts['noise']:,} verdicts"
-    return _decided(*_by_rule(gain, other, shown, params, evidence), **facts)
+    return _decided(*_by_rule(gain, other, shown, evidence), **facts)
 
 
 def _comparison(
-    twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
+    twin: TriageModel, index: Index, evidence: Evidence
 ) -> tuple[Mapping[str, Any], Comparison | None]:
     """Return the facts of a comparison, and the gain; None without verdicts of both kinds.
 
@@ -202,7 +196,7 @@ def _comparison(
         champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
         lead = _gain(champion.card.get(CROSS_FIT, {}))
     if facts is None or (champion is not None and lead is None):
-        facts = compare(twin, champion, params, evidence)
+        facts = compare(twin, champion, evidence)
         return facts | {"other": BUILT_IN if champion is None else CHAMPION}, _gain(facts)
     gain = _gain(facts)
     if lead is None or gain is None:
@@ -216,12 +210,10 @@ def _gain(facts: Mapping[str, Any]) -> Comparison | None:
     return Comparison(*numbers) if "difference" in facts else None
 
 
-def _decide_pair(
-    twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
-) -> Decision:
+def _decide_pair(twins: Mapping[str, TriageModel], index: Index, evidence: Evidence) -> Decision:
     """Decide on a pair that learned from hindsight: it must be better than the built-in pair."""
     for twin in twins.values():
-        if (why := _below_least(twin, params)) is not None:
+        if (why := _below_least(twin, evidence.params.least_auc)) is not None:
             return _decided(False, f"{twin.use}: {why}")
     beside = twins["online"].card[BESIDE]
     facts, gain = {BESIDE: beside}, _gain(beside)
@@ -240,26 +232,24 @@ def _decide_pair(
         return _not_comparable(index, error, evidence) | facts
     facts["beside_champion"] = compared.to_card()
     shown = f"share of {compared.changes:,} changes reported in time"
-    return _decided(*_by_rule(compared.gain, CHAMPION, shown, params, evidence), **facts)
+    return _decided(*_by_rule(compared.gain, CHAMPION, shown, evidence), **facts)
 
 
-def _by_rule(
-    gain: Comparison, other: str, shown: str, params: ReleaseParams, evidence: Evidence
-) -> tuple[bool, str]:
+def _by_rule(gain: Comparison, other: str, shown: str, evidence: Evidence) -> tuple[bool, str]:
     """Decide by a gain. In the pipeline, few verdicts seldom show that a loss is significant."""
     if evidence.must_gain:
         return is_better(gain, other, shown)
-    if gain.p_worse < params.level:
+    if gain.p_worse < evidence.params.level:
         return False, f"worse than {other}"
-    if gain.difference < -params.margin:
-        return False, f"worse than {other} by more than {params.margin:g}"
+    if gain.difference < -(margin := evidence.params.margin):
+        return False, f"worse than {other} by more than {margin:g}"
     return True, f"not worse than {other}"
 
 
-def _below_least(twin: TriageModel, params: ReleaseParams) -> str | None:
+def _below_least(twin: TriageModel, least: float) -> str | None:
     """Return why a model is never released; a model without held-out verdicts has no AUC."""
     auc = twin.metrics.get("auc", 1.0)
-    return f"AUC {auc:.4f} is below {params.least_auc}" if auc < params.least_auc else None
+    return f"AUC {auc:.4f} is below {least}" if auc < least else None
 
 
 def _not_comparable(index: Index, error: Exception, evidence: Evidence) -> dict[str, Any]:
@@ -278,15 +268,12 @@ def _decided(promoted: bool, why: str, **facts: Any) -> dict[str, Any]:
     return {"promoted": promoted, "why": why, **facts}
 
 
-def compare(
-    twin: TriageModel, champion: TriageModel | None, params: ReleaseParams, evidence: Evidence
-) -> dict[str, Any]:
+def compare(twin: TriageModel, champion: TriageModel | None, evidence: Evidence) -> dict[str, Any]:
     """Compare two models on held-out rows that neither has seen, each with the features it needs.
 
     Args:
         twin: A new model, learned without the held-out rows.
         champion: Its twin; None is the built-in model, which has seen none of the rows.
-        params: How they are compared.
         evidence: What they are compared on.
 
     Returns:
@@ -312,19 +299,23 @@ def compare(
         raise NotEnoughDataError(f"{verdicts} held-out verdicts, {real} of them real")
     ours, others = (m.predict_proba(r.matrix[test])[:, 1] for m, r in ((twin, new), (other, old)))
     groups = new.identities[test]
-    comparison = compared(truth, ours, others, groups, seed=params.seed, draws=params.draws)
+    seed, draws = evidence.params.seed, evidence.params.draws
+    comparison = compared(truth, ours, others, groups, seed=seed, draws=draws)
     aucs = {"auc": auc(truth, ours), "auc_of_other": auc(truth, others)}
     judged = ScoredRows(ours, twin.threshold), ScoredRows(others, other.threshold)
-    means = judgements_compared(truth, *judged, groups, seed=params.seed, draws=params.draws)
+    means = judgements_compared(truth, *judged, groups, seed=seed, draws=draws)
     return counts | aucs | comparison._asdict() | means
 
 
-def release_challengers(served: Path, chosen: Mapping[str, Sequence[Any]]) -> None:
+def release_challengers(
+    served: Path, digests: Mapping[str, str], decisions: Mapping[str, Decision]
+) -> None:
     """Put files in service together that were registered and compared before.
 
     Args:
         served: The folder of the champions.
-        chosen: The digest of each file, and the decision on it.
+        digests: The digest of each file.
+        decisions: The decisions on these files, and maybe on others.
 
     Raises:
         ConfigError: A file may not be released, or is not compared with today's champion; none is
@@ -332,24 +323,11 @@ def release_challengers(served: Path, chosen: Mapping[str, Sequence[Any]]) -> No
         DataError: Another process releases or rolls back for a minute.
     """
     with registry.changing(served):
-        registry.put_in_service(
-            [_promoted(Index.read(name, served), *facts) for name, facts in chosen.items()], served
-        )
-
-
-def release_result(served: Path, result: Mapping[str, Any]) -> list[str]:
-    """Put the challengers of a retraining in service, and return their names.
-
-    Args:
-        served: The folder of the champions.
-        result: What `Retrained.to_json` returned.
-
-    Raises:
-        ConfigError: Another model was released since the comparison; none is released then.
-    """
-    files, digests = result.get("files", {}), result.get("challengers", {})
-    release_challengers(served, {name: (digests[name], files[name]) for name in digests})
-    return list(digests)
+        indices = [
+            _promoted(Index.read(name, served), digest, decisions[name])
+            for name, digest in digests.items()
+        ]
+        registry.put_in_service(indices, served)
 
 
 def _promoted(index: Index, digest: str, decision: Decision) -> Index:

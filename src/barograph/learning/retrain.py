@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +17,8 @@ import numpy as np
 
 from barograph.learning import tables
 from barograph.learning.candidates import Trained, TrainParams, usable_verdicts
-from barograph.learning.challengers import Material, train_all
-from barograph.learning.online.pair import Lesson, lesson
+from barograph.learning.challengers import train_all
+from barograph.learning.online.pair import lesson
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.registry import Index
 from barograph.learning.release import Decision, Evidence, ReleaseParams, challengers
@@ -112,29 +112,27 @@ def retrain(
         frames(use)
     next(steps)
     settings = _settings(params, frames)
-    material = Material(history, frames, _prior(params), settings, params.profile)
+    learned_from = history, frames, _prior(params), settings, params.profile
     next(steps)
     trained: dict[str, Trained] = {}
-    for use, model in train_all(params.train, material):
+    for use, model in train_all(params.train, *learned_from):
         trained[use] = model
         next(steps)
-    evidence = Evidence(partial(_lesson, history, params.train, frames), frames)
+    evidence = Evidence(
+        params.release,
+        lambda: lesson(history, usable_verdicts("online", params.train, frames), params.train),
+        frames,
+    )
     decisions: dict[str, Decision] = {}
     chosen: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         files = {name: _save(Path(folder), name, trained) for name in FILES}
-        for name, digest, decision in challengers(
-            files, params.release, evidence, served, keep=not dry_run
-        ):
+        for name, digest, decision in challengers(files, evidence, served, keep=not dry_run):
             decisions[name] = decision
             if decision["promoted"] and not dry_run:
                 chosen[name] = digest
             next(steps)
     return Retrained(*_counts(history), decisions, chosen)
-
-
-def _lesson(history: History, params: TrainParams, frames: tables.FrameReader) -> Lesson:
-    return lesson(history, usable_verdicts("online", params, frames), params)
 
 
 def _feature_sets(params: RetrainParams, served: Path) -> dict[str, tuple[str, ...]]:

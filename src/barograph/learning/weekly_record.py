@@ -129,19 +129,17 @@ def retraining_due(
     """
     needed = max(LEAST_NEW, int(np.ceil(NEW_SHARE * learned_from)))
     known = f"{new} {'verdict is' if new == 1 else 'verdicts are'} new."
-    if new >= needed:
-        return RetrainingDue(True, new, needed, f"{known} Retraining is due from {needed} on.")
-    if promised is None:
-        return RetrainingDue(False, new, needed, f"{known} Retraining is due at {needed}.")
-    if recent.of >= LEAST_RECENT and recent.high < promised:
-        why = (
-            f"{known} Over the last {RECENT} weeks the model agreed with {recent.hits} of "
-            f"{recent.of} verdicts; its card promises {promised:.0%}."
-        ).replace("%", " %")
-        return RetrainingDue(True, new, needed, why)
-    limit = f"{promised:.0%}".replace("%", " %")
-    why = f"{known} Retraining is due at {needed}, or when agreement falls below {limit}."
-    return RetrainingDue(False, new, needed, why)
+    is_due, why = new >= needed, f"Retraining is due at {needed}."
+    if is_due:
+        why = f"Retraining is due from {needed} on."
+    elif promised is not None:
+        limit = f"{promised:.0%}".replace("%", " %")
+        is_due = recent.of >= LEAST_RECENT and recent.high < promised
+        why = f"Retraining is due at {needed}, or when agreement falls below {limit}."
+        if is_due:
+            agreed = f"agreed with {recent.hits} of {recent.of} verdicts"
+            why = f"Over the last {RECENT} weeks the model {agreed}; its card promises {limit}."
+    return RetrainingDue(is_due, new, needed, f"{known} {why}")
 
 
 def first_day(today: date, weeks: int) -> int:

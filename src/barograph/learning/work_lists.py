@@ -166,12 +166,10 @@ def _ranks(features: Floats) -> Floats:
 
     Ranks make columns of any scale alike, and one extreme value moves nothing.
     """
-    result = np.full(features.shape, 0.5)
-    for column, values in zip(result.T, features.T, strict=True):
-        known = np.isfinite(values)
-        distinct, place = np.unique(values[known], return_inverse=True)
-        if distinct.size > 1:
-            column[known] = place / (distinct.size - 1)
+    import pandas as pd
+
+    ranks = pd.DataFrame(features).rank(method="dense") - 1.0
+    result: Floats = (ranks / ranks.max().replace(0.0, np.nan)).fillna(0.5).to_numpy()
     return result
 
 

@@ -24,9 +24,9 @@ from barograph.results.history import History
 def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
-    evidence = Evidence(learned_from, must_gain=False)
+    evidence = Evidence(params, learned_from, must_gain=False)
     files = {name: (FOLDER / f"{name}.baro", TWINS / f"{name}.baro") for name in FILES}
-    decisions = release(files, params, evidence)
+    decisions = release(files, evidence)
     report.write_text(SERVED / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
     report.write_json(report.FOLDER / "auc.json", aucs(decisions))

@@ -11,7 +11,7 @@ and `confirm`; all others from the candidates alone.
 from pathlib import Path
 
 from barograph.learning.candidates import Trained, TrainParams, read_prior
-from barograph.learning.challengers import Material, train_all
+from barograph.learning.challengers import train_all
 from barograph.learning.tables import read_for
 from barograph.learning.tracking import record_run
 from barograph.models.triage import FILES, TABLES, file_of, save_models
@@ -47,8 +47,8 @@ def record(use: str, trained: Trained) -> None:
 def main() -> None:
     """Run the stage."""
     params = parameters(TrainParams, "train")
-    material = Material(History.read(INTERIM), read_for, read_prior, chosen_for, profile_name())
-    results = dict(train_all(params, material))
+    history, profile = History.read(INTERIM), profile_name()
+    results = dict(train_all(params, history, read_for, read_prior, chosen_for, profile))
     for name, uses in FILES.items():
         save_models(FOLDER / f"{name}.baro", [results[use].model for use in uses])
         save_models(TWINS / f"{name}.baro", [results[use].twin for use in uses])

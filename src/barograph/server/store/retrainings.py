@@ -80,12 +80,15 @@ def finish(
 
 def end_running(
     connection: sa.Connection,
+    number: int | None = None,
     state: str = FAILED,
     why: str = "the service ended before it did",
 ) -> None:
-    """Note that trainings which seem to run have ended: the process that ran them is gone."""
+    """Note that a training which seems to run has ended, or all of them: their process is gone."""
     result = json.dumps({"why": why}) if why else None
     running = sa.update(retrainings).where(retrainings.c.state == RUNNING)
+    if number is not None:
+        running = running.where(retrainings.c.id == number)
     connection.execute(running.values(state=state, finished=now(), result=result))
 
 

@@ -119,7 +119,9 @@ def create_app(
         store.judge = loaded.judge
         metrics.set_model(loaded.judge.version)
 
-    watch.subscribe(use, metrics.refused_models.inc)
+    watch.on_model, watch.on_refused = use, metrics.refused_models.inc
+    if watch.current is not None:
+        use(watch.current)
     return app
 
 

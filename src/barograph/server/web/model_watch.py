@@ -40,17 +40,10 @@ class ModelFile(Generic[Model]):
         self._path, self._load = path, load
         self._version: object = UNREAD
         self._lock = threading.Lock()
-        self._on_model: Callable[[Model], None] = lambda _: None
-        self._on_refused: Callable[[], None] = lambda: None
+        self.on_model: Callable[[Model], None] = lambda _: None  # called with each new model
+        self.on_refused: Callable[[], None] = lambda: None  # called after each refused file
         self.current: Model | None = None
         self.refused_reason = ""
-
-    def subscribe(self, on_model: Callable[[Model], None], on_refused: Callable[[], None]) -> None:
-        """Call back with the model in use and each later one, and after each refused file."""
-        with self._lock:
-            self._on_model, self._on_refused = on_model, on_refused
-            if self.current is not None:
-                on_model(self.current)
 
     def start(self) -> Model:
         """Load the first model.
@@ -88,14 +81,14 @@ class ModelFile(Generic[Model]):
                 LOG.warning(
                     "new model refused, the last good model stays in use: %s", self.refused_reason
                 )
-                self._on_refused()
+                self.on_refused()
                 return False
             return True
 
     def _use(self) -> Model:
         self.current = self._load(self._path if self._version else None)
         self.refused_reason = ""
-        self._on_model(self.current)
+        self.on_model(self.current)
         LOG.info("the model of %s is in use", self._path if self._version else "the package")
         return self.current
 

@@ -143,17 +143,19 @@ class Retraining:
         Raises:
             ConfigError: It is not the latest one that is done, or has nothing to release.
         """
-        from barograph.learning.release import release_result
+        from barograph.learning.release import release_challengers
 
         with self._store.read() as connection:
             done = retrainings.latest(connection, retrainings.DONE)
         if done is None or done.id != number:
             raise ConfigError(f"retraining {number} is not the latest one that is done")
-        files = release_result(self.served, done.result or {})
+        result = done.result or {}
+        files = result.get("challengers", {})
         if not files:
             raise ConfigError(f"retraining {number} has no model that may be released")
-        self._store.write(lambda c: retrainings.note_release(c, number, who, files))
-        return files
+        release_challengers(self.served, files, result["files"])
+        self._store.write(lambda c: retrainings.note_release(c, number, who, [*files]))
+        return [*files]
 
     def roll_back(self, name: str, who: str) -> str:
         """Put the former file of a name, or the built-in models, back in service; return the name.
@@ -174,11 +176,17 @@ class Retraining:
         call = theirs, number, self._config, self.served, folder.name
         self._process = start_child(_train, *call)
         theirs.close()
-        self._thread = Thread(target=self._follow, args=(self._process, ours, folder), daemon=True)
+        self._thread = Thread(
+            target=self._follow, args=(number, self._process, ours, folder), daemon=True
+        )
         self._thread.start()
 
     def _follow(
-        self, process: SpawnProcess, pipe: Connection, folder: TemporaryDirectory[str]
+        self,
+        number: int,
+        process: SpawnProcess,
+        pipe: Connection,
+        folder: TemporaryDirectory[str],
     ) -> None:
         """Take the reports of a training, and note its end if it did not do so itself."""
         with folder, pipe:
@@ -186,14 +194,10 @@ class Retraining:
                 while self.progress is not None:
                     self.progress = self.progress.at(*pipe.recv())
             process.join()
-        state, why = (
-            retrainings.FAILED,
-            f"the process ended with code {process.exitcode}; see the log",
-        )
-        if self._is_cancelled:
-            state, why = retrainings.CANCELLED, ""
+        why = f"the process ended with code {process.exitcode}; see the log"
+        ended = (retrainings.CANCELLED, "") if self._is_cancelled else (retrainings.FAILED, why)
         try:
-            self._store.write(lambda c: retrainings.end_running(c, state, why))
+            self._store.write(lambda c: retrainings.end_running(c, number, *ended))
         except StoreError as error:
             LOG.warning("the end of a retraining could not be noted: %s", error)
         self.progress = None
