@@ -16,10 +16,9 @@ from barograph.models import OnlineModels
 from barograph.server.store import Store
 from barograph.server.store.schema import candidates
 from barograph.server.triage import tickets
-from barograph.server.web.data_health import data_health
-from barograph.server.web.model_report import model_report
+from barograph.server.web.model_report import model_report, work_lists
 from barograph.server.web.model_watch import CandidateModel
-from barograph.server.web.work_lists import work_lists
+from barograph.server.web.routes.operations import data_health
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from barograph.cli.options import open_store
 from barograph.results.history import History
 from barograph.results.series import SeriesId
 from barograph.server.store import Measurement, commit_details, export
-from barograph.server.triage.ranges import KnownRange, known_ranges
+from barograph.server.triage.suspects import KnownRange, known_ranges
 from barograph.sources import load, open_source
 from tests.cli.store_commands import run, run_json, write
 from tests.repositories import Made, make_repository

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import Response
 
 from barograph.server.store.tokens import Scope
-from barograph.server.triage.effects import Trace
+from barograph.server.triage.effects import EdgeResult, Trace
 from barograph.server.web.pages import assets
 from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.responses import ApiError
@@ -36,7 +36,8 @@ def board(client: TestClient) -> TestClient:
 
 
 def test_results_that_hardly_differ_have_a_sparkline() -> None:
-    assert sparkline(Trace((0.0, 5e-324), 1)) == {"raw": "M0 56L240 4", "before": "", "after": ""}
+    before, after = ([EdgeResult(0, "", None, value)] for value in (0.0, 5e-324))
+    assert sparkline(Trace(before, after)) == {"raw": "M0 56L240 4", "before": "", "after": ""}
 
 
 def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:

@@ -5,8 +5,7 @@ import pytest
 from barograph.results.series import SeriesId
 from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store, reading
-from barograph.server.triage.commit_text import commit_text
-from barograph.server.triage.commits import commit_changes, commits_with_changes
+from barograph.server.triage.commits import commit_changes, commit_text, commits_with_changes
 from barograph.server.triage.effects import effect_between, levels
 from tests.triage.test_evidence import DOWN, refreshed, results
 
@@ -38,6 +37,7 @@ def test_a_commit_shows_the_levels_that_the_queue_shows(store: Store) -> None:
     refreshed(store, drifting, 40)
     with store.read() as connection:
         [moved] = commit_changes(connection, "p", 40).changed
+        assert moved.change is not None
         [known] = levels(connection, [moved.change.id]).values()
     assert moved.effect.size == known.size
     assert (moved.effect.count_before, moved.effect.count_after) == (30, 20)

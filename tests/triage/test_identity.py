@@ -115,8 +115,8 @@ def test_candidate_that_the_last_run_found_is_matched_before_withdrawn_ones() ->
 
 def test_candidates_that_are_found_no_more_are_gone_once() -> None:
     known = [stored(1, 300, Verdict.TRUE_POSITIVE), stored(2, 350, present=False)]
-    plan = identify(1, results(SPARSE), known, [])
-    assert plan.gone == known[:1]
+    _, gone = identify(1, results(SPARSE), known, [])
+    assert gone == known[:1]
 
 
 @given(places, places)

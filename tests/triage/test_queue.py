@@ -15,8 +15,8 @@ from barograph.server.triage.commits import commits_with_changes
 from barograph.server.triage.effects import Effect, traces
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import by_cause
-from barograph.server.triage.processed import processed
-from barograph.server.triage.ranges import known_ranges
+from barograph.server.triage.queue import processed
+from barograph.server.triage.suspects import known_ranges
 from tests.store.samples import number_of
 from tests.triage.test_grouping import entry
 
@@ -290,7 +290,7 @@ def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
         actual = traces(connection, [number])[number]
     assert actual.values == (10.0,) * 6 + (15.0,) * 4
     # A row says what its chart says: the medians and means of the segments are all 1 here.
-    assert (actual.split, actual.levels) == (6, Effect(10.0, 15.0, 4, 4, is_clear=True))
+    assert (len(actual.before), actual.levels) == (6, Effect(10.0, 15.0, 4, 4, is_clear=True))
     assert actual.levels is not None
     assert actual.levels.percent == 50.0
 

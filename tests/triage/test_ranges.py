@@ -8,10 +8,8 @@ import sqlalchemy as sa
 from barograph.server.store import Store, commit_details
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.schema import commits
-from barograph.server.triage.commit_text import commit_text
-from barograph.server.triage.commits import commit_changes
-from barograph.server.triage.ranges import KnownRange, known_ranges
-from barograph.server.triage.suspects import suspects
+from barograph.server.triage.commits import commit_changes, commit_text
+from barograph.server.triage.suspects import KnownRange, known_ranges, suspects
 from tests.triage.test_evidence import refreshed, results
 
 MEASURED = {"a": 10, "b": 20, "c": 30}

@@ -207,7 +207,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
         ]
         assert get_candidate(connection, candidate).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
-    with pytest.raises(DataError, match="needs the name of the person"):
+    with pytest.raises(DataError, match="name of the person: 1 to 2000 characters"):
         judge(store, candidate, Verdict.TRUE_POSITIVE, "")
 
 

@@ -190,7 +190,7 @@ def test_history_is_filtered_and_paged(waiting: Store, give: Give) -> None:
         ([], {}, "1 to 5000 change points, got 0"),
         ([(k, 0) for k in range(5001)], {}, "got 5001"),
         ([(1, 0), (2, 0), (1, 0)], {}, "change point 1 is in the batch more than once"),
-        ([(1, 0)], {"who": ""}, "needs the name of the person"),
+        ([(1, 0)], {"who": ""}, "name of the person: 1 to 2000 characters"),
         ([(1, 0)], {"note": "x" * 10_001}, "note: at most 10000 characters"),
         ([(1, 0)], {"note": "a\x00b"}, "note: .* no control characters"),
         ([(1, 0)], {"reason": "a\nb"}, "reason: at most 200 characters"),

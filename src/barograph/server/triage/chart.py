@@ -32,6 +32,7 @@ class MarkState(StrEnum):
     WITHDRAWN = "withdrawn"  # the latest detection does not find it
 
 
+DECIDED = {Verdict.TRUE_POSITIVE: MarkState.REAL, Verdict.FALSE_POSITIVE: MarkState.NOISE}
 # Change points of these states separate levels.
 DIVIDING = (MarkState.UNPROCESSED, MarkState.REAL)
 
@@ -130,41 +131,38 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         NotFoundError: There is no such series.
     """
     series = reading.get_series(connection, number)
-    columns = map(list[Any], _columns(connection, number))
-    orders, commits, times, values, low, high, runs, answers = columns
+    orders, commits, times, values, low, high, runs, answers = _columns(connection, number)
     records = candidates_of_series(connection, [number], withdrawn=True)[number]
-    marks = _marks(connection, series, records, orders, commits)
+    marks = _marks(connection, series, records, orders, commits) if orders else []
+    dividing = {mark.index: mark.id for mark in marks if mark.state in DIVIDING}
+    known = {change.id: change for change in records}
+    sides = [(k, known[key].before, known[key].after) for k, key in sorted(dividing.items()) if k]
+    # Results in excursions that have ended and are no levels.
+    ended = [
+        run
+        for run in (excursions(np.array(values)) if values else ())
+        if run.start not in dividing and run.end < len(values)
+    ]
+    settled = max((k + 1 for k, answer in enumerate(answers) if answer != SUSPECT), default=0)
     open_marks = (mark for mark in marks if mark.state is MarkState.UNPROCESSED and mark.index)
     return SeriesChart(
         *(series, orders, commits, times, values, low, high, runs),
-        levels=_levels(values, marks, records),
+        levels=level_lines(np.array(values), sides),
         marks=marks,
-        outliers=_outliers(values, marks),
-        suspects=_waiting(answers),
+        outliers=[k for run in ended for k in range(run.start, run.end)],
+        suspects=list(range(settled, len(answers))),
         ranges=[(mark.index - 1, mark.index) for mark in open_marks],
-        tickets=_tickets(connection, number, orders),
+        tickets=_tickets(connection, number, orders) if orders else [],
     )
 
 
-def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
+def _columns(connection: sa.Connection, number: int) -> list[list[Any]]:
     """Return the columns of a chart: the runs of a commit share an entry."""
-    p = points.c
-    rows = connection.execute(
-        sa.select(
-            p.order,
-            sa.func.max(p.commit),
-            sa.func.max(p.time),
-            sa.func.max(p.settled),
-            sa.func.min(p.value),
-            sa.func.max(p.value),
-            sa.func.count(),
-            sa.func.max(p.answer),
-        )
-        .where(p.series == number)
-        .group_by(p.order)
-        .order_by(p.order)
-    ).all()
-    return list(zip(*rows, strict=True)) if rows else [()] * 8
+    p, least, most = points.c, sa.func.min, sa.func.max
+    facts = most(p.commit), most(p.time), most(p.settled), least(p.value), most(p.value)
+    query = sa.select(p.order, *facts, sa.func.count(), most(p.answer)).where(p.series == number)
+    rows = connection.execute(query.group_by(p.order).order_by(p.order)).all()
+    return [[row[k] for row in rows] for k in range(len(facts) + 3)]
 
 
 def _marks(
@@ -175,9 +173,6 @@ def _marks(
     names: Sequence[str],
 ) -> list[Mark]:
     """Return the change points, and the places that they moved away from."""
-    if not orders:
-        return []
-    shown = {change.id: change for change in records}
     c, m = candidates.c, moves.c
     query = (
         sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
@@ -185,13 +180,18 @@ def _marks(
         .where(c.series == series.id, m.kind == "moved", m.from_order != c.order)
         .group_by(m.candidate, m.from_order)
     )
+    marks = {change.id: _mark(series, change, orders, names) for change in records}
     left = [
-        replace(_mark(series, shown[key], order, orders, names), state=MarkState.MOVED, time=moved)
+        replace(marks[key], **_place(order, orders, names), state=MarkState.MOVED, time=moved)
         for key, order, moved in connection.execute(query)
-        if key in shown
     ]
-    current = [_mark(series, change, change.order, orders, names) for change in records]
-    return sorted(left + current, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
+    every = [*left, *marks.values()]
+    return sorted(every, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
+
+
+def _place(order: int, orders: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
+    index = _index(orders, order)
+    return {"index": index, "order": order, "commit": names[index]}
 
 
 def _index(orders: Sequence[int], order: int) -> int:
@@ -199,29 +199,16 @@ def _index(orders: Sequence[int], order: int) -> int:
     return min(bisect_left(orders, order), len(orders) - 1)
 
 
-def _state(change: CandidateRecord) -> MarkState:
-    if change.verdict is Verdict.TRUE_POSITIVE:
-        return MarkState.REAL
-    if change.verdict is Verdict.FALSE_POSITIVE:
-        return MarkState.NOISE
-    return MarkState.UNPROCESSED if change.present else MarkState.WITHDRAWN
-
-
 def _mark(
-    series: StoredSeries,
-    change: CandidateRecord,
-    order: int,
-    orders: Sequence[int],
-    names: Sequence[str],
+    series: StoredSeries, change: CandidateRecord, orders: Sequence[int], names: Sequence[str]
 ) -> Mark:
-    size, index = change.size, _index(orders, order)
+    size = change.size
+    state = MarkState.UNPROCESSED if change.present else MarkState.WITHDRAWN
     return Mark(
         id=change.id,
         version=change.version,
-        index=index,
-        order=order,
-        commit=names[index],
-        state=_state(change),
+        **_place(change.order, orders, names),
+        state=DECIDED.get(change.verdict, state),
         verdict=change.verdict,
         probability=change.probability,
         hazard=change.hazard,
@@ -230,37 +217,6 @@ def _mark(
         effect=CHANGED if size is None else size.effect(Direction(series.direction)),
         time=change.triaged_on or change.calculated_on,
     )
-
-
-def _levels(
-    values: Sequence[float], marks: Sequence[Mark], records: Sequence[CandidateRecord]
-) -> list[LevelLine]:
-    """Return the levels between the changes that count."""
-    known = {change.id: change for change in records}
-    places = {mark.index: known[mark.id] for mark in marks if mark.state in DIVIDING}
-    sides = [(index, places[index].before, places[index].after) for index in sorted(places)]
-    return level_lines(np.array(values), [side for side in sides if side[0]])
-
-
-def _outliers(values: Sequence[float], marks: Sequence[Mark]) -> list[int]:
-    """Return the indices of results in excursions that have ended and are no levels."""
-    if not values:
-        return []
-    starts = {mark.index for mark in marks if mark.state in DIVIDING}
-    runs = [
-        run
-        for run in excursions(np.array(values))
-        if run.start not in starts and run.end < len(values)
-    ]
-    return [k for run in runs for k in range(run.start, run.end)]
-
-
-def _waiting(answers: Sequence[int]) -> list[int]:
-    """Return the indices of the newest results in a row that only a rerun can explain."""
-    start = len(answers)
-    while start and answers[start - 1] == SUSPECT:
-        start -= 1
-    return list(range(start, len(answers)))
 
 
 def _tickets(connection: sa.Connection, number: int, orders: Sequence[int]) -> list[TicketMark]:
@@ -275,5 +231,4 @@ def _tickets(connection: sa.Connection, number: int, orders: Sequence[int]) -> l
     return [
         TicketMark(key, url, title, status, _index(orders, order))
         for key, url, title, status, order in connection.execute(query)
-        if orders
     ]

@@ -1,7 +1,7 @@
 """Clusters: steps that many series of a project have in common (Skia), kept between runs."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import NotFoundError
 from barograph.server.store import audit
 from barograph.server.store.audit import now
-from barograph.server.store.database import chunks
+from barograph.server.store.database import rows_in
 from barograph.server.store.schema import clusters, commits, points, series
 from barograph.server.store.store import Store
 
@@ -67,12 +67,8 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
 
 def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
     """Return the clusters of a project, those of the latest search first, by regression."""
-    c = clusters.c
-    query = sa.select(clusters).where(c.project == project)
-    rows = connection.execute(
-        query.order_by(c.current.desc(), sa.func.abs(c.regression).desc(), c.id)
-    )
-    return [_cluster(row) for row in rows]
+    every = find(connection, project=project, current=None, limit=None)
+    return sorted(every, key=lambda row: (not row.cluster.current, -abs(row.cluster.regression)))
 
 
 def find(
@@ -81,7 +77,7 @@ def find(
     project: str | None = None,
     current: bool | None = True,
     after: int = 0,
-    limit: int = 100,
+    limit: int | None = 100,
 ) -> list[Cluster]:
     """Return clusters by ascending number.
 
@@ -90,15 +86,14 @@ def find(
         project: Only clusters of this project.
         current: Only clusters that the latest search found; None for all.
         after: The number of the last cluster of the previous page.
-        limit: Maximum number of clusters.
+        limit: Maximum number of clusters; None for all.
     """
     c = clusters.c
-    query = sa.select(clusters).where(c.id > after)
-    if project is not None:
-        query = query.where(c.project == project)
-    if current is not None:
-        query = query.where(c.current == current)
-    return [_cluster(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
+    query = sa.select(clusters).where(c.id > after).order_by(c.id).limit(limit)
+    for column, value in ((c.project, project), (c.current, current)):
+        if value is not None:
+            query = query.where(column == value)
+    return [_cluster(row) for row in connection.execute(query)]
 
 
 def get(connection: sa.Connection, number: int) -> Cluster:
@@ -158,20 +153,16 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
         series and a column for each commit, NaN where a result is missing.
     """
     numbers = _numbers(connection, project)
-    orders = _orders(connection, project, numbers, span)
+    orders = _orders(connection, project, span)
     table = np.full((len(numbers), orders.size), np.nan)
+    rows, columns = ({key: k for k, key in enumerate(keys)} for keys in (numbers, orders.tolist()))
     p = points.c
-    places = {number: k for k, number in enumerate(numbers)}
-    for part in chunks(numbers if orders.size else []):
-        rows = connection.execute(
-            sa.select(p.series, p.order, p.settled).where(
-                p.series.in_(part), p.order >= int(orders[0]), p.settled.is_not(None)
-            )
-        ).all()
-        columns = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
-        for (number, order, value), column in zip(rows, columns.tolist(), strict=True):
-            if column < orders.size and orders[column] == order:
-                table[places[number], column] = value
+    query = sa.select(p.series, p.order, p.settled).where(p.settled.is_not(None))
+    for number, order, value in rows_in(
+        connection, query.where(p.order >= min(columns, default=0)), p.series, numbers
+    ):
+        if order in columns:
+            table[rows[number], columns[order]] = value
     measured = ~np.isnan(table).all(axis=0)
     return numbers, orders[measured], table[:, measured]
 
@@ -181,21 +172,15 @@ def _numbers(connection: sa.Connection, project: str) -> list[int]:
     return list(connection.scalars(query))
 
 
-def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:
+def _orders(connection: sa.Connection, project: str, span: int) -> Ints:
     """Return the last orders of a project: those of its named commits, or the last integers."""
     c = commits.c
-    named = connection.scalars(
-        sa.select(c.order)
-        .where(c.project == project)
-        .distinct()
-        .order_by(c.order.desc())
-        .limit(span)
-    ).all()
-    if named:
-        return np.array(named[::-1], dtype=np.int64)
+    named = sa.select(c.order).where(c.project == project).distinct().order_by(c.order.desc())
+    if orders := connection.scalars(named.limit(span)).all():
+        return np.array(orders[::-1], dtype=np.int64)
     of_one = sa.select(sa.func.max(points.c.order)).where(points.c.series == series.c.id)
     of_all = sa.select(sa.func.max(of_one.scalar_subquery())).where(series.c.project == project)
     last = connection.scalar(of_all)
-    if last is None or not numbers:
+    if last is None:
         return np.empty(0, dtype=np.int64)
     return np.arange(last - span + 1, last + 1)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
+from statistics import median
 from typing import Any
 
 import sqlalchemy as sa
 
 from barograph.results.series import Verdict
-from barograph.results.wording import EffectWord
+from barograph.results.wording import (
+    BETTER,
+    CHANGED,
+    TREND,
+    WORSE,
+    EffectWord,
+    change_text,
+    day,
+    middle_cut,
+    number,
+    place_text,
+    printable,
+    probability_text,
+    short_commit,
+    unit_text,
+)
 from barograph.runtime.errors import NotFoundError
 from barograph.server.store import commit_details
 from barograph.server.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
@@ -19,17 +34,26 @@ from barograph.server.store.commit_details import KEY, PARENT, CommitDetails
 from barograph.server.store.database import CHUNK, count_rows, rows_in
 from barograph.server.store.reading import StoredSeries, stored_series
 from barograph.server.store.schema import candidates, commits, points, series
+from barograph.server.triage import tickets
 from barograph.server.triage.effects import (
     Effect,
     SettledResults,
     effect_between,
     results_between,
 )
-from barograph.server.triage.ranges import known_ranges
-from barograph.server.triage.tickets import Ticket, about_candidates
+from barograph.server.triage.suspects import known_ranges
+from barograph.server.triage.tickets import Ticket
 
 SPAN = 30  # commits on each side whose results are compared
 MOST = 2000  # series that are compared
+LISTED = 3  # series of each kind in a text
+WIDEST = 72  # characters of a name in a text
+HEADINGS = {
+    WORSE: "Worse",
+    BETTER: "Better",
+    CHANGED: "Changed, direction unknown",
+    TREND: "Trend",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +86,18 @@ class CommitSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedSeries:
-    """A candidate at a commit, with its series and the results around it."""
+class ComparedSeries:
+    """A series at a commit, with its candidate there if it has one."""
 
     series: StoredSeries
-    change: CandidateRecord
     effect: Effect
-    word: EffectWord
-    last_before: int | None
-    results: SettledResults
+    change: CandidateRecord | None = None
+    last_before: int | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class UnmovedSeries:
-    """A series with results on both sides of a commit, and no candidate there."""
-
-    id: int
-    effect: Effect
-    word: EffectWord
+    @property
+    def word(self) -> EffectWord:
+        """Whether it got worse or better, or that its direction is unknown."""
+        return self.effect.word(self.series.direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +136,8 @@ class CommitChanges:
     order: int
     commits: tuple[str, ...]
     time: int | None
-    changed: tuple[ChangedSeries, ...]
-    quiet: tuple[UnmovedSeries, ...]
+    changed: tuple[ComparedSeries, ...]
+    quiet: tuple[ComparedSeries, ...]
     too_few: int
     silent: tuple[SilentSeries, ...]
     total: int
@@ -131,7 +149,7 @@ class CommitChanges:
     tickets: tuple[Ticket, ...]
     details: tuple[CommitDetails, ...] = ()
 
-    def of(self, word: str) -> list[ChangedSeries]:
+    def of(self, word: str) -> list[ComparedSeries]:
         """Return the changes that are worse, better, trends or of unknown direction."""
         return [change for change in self.changed if change.word == word]
 
@@ -197,108 +215,92 @@ def commit_changes(connection: sa.Connection, project: str, order: int) -> Commi
     Raises:
         DataError: The project has no commit and no result at this order.
     """
-    known = _changes(connection, project, order)
-    names, first, last = _window(connection, project, order)
-    every = _series(connection, project, [change.series for change in known])
+    at = series.c.project == project, is_listed()
+    ids = sa.select(candidates.c.id).join(series, series.c.id == candidates.c.series).where(*at)
+    found = connection.scalars(ids.where(candidates.c.order == order).limit(MOST)).all()
+    known = candidates_numbered(connection, found)
+    owners = {change.series for change in known}
+    every = _series(connection, project, owners)
     if not every:
         raise NotFoundError(f"there is no project {project!r:.80}")
-    results = results_between(connection, every, first, last)
-    if not names and not known and not any(_has(values, order) for values in results.values()):
+    c = commits.c
+    named = sa.select(c.commit).where(c.project == project, c.order == order).order_by(c.commit)
+    names = tuple(connection.scalars(named))
+    results = results_between(connection, every, *_window(connection, project, order))
+    is_measured = any(at == order for values in results.values() for at, _ in values)
+    if not names and not known and not is_measured:
         raise NotFoundError(f"project {project!r:.80} has no commit at order {order}")
     changed = sorted(
         (_changed(every[change.series], change, results) for change in known),
-        key=lambda entry: (-abs(entry.change.hazard or 0.0), entry.series.id),
+        key=lambda entry: (-abs((entry.change and entry.change.hazard) or 0.0), entry.series.id),
     )
-    moved = {entry.series.id for entry in changed}
-    others = {number: values for number, values in results.items() if number not in moved}
-    suspects, is_complete = _suspects(connection, project, order, changed)
+    others = {number: values for number, values in results.items() if number not in owners}
     described = commit_details.find(connection, project, names)
+    suspects, is_complete = _suspects(connection, project, order, changed)
     return CommitChanges(
-        *(project, order, names, _time(connection, sorted(moved), order)),
-        *(tuple(changed), *_unmoved(every, others, order)),
-        *(count_rows(connection, series, series.c.project == project), len(every)),
-        *(suspects, is_complete),
-        *_neighbours(connection, project, order),
-        tuple(about_candidates(connection, [change.id for change in known])),
-        tuple(commit for commit in described.values() if any(commit[KEY:PARENT])),
+        *(project, order, names, _time(connection, sorted(owners), order), tuple(changed)),
+        *_unmoved(every, others, order),
+        total=count_rows(connection, series, series.c.project == project),
+        compared=len(every),
+        suspects=suspects,
+        is_complete=is_complete,
+        previous=_neighbour(connection, project, order, before=True),
+        next=_neighbour(connection, project, order, before=False),
+        tickets=tuple(tickets.find(connection, about=found, limit=None)),
+        details=tuple(commit for commit in described.values() if any(commit[KEY:PARENT])),
     )
-
-
-def _changes(connection: sa.Connection, project: str, order: int) -> list[CandidateRecord]:
-    c = candidates.c
-    query = (
-        sa.select(c.id)
-        .join(series, series.c.id == c.series)
-        .where(series.c.project == project, c.order == order, is_listed())
-    )
-    return candidates_numbered(connection, list(connection.scalars(query.limit(MOST))))
-
-
-def _window(
-    connection: sa.Connection, project: str, order: int
-) -> tuple[tuple[str, ...], int, int]:
-    """Return the names of a commit, and the orders between which results are compared."""
-    c = commits.c
-    orders = sa.select(c.order).where(c.project == project).distinct()
-    old = orders.where(c.order < order).order_by(c.order.desc()).limit(SPAN).subquery()
-    new = orders.where(c.order >= order).order_by(c.order).limit(SPAN).subquery()
-    first = connection.scalar(sa.select(sa.func.min(old.c.order)))
-    last = connection.scalar(sa.select(sa.func.max(new.c.order)))
-    named = sa.select(c.commit).where(c.project == project, c.order == order).order_by(c.commit)
-    names = tuple(connection.scalars(named))
-    if first is None and last is None:
-        return names, order - SPAN, order + SPAN  # results of the project name no commits
-    return names, order - 1 if first is None else first, order if last is None else last
-
-
-def _series(
-    connection: sa.Connection, project: str, needed: Sequence[int]
-) -> dict[int, StoredSeries]:
-    """Return the series to compare by their numbers: those that changed, then all others."""
-    query = sa.select(series).where(series.c.project == project).order_by(series.c.id)
-    rows = list(connection.execute(query.limit(MOST)))
-    rest = sorted(set(needed) - {row.id for row in rows})
-    rows += rows_in(connection, sa.select(series), series.c.id, rest)
-    return {row.id: stored_series(row) for row in rows}
-
-
-def _has(results: SettledResults, order: int) -> bool:
-    return any(known == order for known, _ in results)
-
-
-def _changed(
-    target: StoredSeries, change: CandidateRecord, results: Mapping[int, SettledResults]
-) -> ChangedSeries:
-    values = results.get(target.id, ())
-    effect = Effect.of(change) or effect_between(values, change.order - 1, change.order)
-    last = max((order for order, _ in values if order < change.order), default=None)
-    return ChangedSeries(target, change, effect, effect.word(target.direction), last, values)
 
 
 def _unmoved(
     every: Mapping[int, StoredSeries], results: Mapping[int, SettledResults], order: int
-) -> tuple[tuple[UnmovedSeries, ...], int, tuple[SilentSeries, ...]]:
+) -> tuple[tuple[ComparedSeries, ...], int, tuple[SilentSeries, ...]]:
     """Return the series that did not move, the number with too few results, and the silent ones."""
-    quiet, too_few, silent = [], 0, []
-    for number, values in results.items():
+    quiet, too_few, silent = [], 0, defaultdict[str, list[int]](list)
+    for owner, values in results.items():
         effect = effect_between(values, order - 1, order)
         if effect.after is None:
-            silent.append((every[number].name.variant, values[-1][0]))
+            silent[every[owner].name.variant].append(values[-1][0])
         elif effect.before is None:
             too_few += 1
         else:
-            quiet.append(UnmovedSeries(number, effect, effect.word(every[number].direction)))
-    return tuple(quiet), too_few, _by_variant(silent)
+            quiet.append(ComparedSeries(every[owner], effect))
+    lists = (
+        SilentSeries(variant, len(last), max(last)) for variant, last in sorted(silent.items())
+    )
+    return tuple(quiet), too_few, tuple(lists)
 
 
-def _by_variant(silent: list[tuple[str, int]]) -> tuple[SilentSeries, ...]:
-    groups = groupby(sorted(silent), key=itemgetter(0))
-    by_variant = [(variant, [order for _, order in pairs]) for variant, pairs in groups]
-    return tuple(SilentSeries(variant, len(last), max(last)) for variant, last in by_variant)
+def _window(connection: sa.Connection, project: str, order: int) -> tuple[int, int]:
+    """Return the orders between which results are compared."""
+    c = commits.c
+    orders = sa.select(c.order).where(c.project == project).distinct().limit(SPAN)
+    old = connection.scalars(orders.where(c.order < order).order_by(c.order.desc())).all()
+    new = connection.scalars(orders.where(c.order >= order).order_by(c.order)).all()
+    if not old and not new:
+        return order - SPAN, order + SPAN  # results of the project name no commits
+    return min(old, default=order - 1), max(new, default=order)
+
+
+def _series(connection: sa.Connection, project: str, needed: set[int]) -> dict[int, StoredSeries]:
+    """Return the series to compare by their numbers: those that changed, and many others."""
+    query = sa.select(series).where(series.c.project == project).order_by(series.c.id)
+    rows = list(connection.execute(query.limit(MOST)))
+    rest = sorted(needed - {row.id for row in rows})
+    rows += rows_in(connection, sa.select(series), series.c.id, rest)
+    return {row.id: stored_series(row) for row in rows}
+
+
+def _changed(
+    target: StoredSeries, change: CandidateRecord, results: Mapping[int, SettledResults]
+) -> ComparedSeries:
+    values = results.get(target.id, ())
+    effect = Effect.of(change) or effect_between(values, change.order - 1, change.order)
+    last = max((order for order, _ in values if order < change.order), default=None)
+    return ComparedSeries(target, effect, change, last)
 
 
 def _suspects(
-    connection: sa.Connection, project: str, order: int, changed: Sequence[ChangedSeries]
+    connection: sa.Connection, project: str, order: int, changed: Sequence[ComparedSeries]
 ) -> tuple[int, bool]:
     """Return how many known commits may have caused all the changes, and whether no other can.
 
@@ -313,20 +315,78 @@ def _suspects(
 
 
 def _time(connection: sa.Connection, numbers: Sequence[int], order: int) -> int | None:
+    """Return when some series were first measured at an order."""
     p = points.c
-    chosen = p.series.in_(list(numbers[:CHUNK]))
-    time: int | None = connection.scalar(
-        sa.select(sa.func.min(p.time)).where(chosen, p.order == order)
-    )
+    query = sa.select(sa.func.min(p.time)).where(p.series.in_(numbers[:CHUNK]), p.order == order)
+    time: int | None = connection.scalar(query)
     return time
 
 
-def _neighbours(
-    connection: sa.Connection, project: str, order: int
-) -> tuple[int | None, int | None]:
+def _neighbour(connection: sa.Connection, project: str, order: int, *, before: bool) -> int | None:
+    """Return the nearest order with candidates before or after one."""
     c = candidates.c
-    orders = sa.select(c.order).join(series, series.c.id == c.series)
-    orders = orders.where(series.c.project == project, is_listed())
-    before = connection.scalar(orders.where(c.order < order).order_by(c.order.desc()).limit(1))
-    after = connection.scalar(orders.where(c.order > order).order_by(c.order).limit(1))
-    return before, after
+    nearest = sa.func.max(c.order) if before else sa.func.min(c.order)
+    query = sa.select(nearest).join(series, series.c.id == c.series)
+    query = query.where(c.order < order if before else c.order > order)
+    found: int | None = connection.scalar(query.where(series.c.project == project, is_listed()))
+    return found
+
+
+def commit_text(changes: CommitChanges, url: str = "") -> str:
+    """Return the effect of a commit as short lines of plain text.
+
+    Args:
+        changes: What `commit_changes` returns.
+        url: Where the commit page is.
+    """
+    names = ", ".join(map(short_commit, changes.commits)) or place_text("", changes.order)
+    name = middle_cut(names, WIDEST)
+    lines = [printable(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
+    lines += [
+        printable(" · ".join(filter(None, details[KEY:PARENT]))) for details in changes.details
+    ]
+    if changes.time is not None:
+        lines.append(f"first measured {day(changes.time)}")
+    for word, heading in HEADINGS.items():
+        lines += _section(heading, changes.of(word))
+    compared = len(changes.changed) + len(changes.quiet)
+    if not changes.changed:
+        lines += ["", "No series changed."]
+    lines += ["", f"{len(changes.quiet):,} of {compared:,} series did not move."]
+    if changes.too_few:
+        lines.append(f"{changes.too_few:,} had too few results before it.")
+    if waiting := sum(silent.count for silent in changes.silent):
+        lines.append(f"{waiting:,} {'has' if waiting == 1 else 'have'} no result since.")
+    if changes.changed:
+        count = changes.suspects
+        known = "this commit" if count == 1 else f"{count:,} known commits"
+        suspected = f"{known}; commits that were not measured may lie between"
+        if changes.is_complete:
+            suspected = "this commit alone" if count == 1 else f"{count:,} commits"
+        lines.append(f"Suspect range: {suspected}.")
+    return "\n".join([*lines, *([url] if url else [])])
+
+
+def _section(heading: str, changed: list[ComparedSeries]) -> list[str]:
+    if not changed:
+        return []
+    sizes = [moved.effect.percent for moved in changed if moved.effect.percent is not None]
+    middle = f", median {change_text(median(sizes))}" if len(sizes) > 1 else ""
+    lines = ["", f"{heading}: {len(changed):,} series{middle}"]
+    lines += [printable(f"- {_described(moved)}") for moved in changed[:LISTED]]
+    if len(changed) > LISTED:
+        lines.append(f"- and {len(changed) - LISTED:,} more")
+    return lines
+
+
+def _described(moved: ComparedSeries) -> str:
+    size, name = moved.effect.size, moved.series.name
+    rest = [name.measurement, name.variant, *(f"{key}={value}" for key, value in name.args)]
+    title = middle_cut(" ".join(filter(None, [name.test, *rest])), WIDEST)
+    text = "size unknown"
+    if size is not None:
+        levels = f"{number(size.before)} to {number(size.after)}"
+        text = f"{change_text(size.percent)}, {levels} {unit_text(moved.series.unit)}".rstrip()
+    if moved.change is not None and moved.change.probability is not None:
+        text += f" ({probability_text(moved.change.probability)} real)"
+    return f"{title}: {text}"

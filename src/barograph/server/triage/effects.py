@@ -141,30 +141,23 @@ class EdgeResult(NamedTuple):
     value: float
 
 
-class Around(NamedTuple):
-    """The results before and after a change, oldest first."""
+class Trace(NamedTuple):
+    """The results around a candidate, oldest first.
+
+    Attributes:
+        before: The results before the change.
+        after: The results from the change on.
+        levels: The levels; None if they are unknown.
+    """
 
     before: list[EdgeResult]
     after: list[EdgeResult]
+    levels: Effect | None = None
 
     @property
     def values(self) -> tuple[float, ...]:
         """The values on both sides."""
-        return tuple(result.value for side in self for result in side)
-
-
-class Trace(NamedTuple):
-    """The results around a candidate, for a small plot.
-
-    Attributes:
-        values: The results, oldest first.
-        split: The index of the first result of the new level.
-        levels: The levels; None if they are unknown.
-    """
-
-    values: tuple[float, ...]
-    split: int
-    levels: Effect | None = None
+        return tuple(result.value for result in (*self.before, *self.after))
 
 
 def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
@@ -178,7 +171,7 @@ def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
 
 def around(
     connection: sa.Connection, numbers: Sequence[int], before: int, after: int
-) -> dict[int, Around]:
+) -> dict[int, Trace]:
     """Return the results around candidates, by their numbers.
 
     The points of a series are stored in its order, so this reads a few neighbouring rows for each
@@ -198,9 +191,10 @@ def around(
         .where(p.order <= sa.func.coalesce(_edge(after, is_before=False), 2**62))
         .order_by(c.id, p.order)
     )
-    found: defaultdict[int, Around] = defaultdict(lambda: Around([], []))
+    found: defaultdict[int, Trace] = defaultdict(lambda: Trace([], []))
     for number, is_before, *result in rows_in(connection, query, c.id, numbers):
-        found[number][0 if is_before else 1].append(EdgeResult(*result))
+        trace = found[number]
+        (trace.before if is_before else trace.after).append(EdgeResult(*result))
     return found
 
 
@@ -212,8 +206,5 @@ def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Effec
 
 def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace]:
     """Return the results around candidates for plots; a candidate without results is left out."""
-    known = levels(connection, numbers)
-    return {
-        number: Trace(found.values, len(found.before), known.get(number))
-        for number, found in around(connection, numbers, BEFORE, AFTER).items()
-    }
+    known, found = levels(connection, numbers), around(connection, numbers, BEFORE, AFTER)
+    return {number: trace._replace(levels=known.get(number)) for number, trace in found.items()}

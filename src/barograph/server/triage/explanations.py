@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,7 @@ import sqlalchemy as sa
 from barograph.detection.scoring import CandidateScorer
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText
-from barograph.results.candidates import Candidates
-from barograph.results.series import UNKNOWN_TIME, Series, Verdict
+from barograph.results.series import Series, Verdict
 from barograph.results.wording import plural
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import (
@@ -19,6 +19,7 @@ from barograph.server.store.candidate_records import (
     candidates_of_series,
     get_candidate,
 )
+from barograph.server.triage.refresh import candidate_table
 from barograph.server.triage.siblings import Siblings
 
 
@@ -79,16 +80,7 @@ def scored(
     inside = [(index, change) for index, change in places if 0 < index < len(series)]
     if not inside:
         return None
-    rows = [
-        (
-            *(0, index, change.verdict.value),
-            UNKNOWN_TIME if change.calculated_on is None else change.calculated_on,
-            UNKNOWN_TIME if change.triaged_on is None else change.triaged_on,
-        )
-        for index, change in inside
-    ]
-    owners, indices, verdicts, found_on, triaged_on = map(np.array, zip(*rows, strict=True))
-    table = Candidates(owners, indices, verdicts, found_on, triaged_on)
+    table = candidate_table((0, index, change) for index, change in inside)
     offsets = np.array([0, len(series)], dtype=np.int64)
     scorer = CandidateScorer(model, np.array(series.values), offsets, table)
     return [change.id for _, change in inside], scorer
@@ -118,27 +110,24 @@ def _is_contradicted(change: CandidateRecord, around: Siblings) -> bool:
 def _siblings_text(around: Siblings) -> str:
     """Return a sentence about the siblings; empty if there are none with results on both sides."""
     judged = around.rose + around.fell + around.steady
-    if not judged:
-        return ""
-    if not around.rose and not around.fell:
-        return f"None of {plural(judged, 'sibling series')[:-1]} moved at this commit."
-    parts = [
+    moved = [
         f"{count} of {judged} sibling series {verb}"
         for count, verb in ((around.fell, "fell"), (around.rose, "rose"))
         if count
     ]
-    return " and ".join(parts) + " at the same commit."
+    if moved:
+        return " and ".join(moved) + " at the same commit."
+    return (
+        f"None of {plural(judged, 'sibling series')[:-1]} moved at this commit." if judged else ""
+    )
 
 
 def _verdict_texts(others: list[CandidateRecord], change: CandidateRecord) -> list[str]:
     """Return sentences about the verdicts on other changes of the series."""
-    texts = []
-    for verdict, word in ((Verdict.TRUE_POSITIVE, "real"), (Verdict.FALSE_POSITIVE, "noise")):
-        count = sum(other.verdict is verdict and other.id != change.id for other in others)
-        if count:
-            has = "change" if count == 1 else "changes"
-            texts.append(
-                f"{count} other {has} of this series {'was' if count == 1 else 'were'} "
-                f"marked {word}."
-            )
-    return texts
+    counts = Counter(other.verdict for other in others if other.id != change.id)
+    return [
+        f"{counts[verdict]} other {'change' if counts[verdict] == 1 else 'changes'} of this series "
+        f"{'was' if counts[verdict] == 1 else 'were'} marked {verdict.word}."
+        for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
+        if counts[verdict]
+    ]

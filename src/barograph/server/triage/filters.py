@@ -12,12 +12,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from barograph.results.series import LABELS, Verdict
-from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store import audit
 from barograph.server.store.schema import saved_filters
 from barograph.server.triage.grouping import SORTS, QueueEntry
-from barograph.server.triage.patterns import KINDS
+from barograph.server.triage.patterns import KINDS, require_text
 
 DAY = 86_400_000
 LONGEST_NAME, LONGEST_QUERY = 100, 4000  # characters of a saved filter
@@ -77,14 +76,15 @@ class QueueFilter:
 
     def __post_init__(self) -> None:
         """Check the values that are one of a few."""
-        for name, allowed in (("state", STATES), ("effect", ("", *EFFECTS))):
-            if getattr(self, name) not in allowed:
-                raise DataError(refusal(name, getattr(self, name), allowed))
-        if self.sort.removeprefix("-") not in SORTS:
-            raise DataError(refusal("sort", self.sort, SORTS))
-        for kind in self.show:
-            if kind not in KINDS:
-                raise DataError(refusal("show", kind, KINDS))
+        choices = ("state", self.state, STATES), ("effect", self.effect, ("", *EFFECTS))
+        shown = (("show", kind, KINDS) for kind in self.show)
+        for name, value, allowed in (
+            *choices,
+            ("sort", self.sort.removeprefix("-"), SORTS),
+            *shown,
+        ):
+            if value not in allowed:
+                raise DataError(refusal(name, value, allowed))
         for name in ("since", "until"):
             moment(name, getattr(self, name), 0)
 
@@ -93,11 +93,6 @@ class QueueFilter:
         default = QueueFilter()
         fields = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
         return {name: value for name, value in fields if value != getattr(default, name)}
-
-    @property
-    def has_conditions(self) -> bool:
-        """Whether there is anything that `lets_through` checks."""
-        return bool(self.hazard or self.probability or self._patterns or self.args or self.q)
 
     @cached_property
     def _patterns(self) -> list[tuple[str, str]]:
@@ -127,13 +122,12 @@ class QueueFilter:
         """Return the candidates that were found within the days of the filter."""
         if not (self.since or self.until):
             return list(entries)
-        first = moment("since", self.since, timestamp) or 0
-        last = moment("until", self.until, timestamp)
-        end = timestamp + DAY if last is None else last + DAY
+        first, last = (moment(day, getattr(self, day), timestamp) for day in ("since", "until"))
+        days = range(first or 0, (timestamp if last is None else last) + DAY)
         return [
             entry
             for entry in entries
-            if entry.detected_on is not None and first <= entry.detected_on < end
+            if entry.detected_on is not None and entry.detected_on in days
         ]
 
     def is_hidden(self, kind: str) -> bool:
@@ -181,30 +175,17 @@ def every_filter(connection: sa.Connection) -> list[SavedFilter]:
     return [SavedFilter(*row) for row in connection.execute(query)]
 
 
-def get_filter(connection: sa.Connection, name: str) -> SavedFilter:
-    """Return a saved filter.
-
-    Raises:
-        NotFoundError: There is none of this name.
-    """
-    for saved in every_filter(connection):
-        if saved.name == name:
-            return saved
-    raise NotFoundError(f"there is no saved filter {name!r:.60}")
-
-
 def save_filter(connection: sa.Connection, name: str, query: str, who: str) -> SavedFilter:
     """Save a filter; one of the same name is replaced.
 
     Raises:
         DataError: The name or the query is too long, or there are too many filters.
     """
-    _check_name(name)
-    if len(query) > LONGEST_QUERY or CONTROL.search(query):
-        raise DataError(f"query of a filter: at most {LONGEST_QUERY} characters")
-    known = {saved.name for saved in every_filter(connection)}
-    if name not in known and len(known) >= MOST:
-        raise DataError(f"{len(known)} filters are saved already; allowed: {MOST}")
+    require_text("name of a filter", name, LONGEST_NAME, 1)
+    require_text("query of a filter", query, LONGEST_QUERY)
+    others = [known for known in every_filter(connection) if known.name != name]
+    if len(others) >= MOST:
+        raise DataError(f"{len(others)} filters are saved already; allowed: {MOST}")
     saved = SavedFilter(name, query, who, audit.now())
     connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
     connection.execute(sa.insert(saved_filters), saved._asdict())
@@ -218,14 +199,14 @@ def rename_filter(connection: sa.Connection, name: str, new_name: str, who: str)
     Raises:
         DataError: There is none of this name, or the new name is too long or taken.
     """
-    _check_name(new_name)
-    renamed = get_filter(connection, name)._replace(name=new_name)
-    if new_name in {saved.name for saved in every_filter(connection)}:
+    require_text("name of a filter", new_name, LONGEST_NAME, 1)
+    by_name = {saved.name: saved for saved in every_filter(connection)}
+    if new_name in by_name:
         raise DataError(f"there is a saved filter {new_name!r:.60} already")
-    of_name = saved_filters.c.name == name
-    connection.execute(sa.update(saved_filters).where(of_name).values(name=new_name))
+    update = sa.update(saved_filters).where(saved_filters.c.name == name)
+    _require_one(connection.execute(update.values(name=new_name)), name)
     audit.note(connection, audit.now(), who, "rename filter", name, to=new_name)
-    return renamed
+    return by_name[name]._replace(name=new_name)
 
 
 def delete_filter(connection: sa.Connection, name: str, who: str) -> None:
@@ -234,11 +215,11 @@ def delete_filter(connection: sa.Connection, name: str, who: str) -> None:
     Raises:
         NotFoundError: There is none of this name.
     """
-    get_filter(connection, name)
-    connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
+    of_name = saved_filters.c.name == name
+    _require_one(connection.execute(sa.delete(saved_filters).where(of_name)), name)
     audit.note(connection, audit.now(), who, "delete filter", name)
 
 
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > LONGEST_NAME or CONTROL.search(name):
-        raise DataError(f"name of a filter: 1 to {LONGEST_NAME} characters, got {name!r:.60}")
+def _require_one(result: sa.CursorResult[tuple[()]], name: str) -> None:
+    if not result.rowcount:
+        raise NotFoundError(f"there is no saved filter {name!r:.60}")

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -115,22 +114,19 @@ def by_cause(entries: Iterable[QueueEntry]) -> list[CauseGroup]:
     Returns:
         The groups by project and order.
     """
-    groups: list[CauseGroup] = []
-    place = attrgetter("identity.project", "order", "id")
-    ordered = sorted(entries, key=place)
-    for project, members in groupby(ordered, key=attrgetter("identity.project")):
-        section: list[QueueEntry] = []
-        for entry in members:
-            # The section ends at its first order: every member's range holds that commit.
-            if section and entry.last_before >= section[0].order:
-                groups += _causes(project, section)
-                section = []
-            section.append(entry)
-        groups += _causes(project, section)
-    return groups
+    sections: list[list[QueueEntry]] = []
+    for entry in sorted(entries, key=attrgetter("identity.project", "order", "id")):
+        first = sections[-1][0] if sections else None
+        # The section ends at its first order: every member's range holds that commit.
+        is_other = first is None or first.identity.project != entry.identity.project
+        if first is None or is_other or entry.last_before >= first.order:
+            sections.append([entry])
+        else:
+            sections[-1].append(entry)
+    return [group for section in sections for group in _causes(section)]
 
 
-def _causes(project: str, section: list[QueueEntry]) -> list[CauseGroup]:
+def _causes(section: list[QueueEntry]) -> list[CauseGroup]:
     """Return the groups of candidates that have a commit in common."""
     order, last_before = section[0].order, max(entry.last_before for entry in section)
     names = Counter(entry.commit for entry in section if entry.order == order and entry.commit)
@@ -140,20 +136,16 @@ def _causes(project: str, section: list[QueueEntry]) -> list[CauseGroup]:
         causes[entry.kind, entry.effect].append(entry)
     return [
         CauseGroup(
-            *(project, last_before, order, commit, *cause),
+            *(section[0].identity.project, last_before, order, commit, *cause),
             members=tuple(sorted(members, key=attrgetter("place"))),
         )
         for cause, members in causes.items()
     ]
 
 
-def _is_better(group: CauseGroup) -> bool:
-    return group.effect == "better"
-
-
 # What each column sorts by; ascending keys put what matters first.
 SORTS: dict[str, Callable[[CauseGroup], tuple[object, ...]]] = {
-    "expected": lambda group: (_is_better(group), -group.worst.expected),
+    "expected": lambda group: (group.effect == "better", -group.worst.expected),
     "commit": lambda group: (group.project, -group.order, -group.worst.expected),
     "name": lambda group: (group.worst.name, group.order),
     "change": lambda group: (-abs(group.worst.hazard or 0.0),),
@@ -172,9 +164,8 @@ def sorted_groups(groups: Iterable[CauseGroup], sort: str = "expected") -> list[
         groups: The groups.
         sort: One of `SORTS`, with "-" in front for the reverse.
     """
-    column, is_reverse = sort.removeprefix("-"), sort.startswith("-")
-    key = SORTS[column]
-    ordered = sorted(groups, key=key, reverse=is_reverse)
+    column = sort.removeprefix("-")
+    ordered = sorted(groups, key=SORTS[column], reverse=sort != column)
     if column not in SECTIONED:
         return ordered
     sections: dict[tuple[str, int], list[CauseGroup]] = {}

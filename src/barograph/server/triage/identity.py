@@ -25,29 +25,25 @@ from barograph.server.store.schema import NEARBY
 REACH = NEARBY - 1  # results that a change point may move, of those that the series had
 
 
-class MatchedChange(NamedTuple):
-    """A change point of the latest run, and the stored candidate it is, if any."""
-
-    change: ChangePoint
-    order: int
-    known: CandidateRecord | None
-    probability: float | None = None
-
-
-class SeriesPlan(NamedTuple):
-    """The changes to the candidates of one series.
+class FoundCandidate(NamedTuple):
+    """A change point of the latest run.
 
     Attributes:
+        series: The points of its series.
         number: The number of the series in the store.
-        series: Its points.
-        candidates: The change points of the latest run: new candidates, and known ones.
-        gone: The candidates that the run before found, and the latest did not.
+        change: The change point.
+        known: The stored candidate that it is; None for a new one.
     """
 
-    number: int
     series: Series
-    candidates: list[MatchedChange]
-    gone: list[CandidateRecord]
+    number: int
+    change: ChangePoint
+    known: CandidateRecord | None
+
+    @property
+    def order(self) -> int:
+        """The order of the first result of the new level."""
+        return int(self.series.orders[self.change.index])
 
 
 def identify(
@@ -55,20 +51,19 @@ def identify(
     series: Series,
     known: Sequence[CandidateRecord],
     changes: Sequence[ChangePoint],
-) -> SeriesPlan:
-    """Match the change points of the latest run with the stored candidates of a series."""
+) -> tuple[list[FoundCandidate], list[CandidateRecord]]:
+    """Match the change points of the latest run with the stored candidates of a series.
+
+    Returns:
+        The change points, and the candidates that the run before found and the latest did not.
+    """
     pairs = match(series, known, changes)
-    latest = [
-        MatchedChange(
-            *(change, int(series.orders[change.index])),
-            known[pairs[k]] if k in pairs else None,
-            change.probability,
-        )
+    found = [
+        FoundCandidate(series, number, change, known[pairs[k]] if k in pairs else None)
         for k, change in enumerate(changes)
     ]
     kept = {known[k].id for k in pairs.values()}
-    gone = [stored for stored in known if stored.present and stored.id not in kept]
-    return SeriesPlan(number, series, latest, gone)
+    return found, [stored for stored in known if stored.present and stored.id not in kept]
 
 
 def match(

@@ -23,6 +23,20 @@ LONGEST = 2000  # characters of a pattern
 MOST = 1000  # patterns in all
 
 
+def require_text(name: str, text: str, longest: int, least: int = 0) -> None:
+    """Raise a DataError if a text that a person typed cannot be stored.
+
+    Args:
+        name: Names the text in the error.
+        text: The text.
+        longest: The maximum number of characters.
+        least: The minimum number of characters, of a text that is not blank; 0 or 1.
+    """
+    if len(text) > longest or (least and not text.strip()) or CONTROL.search(text):
+        count = f"{least} to {longest}" if least else f"at most {longest}"
+        raise DataError(f"{name}: {count} characters, and no control characters; got {text!r:.60}")
+
+
 def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     """Return the patterns of every kind."""
     stored: dict[str, list[str]] = {kind: [] for kind in KINDS}
@@ -54,11 +68,7 @@ def set_patterns(
         if kind not in KINDS:
             raise DataError(f"no kind of pattern {kind!r:.60}; allowed: {', '.join(KINDS)}")
         for pattern in texts:
-            if not pattern or len(pattern) > LONGEST or CONTROL.search(pattern):
-                raise DataError(
-                    f"{kind} pattern {pattern!r:.60}: 1 to {LONGEST} characters, "
-                    "and no control characters"
-                )
+            require_text(f"{kind} pattern", pattern, LONGEST, 1)
     if sum(map(len, new.values())) > MOST:
         raise DataError(f"{sum(map(len, new.values()))} patterns; allowed: {MOST}")
     before = stored_patterns(connection)
@@ -73,28 +83,16 @@ def set_patterns(
     audit.note(connection, timestamp or audit.now(), who, "patterns", "patterns", **counts)
 
 
-class PatternSet:
-    """Patterns that are ready to use.
+@lru_cache(200_000)
+def kind_of(patterns: tuple[tuple[str, str], ...], name: str) -> str:
+    """Return the kind of a series, "" for an ordinary one.
 
     Args:
-        pairs: Kinds and patterns, in the order of the kinds.
+        patterns: Kinds and patterns, in the order of the kinds.
+        name: The printed identity of the series.
 
     Example:
-        >>> PatternSet((("canary", "*/canary_*"),)).kind_of("db/canary_ping/ops")
+        >>> kind_of((("canary", "*/canary_*"),), "db/canary_ping/ops")
         'canary'
     """
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._patterns = [*pairs]
-
-    def kind_of(self, name: str) -> str:
-        """Return the kind of a series by its printed identity, "" for an ordinary one."""
-        return next((kind for kind, pattern in self._patterns if matches(pattern, name)), "")
-
-
-def compiled(by_kind: Mapping[str, Iterable[str]]) -> PatternSet:
-    """Return patterns ready to use; the same ones are compiled once."""
-    return _compiled(tuple((kind, text) for kind in KINDS for text in by_kind.get(kind, ())))
-
-
-_compiled = lru_cache(8)(PatternSet)
+    return next((kind for kind, pattern in patterns if matches(pattern, name)), "")

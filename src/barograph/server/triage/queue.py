@@ -1,23 +1,23 @@
-"""The queue of candidates that wait for a verdict: filtered, grouped by cause, and sorted.
+"""The queue of candidates that wait for a verdict, and those that have one.
 
-All open candidates are read in one query and filtered in memory: five thousand take less time than
-the indexes would that each combination of filters needs. They are read once for each revision of
-the store.
+Candidates are filtered, grouped by cause, and sorted. All open ones are read in one query and
+filtered in memory: five thousand take less time than the indexes would that each combination of
+filters needs. They are read once for each revision of the store.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.results.series import LABELS, SeriesId
+from barograph.results.series import LABELS, SeriesId, Verdict
 from barograph.results.wording import CHANGED, TREND
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store import arrivals as arriving
@@ -25,14 +25,20 @@ from barograph.server.store import commit_details
 from barograph.server.store.audit import now
 from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.database import revision, rows_in
-from barograph.server.store.schema import arrivals, candidates, series, verdict_batches
+from barograph.server.store.schema import (
+    arrivals,
+    candidates,
+    series,
+    verdict_batches,
+    verdicts,
+)
 from barograph.server.triage.effects import Effect, levels
 from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.server.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
-from barograph.server.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
-from barograph.server.triage.ranges import KnownRange, known_ranges
+from barograph.server.triage.patterns import KINDS, kind_of, stored_patterns
+from barograph.server.triage.suspects import KnownRange, known_ranges
 
-PAGE = 100  # groups
+PAGE = 100  # groups, or processed candidates
 MEMORY = 8  # sets of candidates that are kept
 KNOWN = 200_000  # series whose names are kept in memory
 BATCHES = 60  # latest verdicts of a person that the pace is from
@@ -48,7 +54,7 @@ COLUMNS = (
 )
 HAZARD = COLUMNS.index(_C.hazard)
 
-_read: deque[tuple[tuple[str, QueueFilter], list[QueueEntry]]] = deque(maxlen=MEMORY)
+_read: deque[tuple[tuple[object, ...], list[QueueEntry]]] = deque(maxlen=MEMORY)
 
 
 @dataclass(frozen=True)
@@ -109,34 +115,29 @@ def open_groups(
     if queue_filter.effect:
         shown = [group for group in shown if group.effect in EFFECTS[queue_filter.effect]]
     ordered = sorted_groups(shown, queue_filter.sort)
+    members = [entry for group in ordered for entry in group.members]
     page = ordered[offset : offset + limit]
     return QueuePage(
         groups=page,
         previous=ordered[offset - 1] if 0 < offset <= len(ordered) else None,
         total=len(ordered),
-        members=sum(len(group.members) for group in ordered),
-        series=len({entry.series for group in ordered for entry in group.members}),
+        members=len(members),
+        series=len({entry.series for entry in members}),
         commits=len({(group.project, group.order) for group in ordered}),
         effects={name: effects[name] for name in EFFECTS},
         hidden={kind: hidden[kind] for kind in KINDS if hidden[kind]},
-        newest=max(
-            (entry.detected_on or 0 for group in ordered for entry in group.members), default=0
-        ),
-        newer=0 if newer_than is None else sum(_is_newer(group, newer_than) for group in ordered),
+        newest=max((entry.detected_on or 0 for entry in members), default=0),
+        newer=0
+        if newer_than is None
+        else sum((group.detected_on or 0) > newer_than for group in ordered),
         **_causes(connection, page),
     )
 
 
-def _is_newer(group: CauseGroup, time: int) -> bool:
-    return all((entry.detected_on or 0) > time for entry in group.members)
-
-
 def every_group(connection: sa.Connection, queue_filter: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    members = _candidates(connection, queue_filter)
-    if queue_filter.has_conditions:
-        members = [entry for entry in members if queue_filter.lets_through(entry)]
-    return by_cause(queue_filter.within(members, now()))
+    found = queue_filter.within(_candidates(connection, queue_filter), now())
+    return by_cause(filter(queue_filter.lets_through, found))
 
 
 def get_group(connection: sa.Connection, queue_filter: QueueFilter, candidate: int) -> CauseGroup:
@@ -160,12 +161,11 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     """
     if name not in NAMES:
         raise DataError(refusal("label", name, NAMES))
-    counts: Counter[str] = Counter()
-    for entry in _candidates(connection, QueueFilter()):
-        if name == "args":
-            counts.update(f"{key}={value}" for key, value in entry.identity.args)
-        else:
-            counts[getattr(entry.identity, name)] += 1
+    found = [entry.identity for entry in _candidates(connection, QueueFilter())]
+    if name == "args":
+        counts = Counter(f"{key}={value}" for identity in found for key, value in identity.args)
+    else:
+        counts = Counter(getattr(identity, name) for identity in found)
     return [pair for pair in counts.most_common() if pair[0]]
 
 
@@ -175,53 +175,46 @@ def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> list[Qu
     They are remembered for a revision of the store. Another transaction than those of ingest makes
     a new one, in whichever process it runs.
     """
-    key = revision(connection), QueueFilter(state=queue_filter.state, ids=queue_filter.ids)
+    state, ids, c = queue_filter.state, queue_filter.ids, candidates.c
+    key = revision(connection), state, ids
     for known, kept in tuple(_read):
         if known == key:
             return kept
-    read = _open(connection, queue_filter)
+    query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
+    verdict, present = STATES["any" if ids and state == "open" else state]
+    for column, value in ((c.verdict, verdict), (c.present, present)):
+        if value is not None:
+            query = query.where(column == value)
+    if ids:
+        read = list(entries(connection, list(rows_in(connection, query, c.id, ids))))
+    else:
+        read = list(entries(connection, connection.execute(query).all()))
     _read.appendleft((key, read))
     return read
 
 
-def _open(connection: sa.Connection, queue_filter: QueueFilter) -> list[QueueEntry]:
-    """Return the candidates in the state of a filter."""
-    c = candidates.c
-    query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
-    verdict, present = STATES[
-        "any" if queue_filter.ids and queue_filter.state == "open" else queue_filter.state
-    ]
-    if verdict is not None:
-        query = query.where(c.verdict == verdict)
-    if present is not None:
-        query = query.where(c.present == present)
-    if queue_filter.ids:
-        return list(entries(connection, list(rows_in(connection, query, c.id, queue_filter.ids))))
-    return list(entries(connection, connection.execute(query).all()))
-
-
 def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
     """Yield the candidates of rows that begin with `COLUMNS`."""
-    patterns = compiled(stored_patterns(connection))
+    by_kind = stored_patterns(connection).items()
+    patterns = tuple((kind, text) for kind, texts in by_kind for text in texts)
     unsized = levels(connection, [row[0] for row in rows if row[HAZARD] is None])
     for row in rows:
         number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row
         probability, detected_on, verdict, present, direction, *further = rest
-        identity, name, kind = _series(patterns, *further[: len(NAMES)])
+        identity, name = _series(*further[: len(NAMES)])
         effect = TREND if is_trend else _effect(hazard, direction, unsized.get(number))
         yield QueueEntry(
-            *(number, version, owner, identity, name, kind, order),
+            *(number, version, owner, identity, name, kind_of(patterns, name), order),
             *(order - 1 if last_before is None else last_before, commit),
             *(effect, hazard, probability, detected_on, verdict, present),
         )
 
 
 @lru_cache(KNOWN)
-def _series(patterns: PatternSet, *labels: str) -> tuple[SeriesId, str, str]:
-    """Return the identity of a series, its name and its kind."""
+def _series(*labels: str) -> tuple[SeriesId, str]:
+    """Return the identity of a series, and its name."""
     identity = SeriesId.from_row(dict(zip(NAMES, labels, strict=True)))
-    name = str(identity)
-    return identity, name, patterns.kind_of(name)
+    return identity, str(identity)
 
 
 def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
@@ -236,18 +229,99 @@ def _effect(hazard: float | None, direction: int, known: Effect | None) -> str:
 
 def _causes(connection: sa.Connection, groups: Sequence[CauseGroup]) -> dict[str, Any]:
     """Return `ranges` and `details` of a page."""
-    by_project: defaultdict[str, list[CauseGroup]] = defaultdict(list)
-    for group in groups:
-        by_project[group.project].append(group)
     ranges: dict[tuple[str, int, int], KnownRange] = {}
     details: dict[tuple[str, str], CommitDetails] = {}
-    for project, members in by_project.items():
+    for project in {group.project for group in groups}:
+        members = [group for group in groups if group.project == project]
         bounds = {(group.last_before, group.order) for group in members}
         known = known_ranges(connection, project, bounds)
         ranges |= {(project, *place): commits for place, commits in known.items()}
         found = commit_details.find(connection, project, {group.commit for group in members})
         details |= {(project, name): facts for name, facts in found.items()}
     return {"ranges": ranges, "details": details}
+
+
+class ProcessedEntry(NamedTuple):
+    """A candidate with its current verdict.
+
+    Attributes:
+        entry: The candidate.
+        verdict: The verdict.
+        who: Who gave it, "" if unknown.
+        time: When, in milliseconds; None if unknown.
+        reason: Why, in a word or two.
+        note: Why, at length.
+        scored: The probability that the candidate had then; None if unknown.
+    """
+
+    entry: QueueEntry
+    verdict: Verdict
+    who: str
+    time: int | None
+    reason: str
+    note: str
+    scored: float | None
+
+
+class ProcessedPage(NamedTuple):
+    """A page of processed candidates, and the number of all by verdict."""
+
+    entries: list[ProcessedEntry]
+    counts: dict[str, int]
+    more: bool
+
+
+def processed(
+    connection: sa.Connection,
+    queue_filter: QueueFilter | None = None,
+    verdict: Verdict | None = None,
+    *,
+    who: str = "",
+    offset: int = 0,
+    limit: int = PAGE,
+) -> ProcessedPage:
+    """Return candidates that have a verdict, the latest first.
+
+    Args:
+        connection: From `Store.read`.
+        queue_filter: A filter of labels, text, hazard and probability; its state has no effect.
+        verdict: Only this verdict.
+        who: Only verdicts of this person.
+        offset: The number of candidates on the pages before.
+        limit: The maximum number of candidates.
+    """
+    queue_filter, query, c = queue_filter or QueueFilter(), _query(verdict, who), candidates.c
+    by_verdict = sa.select(c.verdict, sa.func.count()).group_by(c.verdict)
+    counts = dict(tuple(row) for row in connection.execute(by_verdict))
+    shown: list[ProcessedEntry] = []
+    # Rows are read until the page is full: a text filter needs the printed names.
+    for part in connection.execute(query.execution_options(yield_per=500)).partitions():
+        for row, entry in zip(part, entries(connection, part), strict=True):
+            if queue_filter.lets_through(entry):
+                person, time, reason, note, scored = row[len(COLUMNS) :]
+                facts = Verdict(entry.verdict), person or "", time, reason or "", note or "", scored
+                shown.append(ProcessedEntry(entry, *facts))
+        if len(shown) > offset + limit:
+            break
+    page = shown[offset : offset + limit]
+    return ProcessedPage(page, counts, more=len(shown) > offset + limit)
+
+
+def _query(verdict: Verdict | None, who: str) -> sa.Select[Any]:
+    """Return the query for candidates with a verdict, each with its latest entry."""
+    c, v = candidates.c, verdicts.alias().c
+    latest = sa.select(sa.func.max(verdicts.c.id)).where(verdicts.c.candidate == c.id)
+    query = (
+        sa.select(*COLUMNS, v.who, sa.func.coalesce(v.time, c.triaged_on), v.reason, v.note)
+        .add_columns(v.probability)
+        .join(series, series.c.id == c.series)
+        .outerjoin(v.id.table, v.id == latest.correlate(candidates).scalar_subquery())
+        .where(c.verdict != Verdict.NOT_TRIAGED.value)
+        .order_by(sa.func.coalesce(c.triaged_on, 0).desc(), c.id.desc())
+    )
+    if verdict is not None:
+        query = query.where(c.verdict == verdict.value)
+    return query.where(v.who == who) if who else query
 
 
 @dataclass(frozen=True)

@@ -67,36 +67,8 @@ def effectiveness(
         since: Only those that were first found at or after this time, in milliseconds since 1970.
         project: Only those of this project.
     """
-    listed = _listed(since, project)
-    row = listed.c
-    real, noise = (
-        row.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
-    )
-    by_commit = (
-        sa.select(_any(row.ticket).label("ticket"), _any(sa.or_(real, noise)).label("processed"))
-        .group_by(row.project, row.order)
-        .subquery()
-    )
-    of_commits = (
-        *(sa.func.count(), sa.func.sum(by_commit.c.ticket)),
-        sa.func.sum(by_commit.c.processed),
-    )
-    link = sa.select(sa.func.count(ticketed.c.ticket.distinct()))
-    kinds = (
-        *(real, sa.and_(real, ~row.present), sa.and_(real, ~row.ticket)),
-        *(noise, sa.and_(noise, row.ticket), sa.and_(noise, ~row.present)),
-    )
-    sums = (sa.func.sum(sa.case((kind, 1), else_=0)) for kind in kinds)
-    total, *counts = connection.execute(sa.select(sa.func.count(), *sums).select_from(listed)).one()
-    tickets = connection.scalar(link.join(listed, row.id == ticketed.c.candidate))
-    commits = connection.execute(sa.select(*of_commits)).one()
-    return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
-
-
-def _listed(since: int | None, project: str | None) -> sa.CTE:
-    """Return the candidates that `effectiveness` counts."""
-    c = candidates.c
-    has_ticket = sa.exists().where(ticketed.c.candidate == c.id).label("ticket")
+    c, link = candidates.c, ticketed.c
+    has_ticket = sa.exists().where(link.candidate == c.id).label("ticket")
     query = (
         sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket)
         .join(series, series.c.id == c.series)
@@ -106,11 +78,24 @@ def _listed(since: int | None, project: str | None) -> sa.CTE:
         query = query.where(sa.func.coalesce(c.detected_on, c.calculated_on, 0) >= since)
     if project is not None:
         query = query.where(series.c.project == project)
-    return query.cte("listed")
-
-
-def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    return sa.func.max(sa.case((condition, 1), else_=0))
+    found = query.subquery()
+    about = sa.select(link.ticket.distinct()).join(found, found.c.id == link.candidate)
+    table = _table(connection, query).astype({"present": bool, "ticket": bool})
+    real = table.verdict == Verdict.TRUE_POSITIVE.value
+    noise = table.verdict == Verdict.FALSE_POSITIVE.value
+    return Effectiveness(
+        change_points=len(table),
+        commits=table.commit.nunique(),
+        commits_with_ticket=table.commit[table.ticket].nunique(),
+        commits_processed=table.commit[real | noise].nunique(),
+        tickets=len(connection.scalars(about).all()),
+        real=int(real.sum()),
+        real_not_found=int((real & ~table.present).sum()),
+        real_without_ticket=int((real & ~table.ticket).sum()),
+        noise=int(noise.sum()),
+        noise_with_ticket=int((noise & table.ticket).sum()),
+        noise_not_found=int((noise & ~table.present).sum()),
+    )
 
 
 def judged_verdicts(connection: sa.Connection, since: int) -> pd.DataFrame:
@@ -181,16 +166,14 @@ def has_alarms(connection: sa.Connection) -> bool:
 def uncertain_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
     """Return the open candidates whose probability is nearest to one half."""
     c = candidates.c
-    is_open = c.present, c.verdict == Verdict.NOT_TRIAGED.value, c.probability.is_not(None)
     gap = sa.func.abs(c.probability - 0.5)
-    return _candidates(connection, sa.and_(*is_open), (gap, c.id), limit)
+    return _candidates(connection, c.verdict == Verdict.NOT_TRIAGED.value, (gap, c.id), limit)
 
 
 def decided_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
     """Return the candidates that were decided last."""
     c = candidates.c
-    decided = sa.and_(c.verdict.in_(FINAL), c.present, c.probability.is_not(None))
-    return _candidates(connection, decided, (c.triaged_on.desc(), c.id), limit)
+    return _candidates(connection, c.verdict.in_(FINAL), (c.triaged_on.desc(), c.id), limit)
 
 
 def still_decided(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, bool]:
@@ -216,7 +199,9 @@ def _commits(after: Any, until: Any) -> Any:
 def _candidates(
     connection: sa.Connection, match: Any, order: Sequence[Any], limit: int
 ) -> pd.DataFrame:
+    """Return candidates that the latest search found, and that have a probability."""
     c = candidates.c
     columns = c.id.label("candidate"), c.series, series.c.project, c.order, c.probability
     query = sa.select(*columns, c.hazard, c.before, c.after).join(series, series.c.id == c.series)
-    return _table(connection, query.where(match).order_by(*order).limit(limit))
+    query = query.where(match, c.present, c.probability.is_not(None))
+    return _table(connection, query.order_by(*order).limit(limit))

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -38,7 +37,7 @@ from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.server.store.reading import read_series
 from barograph.server.store.schema import NEARBY, candidates, moves, series
 from barograph.server.store.store import Store
-from barograph.server.triage.identity import MatchedChange, SeriesPlan, identify
+from barograph.server.triage.identity import FoundCandidate, identify
 
 USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
@@ -120,89 +119,83 @@ class CandidateRefresher:
             points = read_series(connection, list(versions))
             known = candidates_of_series(connection, list(versions), withdrawn=True)
             observed = arrivals.observe(connection, versions)
-        plans = self._plans(points, known, timestamp)
+        found, gone = self._search(points, known, timestamp)
 
         def work(connection: sa.Connection) -> RefreshResult:
-            unchanged = claim_stale(connection, versions)
-            kept = [plan for plan in plans if plan.number in unchanged]
+            unchanged = claim_stale(connection, versions) & points.keys()
             arrivals.write(connection, [row for row in observed if row[0] in unchanged])
-            return self.write(connection, store, kept, timestamp)
+            kept = [candidate for candidate in found if candidate.number in unchanged]
+            lost = [stored for stored in gone if stored.series in unchanged]
+            projects = frozenset(points[number].id.project for number in unchanged)
+            counts = self._write(connection, store, kept, lost, timestamp)
+            return RefreshResult(len(unchanged), projects=projects, **counts)
 
         return store.write(work), len(versions)
 
-    def _plans(
+    def _search(
         self,
         points: Mapping[int, Series],
         known: Mapping[int, Sequence[CandidateRecord]],
         timestamp: int,
-    ) -> list[SeriesPlan]:
-        """Find the change points of some series, and match them with the stored candidates."""
+    ) -> tuple[list[FoundCandidate], list[CandidateRecord]]:
+        """Find the candidates of some series; return them, and those that are no longer found."""
         detector, model = self.detector, self.model
-        is_scored = isinstance(detector, Triaged)
-        if isinstance(detector, Triaged) and model is not None:
-            detector = replace(detector, model=model)
-        changes = find_changes(detector, list(points.values()), self.recent)
-        plans = [
-            identify(number, series, known[number], of_series)
-            for (number, series), of_series in zip(points.items(), changes, strict=True)
-        ]
-        if is_scored or model is None:
-            return plans
-        return with_probabilities(model, plans, timestamp)
+        if isinstance(detector, Triaged):
+            detector = detector if model is None else replace(detector, model=model)
+            model = None  # it scores them itself
+        found: list[FoundCandidate] = []
+        gone: list[CandidateRecord] = []
+        latest = find_changes(detector, list(points.values()), self.recent)
+        for (number, searched), changes in zip(points.items(), latest, strict=True):
+            here, lost = identify(number, searched, known[number], changes)
+            found += here
+            gone += lost
+        if model is not None and found:
+            found = with_probabilities(model, points, found, timestamp)
+        return found, gone
 
-    def write(
-        self, connection: sa.Connection, store: Store, plans: Sequence[SeriesPlan], timestamp: int
-    ) -> RefreshResult:
-        """Write plans; verdicts stay, those that were given since the search included.
-
-        Args:
-            connection: The connection of a write transaction.
-            store: The store that it belongs to.
-            plans: Plans of series whose points have not changed since.
-            timestamp: The time of the search.
-        """
+    def _write(
+        self,
+        connection: sa.Connection,
+        store: Store,
+        found: Sequence[FoundCandidate],
+        gone: Sequence[CandidateRecord],
+        timestamp: int,
+    ) -> Counter[str]:
+        """Write candidates; verdicts stay, those that were given since the search included."""
         model = self.model
         key = None if model is None else store.model(connection, model.version, model.threshold)
         added: list[Row] = []
         known: list[Row] = []
-        for plan in plans:
-            for candidate in plan.candidates:
-                stored = candidate.known
-                facts = self._columns(plan, candidate, key, _calculated_on(stored, timestamp))
-                if stored is None:
-                    added.append((plan.number, *facts, Verdict.NOT_TRIAGED.value, timestamp))
-                else:
-                    known.append((stored.id, *facts))
+        for candidate in found:
+            facts = self._columns(candidate, key, timestamp)
+            if candidate.known is None:
+                added.append((candidate.number, *facts, Verdict.NOT_TRIAGED.value, timestamp))
+            else:
+                known.append((candidate.known.id, *facts))
         NEW.into(connection, added)
         KNOWN.into(connection, known)
-        withdraw(connection, [stored.id for plan in plans for stored in plan.gone])
-        events = [event for plan in plans for event in _events(plan)]
-        noted: list[Row] = [
-            (candidate.id, kind, candidate.order, new, timestamp) for candidate, kind, new in events
-        ]
+        withdraw(connection, [stored.id for stored in gone])
+        events = [*_events(found, gone)]
+        noted: list[Row] = [(old.id, kind, old.order, new, timestamp) for old, kind, new in events]
         MOVE.into(connection, noted)
         counts = Counter(kind for _, kind, _ in events)
-        counts |= Counter(
-            f"processed_{kind}" for candidate, kind, _ in events if candidate.is_processed
-        )
-        projects = frozenset(plan.series.id.project for plan in plans)
-        return RefreshResult(len(plans), len(added), **counts, projects=projects)
+        counts.update(f"processed_{kind}" for old, kind, _ in events if old.is_processed)
+        return counts + Counter(added=len(added))
 
-    def _columns(
-        self, plan: SeriesPlan, candidate: MatchedChange, key: int | None, timestamp: int | None
-    ) -> Row:
+    def _columns(self, candidate: FoundCandidate, key: int | None, timestamp: int) -> Row:
         """Return the values of COLUMNS."""
-        change = candidate.change
-        index = plan.series.index_of(candidate.order)
-        commit, before = plan.series.commits[index], int(plan.series.orders[index - 1])
+        change, series = candidate.change, candidate.series
+        commit, before = series.commits[change.index], int(series.orders[change.index - 1])
         regions = (json.dumps(asdict(region)) for region in (change.before, change.after))
-        nearby = json.dumps(plan.series.orders_around(change.index, NEARBY))
+        nearby = json.dumps(series.orders_around(change.index, NEARBY))
         size = size_at(change)
-        sized = size.hazard(plan.series.direction), size.is_trend
-        place = candidate.order, commit, before
-        facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
-        facts = (*facts, change.order, change.q)
-        return (*facts, *regions, nearby, *sized, candidate.probability, key, True, timestamp)
+        return (
+            *(candidate.order, commit, before, self.name),
+            *(change.statistic, change.pvalue, change.order, change.q),
+            *(*regions, nearby, size.hazard(series.direction), size.is_trend),
+            *(change.probability, key, True, _dates(candidate.known, timestamp)[0]),
+        )
 
 
 def find_changes(
@@ -226,55 +219,50 @@ def find_changes(
 
 
 def with_probabilities(
-    model: TriageModel, plans: Sequence[SeriesPlan], timestamp: int
-) -> list[SeriesPlan]:
-    """Return the plans with a probability for every candidate that was found."""
-    rows = [
-        (row, candidate.change.index, *_dates(candidate.known, timestamp))
-        for row, plan in enumerate(plans)
-        for candidate in plan.candidates
-    ]
-    if not rows:
-        return list(plans)
-    values = np.concatenate([plan.series.values for plan in plans])
-    offsets = np.cumsum([0, *(len(plan.series) for plan in plans)], dtype=np.int64)
-    owners, indices, verdicts, calculated, triaged = map(np.array, zip(*rows, strict=True))
-    around = Candidates(owners, indices, verdicts, calculated, triaged)
-    scores = iter(score_candidates(model, values, offsets, around).tolist())
+    model: TriageModel,
+    points: Mapping[int, Series],
+    found: Sequence[FoundCandidate],
+    timestamp: int,
+) -> list[FoundCandidate]:
+    """Return the candidates of some series with their probabilities."""
+    rows = {number: row for row, number in enumerate(points)}
+    values = np.concatenate([series.values for series in points.values()])
+    offsets = np.cumsum([0, *map(len, points.values())], dtype=np.int64)
+    table = candidate_table(
+        ((rows[each.number], each.change.index, each.known) for each in found), timestamp
+    )
+    scores = score_candidates(model, values, offsets, table).tolist()
     return [
-        plan._replace(
-            candidates=[
-                candidate._replace(probability=next(scores)) for candidate in plan.candidates
-            ]
-        )
-        for plan in plans
+        each._replace(change=replace(each.change, probability=score))
+        for each, score in zip(found, scores, strict=True)
     ]
 
 
-def _dates(stored: CandidateRecord | None, timestamp: int) -> tuple[str, int, int]:
-    """Return the verdict of a candidate that is found now, and its dates."""
-    if stored is None or not stored.is_processed:
-        return Verdict.NOT_TRIAGED.value, timestamp, UNKNOWN_TIME
-    dates = stored.calculated_on, stored.triaged_on
-    calculated, triaged = (UNKNOWN_TIME if date is None else date for date in dates)
-    return stored.verdict.value, calculated, triaged
+def candidate_table(
+    rows: Iterable[tuple[int, int, CandidateRecord | None]], timestamp: int | None = None
+) -> Candidates:
+    """Return candidates as models read them.
+
+    Args:
+        rows: For each, the number of its series, its index there, and what is stored of it.
+        timestamp: When candidates without a verdict are found; by default as stored.
+    """
+    table = [
+        (
+            *(owner, index, Verdict.NOT_TRIAGED.value if stored is None else stored.verdict.value),
+            *(UNKNOWN_TIME if time is None else time for time in _dates(stored, timestamp)),
+        )
+        for owner, index, stored in rows
+    ]
+    owners, indices, verdicts, found_on, triaged_on = map(np.array, zip(*table, strict=True))
+    return Candidates(owners, indices, verdicts, found_on, triaged_on)
 
 
-def _calculated_on(stored: CandidateRecord | None, timestamp: int) -> int | None:
-    """Return the date of a candidate that is found now; a verdict keeps the date that it saw."""
-    return timestamp if stored is None or not stored.is_processed else stored.calculated_on
-
-
-def _events(plan: SeriesPlan) -> Iterator[tuple[CandidateRecord, str, int]]:
-    """Yield what happened to the stored candidates of a series, each with its order from now on."""
-    for candidate in plan.candidates:
-        stored = candidate.known
-        if stored is not None and not stored.present:
-            yield stored, "returned", candidate.order
-        elif stored is not None and stored.order != candidate.order:
-            yield stored, "moved", candidate.order
-    for stored in plan.gone:
-        yield stored, "withdrawn", stored.order
+def _dates(stored: CandidateRecord | None, timestamp: int | None) -> tuple[int | None, int | None]:
+    """Return when a candidate was found and triaged; a verdict keeps the date that it saw."""
+    if stored is None or (timestamp is not None and not stored.is_processed):
+        return timestamp, None
+    return stored.calculated_on, stored.triaged_on
 
 
 def withdraw(connection: sa.Connection, gone: Sequence[int]) -> None:
@@ -282,3 +270,17 @@ def withdraw(connection: sa.Connection, gone: Sequence[int]) -> None:
     c = candidates.c
     for part in chunks(gone):
         connection.execute(sa.update(candidates).where(c.id.in_(part)).values(present=False))
+
+
+def _events(
+    found: Sequence[FoundCandidate], gone: Sequence[CandidateRecord]
+) -> Iterator[tuple[CandidateRecord, str, int]]:
+    """Yield what happened to stored candidates, each with its order from now on."""
+    for candidate in found:
+        stored = candidate.known
+        if stored is not None and not stored.present:
+            yield stored, "returned", candidate.order
+        elif stored is not None and stored.order != candidate.order:
+            yield stored, "moved", candidate.order
+    for stored in gone:
+        yield stored, "withdrawn", stored.order

@@ -18,11 +18,11 @@ from barograph.server.store.candidate_records import (
     is_listed,
 )
 from barograph.server.store.reading import StoredSeries, stored_series
-from barograph.server.store.schema import candidates, points, series
+from barograph.server.store.schema import candidates, series
 from barograph.server.triage.effects import (
-    Around,
     Effect,
     SettledResults,
+    Trace,
     around,
     effect_between,
     results_between,
@@ -119,7 +119,7 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
 
 def sibling_results(
     connection: sa.Connection, change: CandidateRecord
-) -> tuple[Around, list[tuple[StoredSeries, SettledResults]]]:
+) -> tuple[Trace, list[tuple[StoredSeries, SettledResults]]]:
     """Return the results around a candidate, and its siblings with theirs.
 
     Beyond the last result of the series itself everything counts: a sibling may have newer ones.
@@ -143,16 +143,10 @@ def _candidates_between(
     connection: sa.Connection, numbers: Sequence[int], after: int, last: int
 ) -> dict[int, CandidateRecord]:
     """Return the candidate of each series whose suspect range overlaps the given one."""
-    c, p = candidates.c, points.c
-    previous = (
-        sa.select(sa.func.max(p.order))
-        .where(p.series == c.series, p.order < c.order)
-        .correlate(candidates)
-        .scalar_subquery()
-    )
-    found = connection.scalars(
-        sa.select(c.id).where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
-    )
+    c = candidates.c
+    previous = sa.func.coalesce(c.last_before, c.order - 1)
+    overlaps = c.order > after, previous < last
+    found = connection.scalars(sa.select(c.id).where(c.series.in_(numbers), is_listed(), *overlaps))
     records = candidates_numbered(connection, found.all())
     return {record.series: record for record in sorted(records, key=lambda each: -each.order)}
 

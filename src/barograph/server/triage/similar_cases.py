@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -28,17 +27,8 @@ PLOTTED = 30  # results on each side of a plot
 FARTHEST = 4.0  # interquartile ranges: no feature decides alone
 
 
-class _Key(NamedTuple):
-    """What the features of a candidate depend on: another series or other levels are a new key."""
-
-    candidate: int
-    series: int
-    order: int
-    before: str | None
-    after: str | None
-
-
-RowCache = dict[_Key, Floats | None]  # None: the series has no results on both sides
+# A candidate with what its features depend on: its series, its order, and the levels around it.
+Key = tuple[int, int, int, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,8 @@ class DecidedCases:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._version, self._known = "", RowCache()  # of a model
+        self._version = ""  # of a model
+        self._known: dict[Key, Floats | None] = {}  # None: no results on both sides
 
     def nearest(
         self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
@@ -99,34 +90,28 @@ class DecidedCases:
         """
         target = get_candidate(connection, candidate)
         features = _features(connection, [target.series], model).get(candidate)  # it may have grown
-        decided = [key for key in _decided(connection) if key.candidate != candidate]
-        if features is None or not decided:
-            return []
-        known = self._rows(connection, decided, model)
-        rows = {key.candidate: row for key, row in known.items() if row is not None}
-        if not rows:
+        rows = self._rows(connection, model)
+        rows.pop(candidate, None)
+        if features is None or not rows:
             return []
         numbers, distance = list(rows), _distances(features, np.array(list(rows.values())))
         chosen = np.argsort(distance, kind="stable")[:count].tolist()
         return _cases(connection, {numbers[k]: float(distance[k]) for k in chosen})
 
-    def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> RowCache:
-        """Return the features of some candidates; compute those that are not known."""
+    def _rows(self, connection: sa.Connection, model: TriageModel) -> dict[int, Floats]:
+        """Return the features of the decided candidates; compute those that are not known."""
+        c = candidates.c
+        query = sa.select(c.id, c.series, c.order, c.before, c.after).where(c.verdict.in_(FINAL))
+        latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
+        keys: list[Key] = [tuple(row) for row in connection.execute(latest)]
         with self._lock:
             known = dict(self._known) if self._version == model.version else {}
             missing = [key for key in keys if key not in known]
-            for part in chunks(sorted({key.series for key in missing}), CHUNK):
+            for part in chunks(sorted({key[1] for key in missing}), CHUNK):
                 features = _features(connection, part, model)
-                known |= {key: features.get(key.candidate) for key in missing if key.series in part}
+                known |= {key: features.get(key[0]) for key in missing if key[1] in part}
             self._version, self._known = model.version, {key: known[key] for key in keys}
-            return self._known
-
-
-def _decided(connection: sa.Connection) -> list[_Key]:
-    c = candidates.c
-    query = sa.select(c.id, c.series, c.order, c.before, c.after).where(c.verdict.in_(FINAL))
-    latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
-    return [_Key(*row) for row in connection.execute(latest)]
+            return {key[0]: row for key, row in self._known.items() if row is not None}
 
 
 def _features(

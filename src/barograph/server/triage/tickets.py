@@ -1,20 +1,22 @@
 """Tickets about candidates."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store import audit
 from barograph.server.store.audit import now
 from barograph.server.store.commit_details import url_fault
-from barograph.server.store.database import Insertion, chunks
+from barograph.server.store.database import Insertion
 from barograph.server.store.schema import candidates, ticketed, tickets
+from barograph.server.triage.patterns import require_text
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)
-STATUSES = ("open", "closed")
+OPEN, CLOSED = "open", "closed"
+LONGEST = 2000  # characters of a text
 
 
 class Ticket(NamedTuple):
@@ -48,20 +50,18 @@ def file(
     Raises:
         DataError: A candidate does not exist, or a text cannot be stored.
     """
-    numbers = sorted(set(about))
-    c = candidates.c
+    numbers, c = sorted(set(about)), candidates.c
     known = set(connection.scalars(sa.select(c.id).where(c.id.in_(numbers))))
     if missing := [candidate for candidate in numbers if candidate not in known]:
         raise DataError(f"there is no candidate {missing[0]}")
     for name, text in (("key", key), ("url", url), ("title", title)):
-        if CONTROL.search(text) or len(text) > 2000:
-            raise DataError(f"{name}: at most 2000 characters, none of them a control character")
+        require_text(name, text, LONGEST)
     if reason := url_fault(url):
         raise DataError(reason)
     number: int | None = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
     timestamp = now()
     if number is None:
-        row = {"key": key, "url": url, "title": title, "status": STATUSES[0], "opened": timestamp}
+        row = {"key": key, "url": url, "title": title, "status": OPEN, "opened": timestamp}
         insertion = sa.insert(tickets).returning(tickets.c.id)
         number = int(connection.execute(insertion, row).scalar_one())
     LINK.into(connection, [(number, candidate) for candidate in numbers])
@@ -71,7 +71,7 @@ def file(
 
 def close(connection: sa.Connection, key: str, who: str) -> None:
     """Close the ticket with a key."""
-    update = sa.update(tickets).where(tickets.c.key == key).values(status=STATUSES[1])
+    update = sa.update(tickets).where(tickets.c.key == key).values(status=CLOSED)
     if not connection.execute(update).rowcount:
         raise DataError(f"there is no ticket {key!r}")
     audit.note(connection, now(), who, "ticket closed", key)
@@ -80,56 +80,42 @@ def close(connection: sa.Connection, key: str, who: str) -> None:
 def find(
     connection: sa.Connection,
     *,
-    candidate: int | None = None,
+    about: Sequence[int] | None = None,
     status: str | None = None,
     after: int = 0,
-    limit: int = 100,
+    limit: int | None = 100,
 ) -> list[Ticket]:
     """Return tickets by ascending number.
 
     Args:
         connection: A connection from `Store.read`.
-        candidate: Only tickets about this candidate.
+        about: Only tickets about any of these candidates.
         status: `open` or `closed`; both by default.
         after: The number of the last ticket of the previous page.
-        limit: Maximum number of tickets.
+        limit: Maximum number of tickets; None for all.
     """
-    query = sa.select(tickets).where(tickets.c.id > after)
-    if candidate is not None:
-        about = sa.select(ticketed.c.ticket).where(ticketed.c.candidate == candidate)
-        query = query.where(tickets.c.id.in_(about))
-    if status is not None:
-        query = query.where(tickets.c.status == status)
-    return _linked(connection, query.order_by(tickets.c.id).limit(limit))
-
-
-def about_candidates(connection: sa.Connection, numbers: Sequence[int]) -> list[Ticket]:
-    """Return the tickets about any of some candidates."""
     t, link = tickets.c, ticketed.c
-    by_number: dict[int, Ticket] = {}
-    for part in chunks(numbers):
-        about = sa.select(link.ticket).where(link.candidate.in_(part))
-        query = sa.select(tickets).where(t.id.in_(about)).order_by(t.id)
-        by_number.update((ticket.id, ticket) for ticket in _linked(connection, query))
-    return [by_number[number] for number in sorted(by_number)]
+    page = sa.select(t.id).where(t.id > after).order_by(t.id).limit(limit)
+    if about is not None:
+        page = page.where(t.id.in_(sa.select(link.ticket).where(link.candidate.in_(about))))
+    if status is not None:
+        page = page.where(t.status == status)
+    query = (
+        sa.select(*tickets.c, link.candidate)
+        .outerjoin(ticketed, link.ticket == t.id)
+        .where(t.id.in_(page))
+        .order_by(t.id, link.candidate)
+    )
+    rows = groupby(connection.execute(query), key=lambda row: tuple(row[:-1]))
+    return [
+        Ticket._make((*facts, tuple(row[-1] for row in of_one if row[-1] is not None)))
+        for facts, of_one in rows
+    ]
 
 
 def get(connection: sa.Connection, number: int) -> Ticket:
     """Return a ticket by its number in the store."""
-    rows = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
-    if not rows:
-        raise NotFoundError(f"there is no ticket {number}")
-    return rows[0]
-
-
-def _linked(connection: sa.Connection, query: sa.Select[Any]) -> list[Ticket]:
-    rows = connection.execute(query).all()
-    links: dict[int, list[int]] = {row.id: [] for row in rows}
-    pairs = sa.select(ticketed).where(ticketed.c.ticket.in_(list(links)))
-    ordered = pairs.order_by(ticketed.c.ticket, ticketed.c.candidate)
-    for number, candidate in connection.execute(ordered):
-        links[number].append(candidate)
-    return [
-        Ticket(row.id, row.key, row.url, row.title, row.status, row.opened, tuple(links[row.id]))
-        for row in rows
-    ]
+    for ticket in find(connection, after=number - 1, limit=1):
+        if ticket.id == number:
+            return ticket
+    raise NotFoundError(f"there is no ticket {number}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from barograph.results.series import Verdict
 from barograph.server.store.candidate_records import CandidateRecord, get_candidate, moves_of
 from barograph.server.triage import tickets, verdicts
-from barograph.server.triage.verdicts import VerdictEntry
 
 
 class EventKind(StrEnum):
@@ -68,23 +67,27 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
         )
         for move in moves_of(connection, candidate)
     ]
-    events += [
-        CandidateEvent(EventKind.VERDICT, entry.time, entry.who, entry.verdict, text=_text(entry))
-        for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None))
-    ]
+    for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None)):
+        text = ": ".join(filter(None, (entry.reason, entry.note)))
+        events.append(
+            CandidateEvent(EventKind.VERDICT, entry.time, entry.who, entry.verdict, text=text)
+        )
     events += [
         CandidateEvent(EventKind.TICKET, ticket.opened, text=ticket.key)
-        for ticket in tickets.about_candidates(connection, [candidate])
+        for ticket in tickets.find(connection, about=[candidate], limit=None)
     ]
     if change.detected_on is not None:
         events.append(
             CandidateEvent(EventKind.DETECTED, change.detected_on, text=_detection(change))
         )
     if change.probability is not None:
-        scored = CandidateEvent(
-            EventKind.SCORED, change.calculated_on, probability=change.probability
+        events.append(
+            CandidateEvent(
+                *(EventKind.SCORED, change.calculated_on),
+                probability=change.probability,
+                text=change.model or "",
+            )
         )
-        events.append(replace(scored, text=change.model or ""))
     return sorted(events, key=lambda event: (event.time is not None, event.time or 0))
 
 
@@ -94,8 +97,3 @@ def _detection(change: CandidateRecord) -> str:
     if change.discovery is not None:
         facts.append(f"number {change.discovery + 1} in the order of discovery")
     return (change.detector or "") + (f" ({', '.join(facts)})" if facts else "")
-
-
-def _text(entry: VerdictEntry) -> str:
-    """Return the reason and the note of a verdict."""
-    return ": ".join(filter(None, (entry.reason, entry.note)))

@@ -15,16 +15,18 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.results.series import Verdict
-from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store import audit
 from barograph.server.store.audit import now
 from barograph.server.store.database import BulkUpdate, Insertion, Row, count_rows, rows_in
 from barograph.server.store.schema import candidates, models, verdict_batches, verdicts
+from barograph.server.triage.patterns import require_text
 
 NOTE = 10_000  # characters
 REASON = 200
 REQUEST = 100
+NAME = 2000
+BREAKS = {10: None, 13: None, 9: None}  # a note may hold them
 ITEMS = 5000  # candidates in one batch
 ENTRY = Insertion(
     verdicts,
@@ -34,6 +36,10 @@ ENTRY = Insertion(
     ),
 )
 DECIDED = BulkUpdate(candidates, ("id",), ("verdict", "triaged_on", "version"))
+
+
+# A candidate, its verdict from now on, when that was given, and the entry that it undoes.
+_Change = tuple[int, Verdict, int | None, int | None]
 
 
 class Why(StrEnum):
@@ -78,15 +84,6 @@ class BatchResult(NamedTuple):
     batch: int
     saved: list[SavedVerdict]
     refused: list[RefusedVerdict]
-
-
-class _Change(NamedTuple):
-    """A verdict to write on a candidate."""
-
-    candidate: int
-    verdict: Verdict
-    triaged_on: int | None
-    undoes: int | None = None
 
 
 class VerdictEntry(NamedTuple):
@@ -153,20 +150,25 @@ def record_batch(
     """
     seen = list(items)
     numbers = [number for number, _ in seen]
-    _check_texts(who, note, reason)
-    _check_numbers(numbers)
+    if not 0 < len(numbers) <= ITEMS:
+        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(numbers)}")
+    if repeated := [number for number, count in Counter(numbers).items() if count > 1]:
+        raise DataError(f"change point {repeated[0]} is in the batch more than once")
+    require_text("note", note.translate(BREAKS), NOTE)
+    require_text("reason", reason, REASON)
     timestamp = now() if timestamp is None else timestamp
     batch = _batch(who, timestamp, request, ["give", verdict.value, note, reason, seen])
     if (earlier := _earlier_result(connection, batch)) is not None:
         return earlier
     dated = timestamp if verdict is not Verdict.NOT_TRIAGED else None
     known = _judged(connection, numbers)
-    refused = {
-        number: why
-        for number, version in seen
-        if (why := _refusal(known.get(number), version)) is not None
-    }
-    changes = [_Change(number, verdict, dated) for number in numbers if number not in refused]
+    changes: list[_Change] = []
+    refused: dict[int, Why] = {}
+    for number, version in seen:
+        if (why := _refusal(known.get(number), version)) is None:
+            changes.append((number, verdict, dated, None))
+        else:
+            refused[number] = why
     return _write(connection, batch, (note, reason), changes, refused)
 
 
@@ -187,8 +189,8 @@ def undo(
     Raises:
         DataError: There is no such batch, or the request was used for another one.
     """
-    _check_texts(who, "", "")
-    check_batch(connection, batch)
+    if not count_rows(connection, verdict_batches, verdict_batches.c.id == batch):
+        raise NotFoundError(f"there is no batch {batch} of verdicts")
     undoing = _batch(who, now(), request, ["undo", batch])
     if (earlier := _earlier_result(connection, undoing)) is not None:
         return earlier
@@ -198,30 +200,24 @@ def undo(
 def _undone(connection: sa.Connection, batch: int) -> tuple[list[_Change], dict[int, Why]]:
     """Return the changes that undo a batch, and why some candidates keep their verdicts."""
     v = verdicts.c
-    batch_entries = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
-    entries = _entries(connection, [candidate for _, candidate in batch_entries])
+    given = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
+    entries = _entries(connection, [candidate for _, candidate in given])
     changes: list[_Change] = []
     refused: dict[int, Why] = {}
-    for number, candidate in batch_entries:
+    for number, candidate in given:
         history = entries[candidate]
         in_force = _in_force(history)
-        if number == history[-1].id or (in_force and number == in_force[-1].id):
-            before = _in_force(history, undone=number)
-            restored: tuple[Verdict, int | None] = (Verdict.NOT_TRIAGED, None)
-            if before and before[-1].verdict != Verdict.NOT_TRIAGED.value:
+        if number in (history[-1].id, *(entry.id for entry in in_force[-1:])):
+            restored, since = Verdict.NOT_TRIAGED, None
+            for before in _in_force(history, undone=number)[-1:]:
+                restored = Verdict(before.verdict)
                 # A verdict that is restored has the date on which it was first given.
-                restored = Verdict(before[-1].verdict), before[-1].time
-            changes.append(_Change(candidate, *restored, number))
+                since = None if restored is Verdict.NOT_TRIAGED else before.time
+            changes.append((candidate, restored, since, number))
         else:
             is_undone = any(entry.undoes == number for entry in history)
             refused[candidate] = Why.UNDONE if is_undone else Why.DECIDED
     return changes, refused
-
-
-def check_batch(connection: sa.Connection, batch: int) -> None:
-    """Raise a DataError unless there is a batch with this number."""
-    if not count_rows(connection, verdict_batches, verdict_batches.c.id == batch):
-        raise NotFoundError(f"there is no batch {batch} of verdicts")
 
 
 def history(
@@ -260,23 +256,6 @@ def history(
     ]
 
 
-def _check_numbers(numbers: Sequence[int]) -> None:
-    if not 0 < len(numbers) <= ITEMS:
-        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(numbers)}")
-    number, count = Counter(numbers).most_common(1)[0]
-    if count > 1:
-        raise DataError(f"change point {number} is in the batch more than once")
-
-
-def _check_texts(who: str, note: str, reason: str) -> None:
-    if not who or CONTROL.search(who):
-        raise DataError(f"a verdict needs the name of the person, got {who!r:.60}")
-    if len(note) > NOTE or CONTROL.search(note.translate({10: None, 13: None, 9: None})):
-        raise DataError(f"note: at most {NOTE} characters, and no control characters")
-    if len(reason) > REASON or CONTROL.search(reason):
-        raise DataError(f"reason: at most {REASON} characters, and no control characters")
-
-
 def _refusal(row: Any, version: int | None) -> Why | None:
     """Return why a candidate does not get a verdict, if so."""
     if row is None:
@@ -307,21 +286,18 @@ def _in_force(entries: Sequence[Any], undone: int | None = None) -> list[Any]:
 
 def _batch(who: str, timestamp: int, request: str | None, content: list[Any]) -> dict[str, Any]:
     """Return the row of a batch, with a hash of its content."""
+    require_text("name of the person", who, NAME, 1)
+    if request is not None:
+        require_text("request", request, REQUEST, 1)
     digest = hashlib.sha256(json.dumps(content).encode()).digest()
     return {"who": who, "time": timestamp, "request": request, "content": digest}
 
 
 def _earlier_result(connection: sa.Connection, batch: Mapping[str, Any]) -> BatchResult | None:
     """Return the result of an earlier time that a request was sent."""
-    request = batch["request"]
-    if request is None:
-        return None
-    if not request or len(request) > REQUEST or CONTROL.search(request):
-        raise DataError(f"request: 1 to {REQUEST} characters, and no control characters")
-    b = verdict_batches.c
-    row = connection.execute(
-        sa.select(b.id, b.content, b.refused).where(b.who == batch["who"], b.request == request)
-    ).first()
+    b, request = verdict_batches.c, batch["request"]
+    query = sa.select(b.id, b.content, b.refused).where(b.who == batch["who"], b.request == request)
+    row = None if request is None else connection.execute(query).first()
     if row is None:
         return None
     if bytes(row.content) != batch["content"]:
@@ -360,17 +336,20 @@ def _write(
     refused: Mapping[int, Why],
 ) -> BatchResult:
     """Write a batch: its entries with a note and a reason, the candidates, and what was refused."""
-    numbers = [change.candidate for change in changes]
+    numbers = [candidate for candidate, *_ in changes]
     known = _judged(connection, [*numbers, *refused])
-    refusals = _refusals(connection, refused, known)
+    history = _entries(connection, [*refused])
+    refusals = [
+        _refused(number, why, known.get(number), history[number]) for number, why in refused.items()
+    ]
     who, timestamp = batch["who"], batch["time"]
     row = {**batch, "refused": json.dumps(refusals)}
     insertion = sa.insert(verdict_batches).returning(verdict_batches.c.id)
     number = int(connection.execute(insertion, row).scalar_one())
+    saved = [SavedVerdict(candidate, known[candidate].version + 1) for candidate in numbers]
     entries: list[Row] = []
     updates: list[Row] = []
-    for candidate, verdict, triaged_on, undoes in changes:
-        version = known[candidate].version + 1
+    for (candidate, version), (_, verdict, triaged_on, undoes) in zip(saved, changes, strict=True):
         scored = known[candidate].probability, known[candidate].model
         given = (candidate, verdict.value, who, timestamp, *texts)
         entries.append((*given, version, number, undoes, *scored))
@@ -378,23 +357,15 @@ def _write(
     ENTRY.into(connection, entries)
     DECIDED.into(connection, updates)
     if changes:
-        counts = Counter(change.verdict.value for change in changes)
+        counts = Counter(verdict.value for _, verdict, *_ in changes)
         facts = {"verdicts": counts, "candidates": numbers}
         audit.note(connection, timestamp, who, "verdict", f"batch {number}", **facts)
-    saved = [SavedVerdict(candidate, known[candidate].version + 1) for candidate in numbers]
     return BatchResult(number, saved, refusals)
 
 
-def _refusals(
-    connection: sa.Connection, refused: Mapping[int, Why], known: Mapping[int, Any]
-) -> list[RefusedVerdict]:
-    """Return the refusals, each with the latest entry of the candidate."""
-    entries = _entries(connection, list(refused))
-    result = []
-    for number, why in refused.items():
-        facts: tuple[Any, ...] = ()
-        if (row := known.get(number)) is not None:
-            last = entries[number][-1:]
-            facts = row.version, Verdict(row.verdict), *(last[0][3:5] if last else ())
-        result.append(RefusedVerdict(number, why, *facts))
-    return result
+def _refused(number: int, why: Why, row: Any, entries: Sequence[Any]) -> RefusedVerdict:
+    """Return why a candidate kept its verdict, with the latest entry of its history."""
+    if row is None:
+        return RefusedVerdict(number, why)
+    given = (entries[-1].who, entries[-1].time) if entries else ()
+    return RefusedVerdict(number, why, row.version, Verdict(row.verdict), *given)

@@ -1,13 +1,14 @@
-"""What the model page and its routes say: which models decide, how they did, how new ones do."""
+"""What the model page and its routes say: how models did, how new ones do, and what to decide."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -23,11 +24,16 @@ from barograph.learning.weekly_record import (
     retraining_due,
     weekly,
 )
+from barograph.learning.work_lists import LENGTH, POOL, most_informative, suspects
 from barograph.models.triage import FILES
+from barograph.results.series import Floats
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.triage import record
 from barograph.server.web.model_watch import CandidateModel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WEEKS = 12
 BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
@@ -38,8 +44,8 @@ USES = {
     "online": "Newest results",
     "confirm": "Second look",
 }
-# Name in the facts, title, and 1 if higher is better.
-MEANS = (("agreement", "Agreement", 1), ("brier", "Brier score (lower is better)", -1))
+MEANS = {"Agreement": "agreement", "Brier score (lower is better)": "brier"}
+LOWER_IS_BETTER, SHARES = "Brier", ("Agreement", "Reported")  # titles of such measures
 
 
 @dataclass(frozen=True)
@@ -182,20 +188,14 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
             USES.get(name, name),
             name in challengers,
             str(decision["why"]),
-            (*_by_use(decision), *_of_pair(decision)),
+            tuple(_measures(decision)),
         )
         for name, decision in result.get("files", {}).items()
     ]
 
 
-def outcome(low: float, high: float) -> str:
-    """Return the outcome of an interval of a difference: only one that excludes 0 is certain."""
-    if low <= 0 <= high:
-        return UNCERTAIN
-    return BETTER if low > 0 else WORSE
-
-
-def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
+def _measures(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
+    """Yield what a decision rests on: of each use, and of a pair that learned from hindsight."""
     uses = decision.get("uses", {})
     for use, facts in uses.items():
         if "auc" not in facts:
@@ -203,25 +203,94 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
         where = "" if len(uses) == 1 else f", {USES.get(use, use).lower()}"
         if "lead_of_champion" in facts:
             where += ", beside the built-in model"
-        low, high = facts["low"], facts["high"]
-        verdicts, values = facts["real"] + facts["noise"], (facts["auc_of_other"], facts["auc"])
-        yield ComparedMeasure(f"AUC{where}", verdicts, *values, low, high, outcome(low, high))
-        for name, title, sign in MEANS:
-            if (means := facts.get(name)) is not None:
-                low, high = means["low"], means["high"]
-                yield ComparedMeasure(
-                    *(f"{title}{where}", verdicts, means["old"], means["new"], low, high),
-                    outcome(*sorted((sign * low, sign * high))),
-                    is_share=name == "agreement",
-                )
+        auc = facts | {"old": facts["auc_of_other"], "new": facts["auc"]}
+        every = {"AUC": auc} | {title: facts.get(name) for title, name in MEANS.items()}
+        for title, measure in every.items():
+            if measure is not None:
+                yield _measure(f"{title}{where}", facts["real"] + facts["noise"], measure)
+    pair = decision.get("beside_champion", decision.get(BESIDE, {}))
+    if "low" in pair:  # the mean over all delays, by which pairs are compared
+        old, new = (fmean(pair[name]) for name in ("reported_by_other", "reported"))
+        yield _measure("Reported in time", pair["changes"], pair | {"old": old, "new": new})
 
 
-def _of_pair(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
-    facts = decision.get("beside_champion", decision.get(BESIDE, {}))
-    if "low" in facts:  # the mean over all delays, by which pairs are compared
-        new, old = (fmean(facts[name]) for name in ("reported", "reported_by_other"))
-        yield ComparedMeasure(
-            *("Reported in time", facts["changes"], old, new, facts["low"], facts["high"]),
-            outcome(facts["low"], facts["high"]),
-            is_share=True,
+def _measure(title: str, verdicts: int, facts: Mapping[str, Any]) -> ComparedMeasure:
+    """Return a measure; only an interval that excludes 0 is certain."""
+    low, high = facts["low"], facts["high"]
+    is_better = (low > 0) is not title.startswith(LOWER_IS_BETTER)
+    outcome = UNCERTAIN if low <= 0 <= high else BETTER if is_better else WORSE
+    is_share = title.startswith(SHARES)
+    return ComparedMeasure(
+        title, verdicts, facts["old"], facts["new"], low, high, outcome, is_share
+    )
+
+
+@dataclass(frozen=True)
+class WorkList:
+    """Candidates to look at, in this order."""
+
+    name: str
+    title: str
+    why: str
+    candidates: tuple[int, ...]
+
+
+def work_lists(connection: sa.Connection) -> list[WorkList]:
+    """Return all lists."""
+    doubts = "Verdicts contradicted by models that had not seen them. People may still be right."
+    teaches = "Open, uncertain, and different from each other and from recent decisions."
+    numbers = tuple(doubted(connection)), tuple(informative(connection))
+    return [
+        WorkList("doubted", "Labels the model doubts", doubts, numbers[0]),
+        WorkList("informative", "Most informative to decide", teaches, numbers[1]),
+    ]
+
+
+def doubted(connection: sa.Connection) -> list[int]:
+    """Return the candidates whose labels models doubt and still hold.
+
+    They are those of the latest retraining, whose models were trained without the series of each
+    verdict. Before the first one, verdicts are compared with the probability given before them.
+    """
+    latest = retrainings.latest(connection, retrainings.DONE)
+    result = {} if latest is None else latest.result or {}
+    if "doubted" not in result:
+        table = record.judged_verdicts(connection, 0)
+        truth, probability = table.real.to_numpy(np.int64), table.probability.to_numpy(np.float64)
+        return [int(k) for k in table.candidate.to_numpy()[suspects(truth, probability)[:LENGTH]]]
+    labels = {number: real for number, real, _ in result["doubted"]}
+    now = record.still_decided(connection, list(labels))
+    return [number for number, real in labels.items() if now.get(number) == real]
+
+
+def informative(connection: sa.Connection) -> list[int]:
+    """Return the open candidates whose verdicts would teach most."""
+    count = POOL * LENGTH
+    table = record.uncertain_candidates(connection, count)
+    decided = record.decided_candidates(connection, count)
+    return most_informative(table, looks(table), looks(decided), LENGTH)
+
+
+def looks(candidates: pd.DataFrame) -> Floats:
+    """Return what candidates look like: size, noise and length of the levels on both sides."""
+    import pandas as pd  # slow to import
+
+    before, after = (
+        pd.DataFrame(
+            [json.loads(text or "{}") for text in candidates[side]],
+            columns=["mean", "variance", "count"],
+            dtype=np.float64,
         )
+        for side in ("before", "after")
+    )
+    noise = ((before.variance + after.variance).clip(lower=0.0) ** 0.5).replace(0.0, np.nan)
+    columns = [
+        candidates.hazard.astype(float),
+        (after["mean"] - before["mean"]).abs() / noise,
+        noise.fillna(0.0) / before["mean"].abs().replace(0.0, np.nan),
+        before["count"],
+        after["count"],
+        before.variance.clip(lower=0.0) ** 0.5 / noise,
+    ]
+    result: Floats = np.column_stack([column.to_numpy(np.float64) for column in columns])
+    return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -22,20 +23,18 @@ from barograph.results.wording import (
 from barograph.server.store import reading
 from barograph.server.store.measurement import INTEGER
 from barograph.server.triage.commits import (
-    ChangedSeries,
     CommitChanges,
-    UnmovedSeries,
+    ComparedSeries,
     commit_changes,
     commits_with_changes,
 )
-from barograph.server.triage.effects import Trace
+from barograph.server.triage.effects import Trace, traces
 from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.pages.series import names
 from barograph.server.web.routes.commits import BeforeOrder, CommitOrder, ProjectName, text_of
 from barograph.server.web.routes.series import Label
 
 PAGE = 50  # commits of a list
-SHOWN = 64  # results of a sparkline
 WIDTH, HEIGHT, DOT = 1000, 96, 7  # of the plot of effects, and the size of a dot in it
 LEAST, MOST = 5.0, 100.0  # percent at the ends of the plot
 HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Direction unknown", TREND: "Trend"}
@@ -76,6 +75,8 @@ def get_page(
 ) -> Response:
     """Answer everything that one commit changed, improvements too."""
     changes = commit_changes(connection, project, order)
+    moved = [series.change.id for series in changes.changed if series.change is not None]
+    plots = traces(connection, moved)
     name = ", ".join(map(short_commit, changes.commits)) or place_text("", order)
     return render(
         request,
@@ -84,7 +85,9 @@ def get_page(
         changes=changes,
         name=name,
         groups=[
-            (HEADINGS[w], w, list(map(_row, changes.of(w)))) for w in HEADINGS if changes.of(w)
+            (HEADINGS[word], word, [_row(moved, plots) for moved in changes.of(word)])
+            for word in HEADINGS
+            if changes.of(word)
         ],
         counts={word: len(changes.of(word)) for word in HEADINGS},
         plot=dot_plot(changes),
@@ -97,9 +100,7 @@ def dot_plot(changes: CommitChanges) -> dict[str, Any]:
 
     Worse is on the left; dots beyond the ends stand at them.
     """
-    shown: list[tuple[str, ChangedSeries | UnmovedSeries]] = [
-        (moved.word, moved) for moved in changes.changed
-    ]
+    shown: list[tuple[str, ComparedSeries]] = [(moved.word, moved) for moved in changes.changed]
     shown += [("same", series) for series in changes.quiet]
     known = [
         (word, _signed(series.effect.percent, series.word))
@@ -141,20 +142,7 @@ def _round_end(most: float) -> float:
     return next(unit * m for m in (1.0, 2.0, 4.0, 5.0, 10.0) if unit * m >= largest * 0.999)
 
 
-def _row(moved: ChangedSeries) -> dict[str, Any]:
+def _row(moved: ComparedSeries, plots: Mapping[int, Trace]) -> dict[str, Any]:
     name, rest = names(moved.series.name)
-    return {
-        "moved": moved,
-        "change": moved.change,
-        "name": name,
-        "rest": rest,
-        "spark": sparkline(_trace(moved)),
-    }
-
-
-def _trace(moved: ChangedSeries) -> Trace:
-    """Return the results around a change for a sparkline."""
-    before = [value for order, value in moved.results if order < moved.change.order]
-    after = [value for order, value in moved.results if order >= moved.change.order]
-    before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
-    return Trace((*before, *after), len(before), moved.effect)
+    spark = sparkline(plots.get(moved.change.id)) if moved.change is not None else None
+    return {"moved": moved, "change": moved.change, "name": name, "rest": rest, "spark": spark}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -13,7 +13,6 @@ from fastapi import Request
 from starlette.responses import Response
 
 from barograph.learning.registry import card
-from barograph.learning.weekly_record import Record
 from barograph.results.wording import MINUS
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
@@ -24,17 +23,23 @@ from barograph.server.web.model_report import (
     WEEKS,
     ComparedMeasure,
     ModelReport,
+    WorkList,
     model_report,
+    work_lists,
 )
 from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.pages.series import names
 from barograph.server.web.retraining import PHASES
 from barograph.server.web.routes.training import retraining_state, served_folder
-from barograph.server.web.work_lists import WorkList, work_lists
 
 WIDE, HIGH = 1000, 200  # of a plot, in its own units
 LISTED = 6  # candidates of each work list
 UNKNOWN = "?"
+SHARES = (  # title, what it is a share of, and the name in the record
+    ("Agreement", "verdicts", "agreement"),
+    ("Useful alarms", "alarms", "useful"),
+    ("Missed", "real changes", "missed"),
+)
 routes = page_router()
 
 
@@ -90,31 +95,24 @@ def get_model_page(request: Request, context: Context) -> Response:
 
 def meters(report: ModelReport) -> list[Meter]:
     """Return the four measures by week; delays only where alarms are raised."""
-    shares = [
-        ("Agreement", "verdicts", lambda record: record.agreement),
-        ("Useful alarms", "alarms", lambda record: record.useful),
-        ("Missed", "real changes", lambda record: record.missed),
-    ]
-    result = [_share_meter(report, *share) for share in shares]
-    if report.has_alarms:
-        result.append(_delay_meter(report))
-    return result
+    shares = [_share_meter(report, *share) for share in SHARES]
+    return [*shares, *([_delay_meter(report)] if report.has_alarms else [])]
 
 
-def _share_meter(report: ModelReport, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
-    recent = pick(report.recent)
-    weeks = [pick(week.record) for week in report.weeks]
-    shares = [count.value for count in weeks if count.value is not None]
+def _share_meter(report: ModelReport, title: str, of: str, name: str) -> Meter:
+    recent = getattr(report.recent, name)
+    weeks = [getattr(week.record, name) for week in report.weeks]
+    known = [share.value for share in weeks if share.value is not None]
     # Multiples of 20 %, so that the middle of the axis is a round number, too.
-    low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
-    high = 1.0 if title != "Missed" else math.ceil(5 * max([0.1, *shares])) / 5
-    value = UNKNOWN if recent.value is None else _percent(recent.value)
+    low, high = math.floor(5 * min([0.5, *known])) / 5, 1.0
+    if title == "Missed":
+        low, high = 0.0, math.ceil(5 * max([0.1, *known])) / 5
     texts = [
-        f"{week.start:%-d %b} {count.hits} of {count.of}"
-        for week, count in zip(report.weeks, weeks, strict=True)
+        f"{week.start:%-d %b} {share.hits} of {share.of}"
+        for week, share in zip(report.weeks, weeks, strict=True)
     ]
     return Meter(
-        *(title, value, f"{recent.hits} of {recent.of} {of}"),
+        *(title, _percent(recent.value), f"{recent.hits} of {recent.of} {of}"),
         (_percent(high), _percent((low + high) / 2), _percent(low)),
         *_paths(weeks, low, high),
         f"{title} by week: {', '.join(texts)}",
@@ -122,11 +120,11 @@ def _share_meter(report: ModelReport, title: str, of: str, pick: Callable[[Recor
 
 
 def _delay_meter(report: ModelReport) -> Meter:
-    weeks = [week.record.delay for week in report.weeks]
     recent, alarmed = report.recent.delay, report.recent.alarmed
+    weeks = [week.record.delay for week in report.weeks]
     top = max([4.0, *(week.value for week in weeks if week.value is not None)])
-    value = UNKNOWN if recent.value is None else f"{recent.value:g}"
     texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
+    value = UNKNOWN if recent.value is None else f"{recent.value:g}"
     unit = "commit" if recent.value == 1 else "commits"
     return Meter(
         *("Delay", value, f"{unit}, median; {alarmed.hits} of {alarmed.of} alarmed"),
@@ -165,39 +163,34 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
     """Return the plot of the calibration, and its largest bin in words; None without verdicts."""
     if not bins:
         return None
-    line = "M" + "L".join(f"{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}" for bin_ in bins)
-    dots = "".join(f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}h0" for bin_ in bins)
-    ranges = "".join(
-        f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.low):.1f}V{200 * (1 - bin_.high):.1f}"
-        for bin_ in bins
-    )
+    places = [(f"{200 * bin_.stated:.1f}", f"{200 * (1 - bin_.share):.1f}") for bin_ in bins]
+    ranges = [
+        f"M{x} {200 * (1 - bin_.low):.1f}V{200 * (1 - bin_.high):.1f}"
+        for (x, _), bin_ in zip(places, bins, strict=True)
+    ]
+    line = "M" + "L".join(f"{x} {y}" for x, y in places)
+    dots = "".join(f"M{x} {y}h0" for x, y in places)
     largest = max(bins, key=lambda bin_: bin_.rows)
     words = (
         f"Of the {largest.rows} candidates scored about {_percent(largest.stated)}, people called "
         f"{_percent(largest.share)} real."
     )
-    return {"line": line, "dots": dots, "ranges": ranges, "words": words}
+    return {"line": line, "dots": dots, "ranges": "".join(ranges), "words": words}
 
 
 def listed(connection: sa.Connection, work_list: WorkList) -> list[dict[str, Any]]:
     """Return the first candidates of a work list, with what the page shows of them."""
     numbers = work_list.candidates[:LISTED]
     plots = traces(connection, numbers)
-
-    def row(number: int) -> dict[str, Any]:
+    rows = []
+    for number in numbers:
         candidate = get_candidate(connection, number)
         identity = reading.get_series(connection, candidate.series).name
-        name, rest = names(identity)
-        spark = sparkline(plots.get(number))
-        return {
-            "candidate": candidate,
-            "identity": identity,
-            "name": name,
-            "rest": rest,
-            "spark": spark,
-        }
-
-    return [row(number) for number in numbers]
+        facts = candidate, identity, *names(identity), sparkline(plots.get(number))
+        rows.append(
+            dict(zip(("candidate", "identity", "name", "rest", "spark"), facts, strict=True))
+        )
+    return rows
 
 
 def interval_path(low: float, high: float, difference: float) -> dict[str, float]:
@@ -224,5 +217,5 @@ def compared_texts(measure: ComparedMeasure) -> tuple[str, str, str]:
     return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{share:.0%}".replace("%", " %")

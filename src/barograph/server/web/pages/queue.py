@@ -22,9 +22,15 @@ from barograph.server.triage import filters as saved_filters
 from barograph.server.triage.effects import Trace, traces
 from barograph.server.triage.filters import QueueFilter
 from barograph.server.triage.grouping import SECTIONED, CauseGroup, QueueEntry
-from barograph.server.triage.processed import PAGE, processed
-from barograph.server.triage.queue import QueuePage, get_group, open_groups, seconds_left
-from barograph.server.triage.ranges import KnownRange
+from barograph.server.triage.queue import (
+    PAGE,
+    QueuePage,
+    get_group,
+    open_groups,
+    processed,
+    seconds_left,
+)
+from barograph.server.triage.suspects import KnownRange
 from barograph.server.web.auth import LOCAL
 from barograph.server.web.context import AppContext, CallerName, Context
 from barograph.server.web.pages.rendering import page_router, render, sparkline

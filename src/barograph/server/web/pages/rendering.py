@@ -203,16 +203,18 @@ def sparkline(trace: Trace | None) -> dict[str, str] | None:
         240 by 60; None for fewer than two results.
 
     Example:
-        >>> from barograph.server.triage.effects import Effect
-        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Effect(1.0, 2.0, 2, 1, is_clear=True)))
+        >>> from barograph.server.triage.effects import EdgeResult, Effect
+        >>> low, high = (EdgeResult(0, "", None, value) for value in (1.0, 2.0))
+        >>> sparkline(Trace([low, low], [high], Effect(1.0, 2.0, 2, 1, is_clear=True)))
         {'raw': 'M0 56L120 56L240 4', 'before': 'M0 56H180', 'after': 'M180 4H240'}
     """
-    if trace is None or len(trace.values) < 2:
+    values = () if trace is None else trace.values
+    if trace is None or len(values) < 2:
         return None
-    known, size, split = trace.levels, len(trace.values), trace.split
+    known, size, split = trace.levels, len(values), len(trace.before)
     levels = None if known is None else known.size
     cut_off = int(TAIL * size)  # so that an outlier does not stretch the axis
-    shown = [*sorted(trace.values)[cut_off : size - cut_off], *(levels[:2] if levels else ())]
+    shown = [*sorted(values)[cut_off : size - cut_off], *(levels[:2] if levels else ())]
     low, high = min(shown), max(shown)
     span, step = high - low or 1.0, WIDTH / (size - 1)
 
@@ -225,7 +227,7 @@ def sparkline(trace: Trace | None) -> dict[str, str] | None:
         left, right = (min(max(round((k - 0.5) * step), 0), WIDTH) for k in (start, end))
         return f"M{left} {y(value)}H{right}" if end > start else ""
 
-    paths = {"raw": "M" + "L".join(f"{round(k * step)} {y(v)}" for k, v in enumerate(trace.values))}
+    paths = {"raw": "M" + "L".join(f"{round(k * step)} {y(v)}" for k, v in enumerate(values))}
     if known is None or levels is None:
         return paths | {"before": "", "after": ""}
     return paths | {

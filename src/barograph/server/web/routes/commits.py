@@ -12,8 +12,12 @@ from barograph.server.store.commit_details import LONGEST, CommitDetails
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.triage import commits
-from barograph.server.triage.commit_text import commit_text
-from barograph.server.triage.commits import ChangedSeries, CommitChanges, CommitSummary
+from barograph.server.triage.commits import (
+    CommitChanges,
+    CommitSummary,
+    ComparedSeries,
+    commit_text,
+)
 from barograph.server.web.context import guarded_router
 from barograph.server.web.routes.change_points import CHANGE_POINT, SIZE
 from barograph.server.web.routes.series import SERIES, Text
@@ -28,8 +32,9 @@ BeforeOrder = Annotated[
 PageLimit = Annotated[int, Query(ge=1, le=1000, description="Commits of the page.")]
 MOST_DESCRIBED = 1000  # commits in one request
 CHANGED = schema_of(
-    ChangedSeries,
-    without=("change", "last_before", "results"),
+    ComparedSeries,
+    "ChangedSeries",
+    without=("change", "last_before"),
     series=SERIES,
     change_point=("change", CHANGE_POINT),
     effect="word",
@@ -105,9 +110,9 @@ def get_commit(
     changes = commits.commit_changes(connection, project, order)
     return {name: getattr(changes, name) for name in COMMIT.model_fields if name != "text"} | {
         "quiet": [
-            {"series": series.id, "percent": series.effect.percent}
-            for series in changes.quiet
-            if series.effect.percent is not None
+            {"series": quiet.series.id, "percent": quiet.effect.percent}
+            for quiet in changes.quiet
+            if quiet.effect.percent is not None
         ],
         "text": text_of(changes, request),
     }

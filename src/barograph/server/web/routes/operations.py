@@ -1,5 +1,6 @@
 """Health, readiness and metrics of the service, and the health of its data with its page."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -9,21 +10,81 @@ from starlette.responses import Response
 
 import barograph
 from barograph.runtime.errors import StoreError
-from barograph.server.store import candidate_records
-from barograph.server.store.arrivals import HOUR, LEAST, PATIENCE
+from barograph.server.store import arrivals, candidate_records
+from barograph.server.store.arrivals import (
+    HOUR,
+    LEAST,
+    PATIENCE,
+    LateSeries,
+    Rejection,
+    SeriesCounts,
+    SilentSource,
+    WaitingSuspect,
+)
+from barograph.server.store.audit import now
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import Context, guarded_router
-from barograph.server.web.data_health import DAYS, DataHealth, data_health
 from barograph.server.web.pages.rendering import page_router, render
 from barograph.server.web.pages.series import names
 from barograph.server.web.responses import ERRORS
 from barograph.server.web.schemas import answer, schema_of
 
+SHOWN = 100  # rows of each list
+DAYS = 7  # that rejections are counted over
 MINUTE = 60_000
 LATE = 5 * MINUTE  # of the background work, before the page calls it late
 HEALTH = answer("Health", status=Literal["alive", "ready"], model=str | None, version=str)
 UNAVAILABLE: dict[int | str, dict[str, Any]] = {503: ERRORS[503]}
 TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
+@dataclass(frozen=True)
+class DataHealth:
+    """The health of the data at one moment.
+
+    Attributes:
+        now: The moment, in milliseconds since 1970.
+        counts: How many series there are, and what is wrong with how many.
+        pipelines: Pipelines that fell silent as a whole.
+        series: Silent series of pipelines that still send others.
+        late: Series with results that came after those of later commits.
+        suspects: Newest results that wait for a rerun.
+        rejected: Reasons of rejected results of the last days.
+        waiting: Number of series whose change points are out of date.
+        lag: Milliseconds since the oldest of them changed.
+    """
+
+    now: int
+    counts: SeriesCounts
+    pipelines: tuple[SilentSource, ...]
+    series: tuple[SilentSource, ...]
+    late: tuple[LateSeries, ...]
+    suspects: tuple[WaitingSuspect, ...]
+    rejected: tuple[Rejection, ...]
+    waiting: int
+    lag: int
+
+
+def data_health(connection: sa.Connection) -> DataHealth:
+    """Return the health of the data.
+
+    Args:
+        connection: From `Store.read`.
+    """
+    timestamp = now()
+    waiting, since = candidate_records.stale_lag(connection)
+    return DataHealth(
+        timestamp,
+        arrivals.counts(connection, timestamp),
+        tuple(arrivals.silent_pipelines(connection, timestamp, SHOWN)),
+        tuple(arrivals.silent_series(connection, timestamp, SHOWN)),
+        tuple(arrivals.late_series(connection, SHOWN)),
+        tuple(arrivals.waiting_suspects(connection, SHOWN)),
+        tuple(arrivals.recent_rejections(connection, timestamp - (DAYS - 1) * arrivals.DAY)),
+        waiting,
+        0 if since is None else max(0, timestamp - since),
+    )
+
 
 # Probes need no token, and say nothing but yes or no.
 probes = APIRouter(tags=["operations"])

@@ -4,6 +4,7 @@ Results are decoded to msgspec structs, because this route carries almost all of
 5,000 results takes a fifth of the time that pydantic needs.
 """
 
+import logging
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -15,17 +16,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from barograph.results.series import Direction, SeriesId, normalize_args
-from barograph.runtime.errors import DataError
-from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus
+from barograph.runtime.errors import DataError, StoreError
+from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus, arrivals
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.web.context import AppContext, guarded_router
-from barograph.server.web.data_health import note_rejections
 from barograph.server.web.requests import check_elements, decode_json, media_type, read_body
 from barograph.server.web.responses import MAX_DETAILS, ApiError
 from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fields
 from barograph.server.web.schemas import answer, descriptions, many, schema_of
 
+LOG = logging.getLogger("barograph.server.web")
 JSON = "application/json"
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
@@ -169,7 +170,10 @@ def _ingest(context: AppContext, caller: str, body: bytes, *, is_lines: bool) ->
         answer = IngestResult(points, answer.model)
     context.metrics.count_points(answer)
     if answer.reasons:
-        note_rejections(context.store, answer.reasons)
+        try:
+            context.store.write(lambda c: arrivals.note_rejections(c, answer.reasons))
+        except StoreError as error:
+            LOG.warning("rejected results could not be counted: %s", error)
     counts, outcomes = answer.counts, answer.points
     if counts["rejected"] == len(outcomes):
         reasons = enumerate(outcome.reason for outcome in outcomes[:MAX_DETAILS])

@@ -18,16 +18,16 @@ from barograph.server.triage.effects import levels
 from barograph.server.triage.filters import QueueFilter, SavedFilter
 from barograph.server.triage.grouping import CauseGroup, QueueEntry
 from barograph.server.triage.patterns import KINDS
-from barograph.server.triage.processed import PAGE as LENGTH
-from barograph.server.triage.processed import ProcessedEntry, processed
 from barograph.server.triage.queue import (
     PAGE,
     BoardOverview,
+    ProcessedEntry,
     QueuePage,
     every_group,
     label_values,
     open_groups,
     overview,
+    processed,
 )
 from barograph.server.web.context import CallerName, guarded_router
 from barograph.server.web.routes.series import Text
@@ -171,7 +171,7 @@ def get_processed(
     verdict: VerdictFilter = "",
     who: Who = "",
     offset: Offset = 0,
-    limit: RowLimit = LENGTH,
+    limit: RowLimit = PAGE,
 ) -> dict[str, Any]:
     """Return the change points that have a verdict, each with the latest one.
 

@@ -15,20 +15,17 @@ from barograph.server.web.context import AppContext, CallerName, Context, guarde
 from barograph.server.web.model_report import (
     ComparedFile,
     ModelReport,
+    WorkList,
     compared_files,
     model_report,
+    work_lists,
 )
 from barograph.server.web.responses import CONFLICT, ApiError
 from barograph.server.web.retraining import Retraining, RetrainingProgress
 from barograph.server.web.schemas import answer, many, optional, schema_of
-from barograph.server.web.work_lists import WorkList, work_lists
 
 NO_FOLDER = "this service was started without a folder for models, so it cannot retrain"
-PAST = schema_of(
-    ModelReport,
-    "ModelRecord",
-    without=("release", "has_alarms"),
-)
+PAST = schema_of(ModelReport, "ModelRecord", without=("release", "has_alarms"))
 PROGRESS = schema_of(
     RetrainingProgress, without=("began",), phases="phases", elapsed="elapsed", share="share"
 )

@@ -123,7 +123,8 @@ def get_tickets(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return all tickets, or those about a change point."""
-    rows = tickets.find(connection, candidate=change_point, status=status, after=after, limit=limit)
+    about = None if change_point is None else [change_point]
+    rows = tickets.find(connection, about=about, status=status, after=after, limit=limit)
     return {"tickets": rows, "next": next_cursor(rows, limit)}
 
 
