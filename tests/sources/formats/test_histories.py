@@ -112,6 +112,7 @@ ALERT = {"id": 5, "status": 4, "series_signature": SIGNED}
             "[0].metrics[0].direction",
         ),
         ("perfherder", [{"alerts": [ALERT | {"status": 9}]}], "[0].alerts[0].status"),
+        ("perfherder", [{"alerts": [ALERT | {"status": "invalid"}]}], "[0].alerts[0].status"),
         ("perfherder", [{"alerts": [{}]}], "[0].alerts[0].series_signature"),
         ("perfherder", {"h": [{"signature_id": 1, "value": "x"}]}, "h[0].value"),
         ("perfherder-log", {"suites": {}}, "suites"),
@@ -234,8 +235,6 @@ def test_asv_reads_no_more_combinations_than_results() -> None:
         (2, 7, Verdict.TRUE_POSITIVE),
         (3, 7, Verdict.FALSE_POSITIVE),
         (4, 6, Verdict.TRUE_POSITIVE),
-        ("Acknowledged", 8, Verdict.TRUE_POSITIVE),
-        ("invalid", 0, Verdict.FALSE_POSITIVE),
     ],
 )
 def test_status_of_an_alert_is_a_verdict(status: Any, overall: int, verdict: Verdict) -> None:

@@ -14,7 +14,7 @@ from barograph.results.repeats import Results
 from barograph.results.series import Direction
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.formats import otava, urls
-from barograph.sources.formats.base import InputFile, Note, ReadOptions, Result
+from barograph.sources.formats.base import InputFile, Judgement, Note, ReadOptions, Result
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -36,7 +36,7 @@ def read(folder: Path, config: str, kind: str = "otava") -> list[Result | Result
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode(), ReadOptions(kind))
-    return [item for item in otava.read(file) if not isinstance(item, Note)]
+    return [item for item in otava.read(file) if not isinstance(item, (Judgement, Note))]
 
 
 def results(folder: Path, config: str) -> list[Result]:

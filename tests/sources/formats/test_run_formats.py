@@ -13,13 +13,13 @@ from barograph.runtime.errors import DataError
 from barograph.sources.formats import (
     benchmarkdotnet,
     catch2,
-    criterion,
     go_bench,
     google_benchmark,
     jmh,
     k6,
     locust,
     pytest_benchmark,
+    rust,
     vitest,
 )
 from barograph.sources.formats.base import Format, InputFile, Result
@@ -194,11 +194,11 @@ def test_criterion_folder_without_its_names_is_a_data_error(tmp_path: Path) -> N
     (tmp_path / "graft" / "new").mkdir(parents=True)
     (tmp_path / "graft" / "new" / "estimates.json").write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match=r"benchmark\.json: no such file"):
-        list(criterion.FORMAT.read(InputFile(str(tmp_path), tmp_path, None)))
+        list(rust.FORMAT.read(InputFile(str(tmp_path), tmp_path, None)))
 
 
 @pytest.mark.parametrize("line", [" " * 3_900, "1 " * 1_900, "a time: [" * 400, "9" * 3_900])
-@pytest.mark.parametrize("form", [catch2.FORMAT, criterion.FORMAT, go_bench.FORMAT])
+@pytest.mark.parametrize("form", [catch2.FORMAT, rust.FORMAT, go_bench.FORMAT])
 def test_long_lines_take_no_longer_than_short_ones(form: Format, line: str) -> None:
     started = time.process_time()
     assert not results(form, f"{line}\n" * 20)

@@ -14,10 +14,9 @@ from typing import Any
 
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.content import inner_file
-from barograph.sources.formats.nodes import Node
-from barograph.sources.report import Skip
+from barograph.sources.formats.nodes import Node, has_places
 
 MACHINE = {"arch", "cpu", "machine", "num_cpu", "os", "ram"}  # the keys of machine.json
 NOT_RESULTS = ("machine.json", "benchmarks.json")
@@ -25,31 +24,26 @@ FOLDERS = (".", "results", ".asv/results")  # where a project keeps its results
 KINDS = ("timeraw", "time", "peakmem", "mem", "track")  # prefixes of the names of benchmarks
 # The types in benchmarks.json that are not named as the prefixes.
 TYPES = {"memory": "mem", "peakmemory": "peakmem", "timeraw": "time"}
+COSTS = ("time", "mem", "peakmem")  # the unit of a tracked value says its direction
+_is_file = has_places(
+    {"/commit_hash", "/params", "/requirements"},
+    {"/result_columns", "/commit_hash"},
+    {f"/{key}" for key in MACHINE},
+)
 
 
 def matches(file: InputFile) -> bool:
     """Whether a path is a results folder, or a file is a result of one commit or a machine.json."""
-    if file.folder:
-        return _root(file.folder) is not None
-    return (
-        {"/commit_hash", "/params", "/requirements"} <= file.places
-        or {"/result_columns", "/commit_hash"} <= file.places
-        or {f"/{key}" for key in MACHINE} <= file.places
-    )
+    return _root(file.folder) is not None if file.folder else _is_file(file)
 
 
 def _root(folder: Path) -> Path | None:
     """Return the results folder: this folder, or the usual places in it."""
-    for name in FOLDERS:
-        try:
-            if next((folder / name).glob("*/machine.json"), None):
-                return folder / name
-        except OSError:
-            continue
-    return None
+    places = (folder / name for name in FOLDERS)
+    return next((place for place in places if any(place.glob("*/machine.json"))), None)
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the results of all machines, environments and commits, in the order of the paths."""
     if not file.folder:
         run = Node(file.json())
@@ -69,8 +63,8 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
             run = Node(inner_file(file, path, name).json(), f"{name}: ")
         except DataError as error:
             yield Node(str(error), name).skip(file, "file cannot be read")
-            continue
-        yield from _results(file, run, benchmarks)
+        else:
+            yield from _results(file, run, benchmarks)
 
 
 def _benchmarks(file: InputFile, root: Path) -> dict[str, Any]:
@@ -82,44 +76,39 @@ def _benchmarks(file: InputFile, root: Path) -> dict[str, Any]:
     return Node(data, path.name).mapping()
 
 
-def _results(file: InputFile, run: Node, benchmarks: Mapping[str, Any]) -> Iterator[Result | Skip]:
+def _results(file: InputFile, run: Node, benchmarks: Mapping[str, Any]) -> Items:
     """Yield the results of one file, and what failed."""
     commit, time, variant = run["commit_hash"].text(), run["date"].time(), _variant(run)
     columns = run["result_columns"]  # version 1 has none: its rows have keys
     names = None if columns.value is None else [name.text() for name in columns.entries()]
     for name, row in run["results"].items():
-        cells = _cells(row, names)
-        stated, version = benchmarks.get(name), cells["version"].value
-        about = stated if isinstance(stated, dict) else {}
-        if None not in (version, about.get("version")) and version != about["version"]:
-            yield Node(version, row.where).skip(file, "another version of the benchmark")
+        cells, stated = _cells(row, names), benchmarks.get(name)
+        about = Node(stated if isinstance(stated, dict) else {}, "benchmarks.json: ")
+        versions = cells["version"].value, about["version"].value
+        if None not in versions and versions[0] != versions[1]:
+            yield Node(versions[0], row.where).skip(file, "another version of the benchmark")
             continue
-        measurement = _kind(name, about)
-        is_cost = measurement in ("time", "mem", "peakmem")  # tracked values: by their unit
-        direction = Direction.LOWER_IS_BETTER if is_cost else Direction.UNKNOWN
-        described = Node(about, "benchmarks.json: ")
-        unit = described["unit"].optional_text()
-        values, params = cells["result"].value, cells.get("params", [])
-        listed = values if isinstance(values, list) else [values]
+        values = cells["result"].value
         if values is None:  # all failed
             yield Node(None, row.where).skip(file, "failed or was skipped")
             continue
-        arguments = _combinations(params, described["param_names"])
-        for args, value in zip(arguments, Node(listed, row.where).entries(), strict=False):
+        kind, unit = _kind(name, about["type"].value), about["unit"].optional_text()
+        direction = Direction.LOWER_IS_BETTER if kind in COSTS else Direction.UNKNOWN
+        listed = Node(values if isinstance(values, list) else [values], row.where)
+        arguments = _combinations(cells.get("params", []), about["param_names"])
+        for args, value in zip(arguments, listed.entries(), strict=False):
             if value.value is None:  # null: failed; NaN, which is decoded as null, too: skipped
                 yield value.skip(file, "failed or was skipped")
                 continue
-            series = SeriesId("", variant, "", name, measurement, args)
+            series = SeriesId("", variant, "", name, kind, args)
             yield Result(series, value.number(), unit, direction, None, commit, time)
 
 
 def _variant(run: Node) -> str:
     """Return "machine/environment"; old files name the environment by its Python only."""
     machine = run.get("params", {})["machine"].optional_text()
-    environment = run["env_name"].optional_text()
-    if not environment and run["python"].value is not None:
-        environment = "py" + run["python"].label()
-    return "/".join(part for part in (machine, environment) if part)
+    old = "" if run["python"].value is None else "py" + run["python"].label()
+    return "/".join(filter(None, (machine, run["env_name"].optional_text() or old)))
 
 
 def _cells(row: Node, columns: list[str] | None) -> Node:
@@ -146,12 +135,10 @@ def _levels(values: Node) -> list[str]:
     return plain if len(set(plain)) == len(set(shown)) else shown
 
 
-def _kind(name: str, about: Mapping[str, Any]) -> str:
+def _kind(name: str, stated: object) -> str:
     """Return what a benchmark measures: time, mem, peakmem or track; empty if unknown."""
-    kind = about.get("type")
-    if not isinstance(kind, str):
-        function = name.rpartition(".")[2]
-        kind = next((prefix for prefix in KINDS if function.startswith(f"{prefix}_")), "")
+    prefix = name.rpartition(".")[2].partition("_")[0]
+    kind = stated if isinstance(stated, str) else prefix if prefix in KINDS else ""
     return TYPES.get(kind, kind)
 
 

@@ -151,6 +151,9 @@ class Judgement(NamedTuple):
     triaged_on: int = UNKNOWN_TIME
 
 
+Items = Iterator[Result | Results | Judgement | Note | Skip]  # what a format reads
+
+
 @dataclass(frozen=True)
 class InputFile:
     """A file, a folder or the standard input, to be recognised and read by a format.
@@ -275,4 +278,4 @@ class Format:
     title: str
     kind: Literal["history", "run"]
     matches: Callable[[InputFile], bool]
-    read: Callable[[InputFile], Iterator[Result | Results | Judgement | Note | Skip]]
+    read: Callable[[InputFile], Items]

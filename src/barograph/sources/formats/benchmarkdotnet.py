@@ -13,21 +13,19 @@ from functools import partial
 from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import LOWER, conversion
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.cells import is_missing, measured
 from barograph.sources.formats.dates import time_of_form
 from barograph.sources.formats.nodes import Node, csv_rows, each
-from barograph.sources.report import Skip
 
-TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
+TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)  # taken as UTC
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"
-
 CSV = re.compile(r'\s*(?:"?(?:Namespace|Type)"?[,;\t])*"?Method"?([,;\t])"?Job"?\1')
 DECIMAL_COMMA = re.compile(r"[\d.]*,\d")
 # The columns of a CSV: of the job, up to the last of these, then parameters, then statistics.
 JOB_END, STATISTICS = "WarmupCount", "Mean"
 SETTINGS = ("Runtime", "Platform", "RunStrategy", "LaunchCount", "IterationCount", "WarmupCount")
-SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}  # as the tool counts
+SIZES = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
 def matches(file: InputFile) -> bool:
@@ -35,26 +33,59 @@ def matches(file: InputFile) -> bool:
     return "/HostEnvironmentInfo" in file.places or bool(CSV.match(file.head))
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the median or the mean of each benchmark, and its allocated bytes."""
     header = CSV.match(file.text())
     if header:
         rows = list(csv_rows(file, header[1]))
-        statistics = [cell for row in rows if isinstance(row, Node) for cell in _statistics(row)]
         # A culture with decimal commas separates the columns by semicolons.
-        has_comma = header[1] == ";" and any(map(DECIMAL_COMMA.match, statistics))
+        has_comma = header[1] == ";" and any(
+            DECIMAL_COMMA.match(cell)
+            for row in rows
+            if isinstance(row, Node)
+            for cell in [*row.mapping().values()][_start(row, STATISTICS) :]
+        )
         yield from each(file, rows, partial(_row, ",." if has_comma else ".,"))
         return
     document = Node(file.json())
-    time = _time(document.get("Title", "").text())
+    title = TITLE_TIME.fullmatch(document.get("Title", "").text())
+    time = time_of_form(title[1], "%Y%m%d-%H%M%S") if title else UNKNOWN_TIME
     yield from each(file, document["Benchmarks"].entries(), partial(_results, time))
 
 
-def _statistics(row: Node) -> list[str]:
-    """Return the cells of a row from the mean on, which are numbers of one culture."""
+def _start(row: Node, column: str) -> int:
+    """Return the number of a column, that after the last if there is none."""
     names = list(row.mapping())
-    first = names.index(STATISTICS) if STATISTICS in names else len(names)
-    return [row[name].text() for name in names[first:]]
+    return names.index(column) if column in names else len(names)
+
+
+def _row(signs: str, row: Node) -> Iterator[Result]:
+    """Read a row of the CSV, given the decimal sign and that of thousands."""
+    stop = _start(row, STATISTICS)
+    if stop == len(row.mapping()):
+        raise FieldError(row.where, None, f"has no column {STATISTICS}")
+    if is_missing(row[STATISTICS].value):
+        raise FieldError(row[STATISTICS].where, row[STATISTICS].value, "the benchmark failed")
+    chosen = [*row.mapping().items()][_start(row, JOB_END) + 1 : stop]
+    args = tuple((name, value) for name, value in chosen if value)
+    job = row.get("Job", "").text()
+    if job == "DefaultJob":
+        job = ""
+    elif job.startswith("Job-"):  # made from what was set
+        known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
+        job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
+    series = SeriesId("", job, _task(row), row["Method"].text().strip("'"), "mean", args)
+    value, unit = _measured(row[STATISTICS], signs)
+    nanoseconds = conversion(unit or "ns", "ns")
+    if nanoseconds is None:
+        raise FieldError(row[STATISTICS].where, row[STATISTICS].value, "is not a time")
+    yield Result(series, value * nanoseconds, "ns", LOWER)
+    allocated = row["Allocated"]
+    if not is_missing(allocated.value):
+        value, unit = _measured(allocated, signs)
+        if unit not in SIZES:
+            raise FieldError(allocated.where, allocated.value, "is not a size")
+        yield _allocated(series, value * SIZES[unit])
 
 
 def _measured(cell: Node, signs: str) -> tuple[float, str]:
@@ -62,68 +93,31 @@ def _measured(cell: Node, signs: str) -> tuple[float, str]:
     return measured(cell.text().replace(signs[1], ""), cell.where, signs[0])
 
 
-def _row(signs: str, row: Node) -> Iterator[Result]:
-    """Read a row of the CSV, given the decimal sign and that of thousands."""
-    names = list(row.mapping())
-    if STATISTICS not in names:
-        raise FieldError(row.where, None, f"has no column {STATISTICS}")
-    cell = row[STATISTICS]
-    if is_missing(cell.value):
-        raise FieldError(cell.where, cell.value, "the benchmark failed")
-    start = names.index(JOB_END) + 1 if JOB_END in names else 0
-    stop = names.index(STATISTICS)
-    chosen = names[start:stop] if start else []
-    args = tuple((name, row[name].text()) for name in chosen if row[name].value)
-    task = ".".join(filter(None, (row.get(key, "").text() for key in ("Namespace", "Type"))))
-    job = row.get("Job", "").text()
-    if job == "DefaultJob":
-        job = ""
-    elif job.startswith("Job-"):  # made from what was set
-        known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
-        job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
-    test = row["Method"].text().strip("'")
-    value, unit = _measured(cell, signs)
-    nanoseconds = conversion(unit or "ns", "ns")
-    if nanoseconds is None:
-        raise FieldError(cell.where, cell.value, "is not a time")
-    series = SeriesId("", job, task, test, "mean", args)
-    yield Result(series, value * nanoseconds, "ns", LOWER)
-    allocated = row["Allocated"]
-    if not is_missing(allocated.value):
-        value, unit = _measured(allocated, signs)
-        if (unit or "B") not in SIZES:
-            raise FieldError(allocated.where, allocated.value, "is not a size")
-        series = SeriesId("", job, task, test, "allocated", args)
-        yield Result(series, value * SIZES[unit or "B"], "B", LOWER)
+def _task(benchmark: Node) -> str:
+    """Return the namespace and the class."""
+    return ".".join(filter(None, (benchmark.get(key, "").text() for key in ("Namespace", "Type"))))
 
 
-def _time(title: str) -> int:
-    """Return the time that the title of a report ends with, taken as UTC."""
-    match = TITLE_TIME.fullmatch(title)
-    return time_of_form(match[1], "%Y%m%d-%H%M%S") if match else UNKNOWN_TIME
+def _allocated(series: SeriesId, size: float, time: int = UNKNOWN_TIME) -> Result:
+    """Return the allocated bytes of a benchmark."""
+    labels = series.variant, series.task, series.test
+    return Result(SeriesId("", *labels, "allocated", series.args), size, "B", LOWER, time=time)
 
 
 def _results(time: int, benchmark: Node) -> Iterator[Result]:
+    """Read an entry of the JSON; jobs that differ, as in runtime, are variants."""
     statistics = benchmark["Statistics"]
     if statistics.value is None:
         raise FieldError(statistics.where, None, "the benchmark failed")
-    statistics.mapping()
-    variant, task, test, args = _labels(benchmark)
-    series = SeriesId("", variant, task, test, "median", args)
-    yield Result(series, statistics["Median"].number(), "ns", LOWER, time=time)
-    allocated = benchmark.get("Memory", {})["BytesAllocatedPerOperation"]
-    if allocated.value is not None:
-        series = SeriesId("", variant, task, test, "allocated", args)
-        yield Result(series, allocated.number(), "B", LOWER, time=time)
-
-
-def _labels(benchmark: Node) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
-    """Return variant, task, test and arguments; jobs that differ, as in runtime, are variants."""
-    space, kind = (benchmark.get(key, "").text() for key in ("Namespace", "Type"))
-    method = benchmark["Method"].text()
+    median = statistics["Median"]
     job = JOB.search(benchmark.get("DisplayInfo", "").text()[:2_000])
     args = _arguments(benchmark.get("Parameters", "").text())
-    return job[1] if job else "", ".".join(filter(None, (space, kind))), method, args
+    labels = job[1] if job else "", _task(benchmark), benchmark["Method"].text()
+    series = SeriesId("", *labels, "median", args)
+    yield Result(series, median.number(), "ns", LOWER, time=time)
+    allocated = benchmark.get("Memory", {})["BytesAllocatedPerOperation"]
+    if allocated.value is not None:
+        yield _allocated(series, allocated.number(), time)
 
 
 def _arguments(parameters: str) -> tuple[tuple[str, str], ...]:

@@ -13,27 +13,26 @@ from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node, each, lines_of
-from barograph.sources.report import Skip
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)
 RULE = re.compile(r"-{20,}|={20,}|\.{20,}")
-COUNTS = re.compile(r"\d+ +\d+ +[\d.]+ (?:ns|us|ms|s|m)")  # samples, iterations, duration
+# The last columns of the first line of a benchmark: samples, iterations, duration.
+COUNTS = re.compile(r"\d+ +\d+ +[\d.]+ (?:ns|us|ms|s|m)")
 TIMES = re.compile(r"\s+([\d.e+-]+) (ns|us|ms|s)(?:\s+[\d.e+-]+ (?:ns|us|ms|s)){2}\s*")
 DEEPEST = 200  # nested elements
 
 
 def matches(file: InputFile) -> bool:
     """Whether the head has the root of the XML reporter, or the head of a table."""
-    head = file.head
-    start = head.lstrip()[:1]
-    return bool(ROOT.search(head) if start == "<" else COLUMNS.search(head))
+    is_xml = file.head.lstrip().startswith("<")
+    return bool((ROOT if is_xml else COLUMNS).search(file.head))
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the mean of each benchmark."""
     is_xml = file.text().lstrip().startswith("<")
     yield from each(file, _xml(file) if is_xml else _console(file), _results)
@@ -92,33 +91,25 @@ def _console(file: InputFile) -> Iterator[Node]:
     has three lines: name and counts, mean with its bounds, standard deviation with its bounds.
     """
     path: list[str] = []
-    block: list[str] = []  # the lines since the last rule
+    block: list[str] = []  # the lines since the last rule, empty line or benchmark
     name: str | None = None  # of the benchmark whose mean comes next
     for entry in lines_of(file):
-        line = entry.value
-        times = TIMES.fullmatch(line)
-        if RULE.fullmatch(line.strip()):
-            if line.startswith("-") and block and not COLUMNS.match(block[0]):
-                path = block[:]
+        line, times = entry.value.strip(), TIMES.fullmatch(entry.value)
+        fields = entry.value.rstrip().rsplit(maxsplit=4)
+        if RULE.fullmatch(line):
+            if entry.value.startswith("-") and block and not COLUMNS.match(block[0]):
+                path = block
             block, name = [], None
-        elif times and name is not None:
-            yield Node((path, name, times[1], times[2]), entry.where)
-            block, name = [], None
-        elif (named := _named(line)) is not None:
-            name, block = " ".join(filter(None, [*block, named])), []
-        elif line.strip() and not times:
-            block.append(line.strip())
-        elif not line.strip():
+        elif COUNTS.fullmatch(" ".join(fields[-4:])):
+            name, block = " ".join([*block, *(part.strip() for part in fields[:-4])]), []
+        elif times:
+            if name is not None:
+                yield Node((path, name, times[1], times[2]), entry.where)
+                block, name = [], None
+        elif line:
+            block.append(line)
+        else:
             block = []
-
-
-def _named(line: str) -> str | None:
-    """Return the name in the first line of a benchmark, "" if lines above hold all of it."""
-    fields = line.rstrip().rsplit(maxsplit=4)
-    counts = " ".join(fields[-4:])
-    if len(fields) < 4 or not COUNTS.fullmatch(counts):
-        return None
-    return fields[0].strip() if len(fields) == 5 else ""
 
 
 TITLE = "Catch2: ./benchmarks --reporter xml --out FILE, or its console output"

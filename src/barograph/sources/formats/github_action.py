@@ -13,43 +13,31 @@ from functools import lru_cache
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node, each
 from barograph.sources.formats.urls import project_of_url
-from barograph.sources.report import Skip
 
 ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
+LOWER_TOOLS = ("cargo", "go", "benchmarkluau", "googlecpp", "catch2", "julia", "jmh")
 # What the action itself compares by, for each value of `tool`.
 TOOLS = {
-    "cargo": LOWER,
-    "go": LOWER,
-    "benchmarkjs": HIGHER,
-    "benchmarkluau": LOWER,
-    "pytest": HIGHER,
-    "googlecpp": LOWER,
-    "catch2": LOWER,
-    "julia": LOWER,
-    "jmh": LOWER,
-    "benchmarkdotnet": LOWER,
-    "customBiggerIsBetter": HIGHER,
-    "customSmallerIsBetter": LOWER,
+    **dict.fromkeys((*LOWER_TOOLS, "benchmarkdotnet", "customSmallerIsBetter"), LOWER),
+    **dict.fromkeys(("benchmarkjs", "pytest", "customBiggerIsBetter"), HIGHER),
 }
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
-ALLOWED = REQUIRED | {f"/*/{key}" for key in ("range", "extra", "biggerIsBetter")}
-TOP = {"[", "/*"}
+ALLOWED = REQUIRED | {"[", "/*", "/*/range", "/*/extra", "/*/biggerIsBetter"}
 RATE = re.compile(r".*/\s*s(ec(onds?)?)?|hz|fps|[otqr]ps|ops|[kmgt]?flops", re.IGNORECASE)
+STATED = {True: HIGHER, False: LOWER}
 
 
 def matches(file: InputFile) -> bool:
     """Whether a file is `data.js`, or the same data as JSON."""
-    if ASSIGNMENT.match(file.head):
-        return True
-    places = file.places
-    return "/entries" in places and ("/lastUpdate" in places or "/repoUrl" in places)
+    is_json = "/entries" in file.places and bool(file.places & {"/lastUpdate", "/repoUrl"})
+    return is_json or ASSIGNMENT.match(file.head) is not None
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the benchmarks of all entries of all suites."""
     match = ASSIGNMENT.match(file.head)
     source = file.text()[match.end() :].rstrip().removesuffix(";") if match else ""
@@ -57,29 +45,19 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     project = project_of_url(data["repoUrl"].optional_text())
     for suite, entries in data["entries"].items():
         for entry in entries.entries():
-            yield from _entry(file, entry, project, suite)
-
-
-def _entry(file: InputFile, entry: Node, project: str, suite: str) -> Iterator[Result | Skip]:
-    """Yield the benchmarks of one entry."""
-    commit, time = _commit(entry)
-    tool = entry["tool"].optional_text()
-    for bench in entry["benches"].entries():
-        series = SeriesId(project, "", suite, bench["name"].text(), "")
-        value = bench["value"]
-        if value.value is None:
-            yield value.skip(file, "value is missing")
-            continue
-        unit = bench["unit"].optional_text().partition("\t")[0].strip()  # Go's other metrics follow
-        direction = direction_of(tool, unit)
-        yield Result(series, value.numeric(), unit, direction, None, commit, time)
-
-
-def _commit(entry: Node) -> tuple[str, int]:
-    """Return the commit of an entry, and its time, else that of the entry."""
-    commit = entry.get("commit", {})
-    time = commit["timestamp"].time()
-    return commit["id"].optional_text(), entry["date"].time() if time == UNKNOWN_TIME else time
+            commit, tool = entry.get("commit", {}), entry["tool"].optional_text()
+            time, name = commit["timestamp"].time(), commit["id"].optional_text()
+            time = entry["date"].time() if time == UNKNOWN_TIME else time
+            for bench in entry["benches"].entries():
+                series = SeriesId(project, "", suite, bench["name"].text(), "")
+                value = bench["value"]
+                if value.value is None:
+                    yield value.skip(file, "value is missing")
+                    continue
+                # Go's other metrics follow the unit.
+                unit = bench["unit"].optional_text().partition("\t")[0].strip()
+                direction = direction_of(tool, unit)
+                yield Result(series, value.numeric(), unit, direction, None, name, time)
 
 
 @lru_cache(256)  # a file has few units, and many results
@@ -105,21 +83,19 @@ FORMAT = Format("github-action-benchmark", TITLE, "history", matches, read)
 
 def matches_custom(file: InputFile) -> bool:
     """Whether the entries have a name, a unit and a value, and nothing that a table would have."""
-    keys = file.places
-    return keys >= REQUIRED and all(key in ALLOWED | TOP or key.count("/") > 2 for key in keys)
+    others = file.places - ALLOWED
+    return file.places >= REQUIRED and all(place.count("/") > 2 for place in others)
 
 
-def read_custom(file: InputFile) -> Iterator[Result | Skip]:
+def read_custom(file: InputFile) -> Items:
     """Yield the value of each entry."""
     yield from each(file, Node(file.json()).entries(), _custom_results)
 
 
 def _custom_results(entry: Node) -> Iterator[Result]:
     series = SeriesId("", "", "", entry["name"].text(), "")
-    # Forks of the action read the direction that an entry states.
-    directions = {True: HIGHER, False: LOWER}
-    bigger = entry["biggerIsBetter"].value
-    direction = directions[bigger] if isinstance(bigger, bool) else Direction.UNKNOWN
+    bigger = entry["biggerIsBetter"].value  # which forks of the action read
+    direction = STATED[bigger] if isinstance(bigger, bool) else Direction.UNKNOWN
     yield Result(series, entry["value"].numeric(), entry["unit"].text(), direction)
 
 

@@ -6,23 +6,24 @@ With `-json` the text is cut into events, one JSON object a line, often within a
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node, each, lines_of, records
-from barograph.sources.report import Skip
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
+RESULT = re.compile(r"Benchmark\S*\s+\d+\s")
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")
 EVENT = {"/Action", "/Package", "/Output"}
 PROCS = re.compile(r"(.+)-(\d{1,4})")  # GOMAXPROCS at the end of a name; absent if it is 1
 UNITS = {**dict.fromkeys(("ns/op", "B/op", "allocs/op", "sec/op"), LOWER), "MB/s": HIGHER}
-BETTER = {"higher": HIGHER, "lower": LOWER}
+BETTER = {"better=higher": HIGHER, "better=lower": LOWER}
 
 
 def matches(file: InputFile) -> bool:
@@ -30,7 +31,7 @@ def matches(file: InputFile) -> bool:
     return bool(HEAD.search(file.head)) or file.places >= EVENT
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield every unit of every result line; lines of one benchmark (-count) are runs."""
     for text in _texts(file):
         yield from each(text, _benchmarks(text), _results)
@@ -40,10 +41,9 @@ def _texts(file: InputFile) -> list[InputFile]:
     """Return the file, or with `-json` the text of each package in it."""
     if not file.text().lstrip().startswith("{"):
         return [file]
-    parts: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = defaultdict(list)
     for event in records(file):
-        package = event["Package"].optional_text()
-        parts.setdefault(package, []).append(str(event["Output"].value or ""))
+        parts[event["Package"].optional_text()].append(str(event["Output"].value or ""))
     return [
         replace(file, name=f"{file.name}: output of {package}", content="".join(part).encode())
         for package, part in parts.items()
@@ -53,26 +53,18 @@ def _texts(file: InputFile) -> list[InputFile]:
 def _benchmarks(file: InputFile) -> Iterator[Node]:
     """Yield the fields of each result line, the settings above it, and the number of the run."""
     settings: dict[str, str] = {}
-    directions = dict(UNITS)
-    runs: dict[str, int] = {}
+    directions, runs = dict(UNITS), Counter[str]()
     for entry in lines_of(file):
-        line = entry.value
-        fields = line.split() if line.startswith("Benchmark") else []
-        if len(fields) >= 4 and len(fields) % 2 == 0 and fields[1].isdecimal():
+        fields = entry.value.split()
+        if RESULT.match(entry.value) and len(fields) >= 4 and len(fields) % 2 == 0:
             name = f"{settings.get('pkg', '')} {fields[0]}"
-            runs[name] = runs.get(name, -1) + 1
             yield Node((fields, settings, directions, str(runs[name])), entry.where)
-        elif line.startswith("Unit "):
-            directions |= _unit(line)
-        elif setting := SETTING.fullmatch(line):
+            runs[name] += 1
+        elif fields[:1] == ["Unit"]:  # such as "Unit p99-ns better=lower"
+            for option in BETTER.keys() & fields[2:]:
+                directions[fields[1]] = BETTER[option]
+        elif setting := SETTING.fullmatch(entry.value):
             settings[setting[1]] = setting[2].strip()
-
-
-def _unit(line: str) -> dict[str, Direction]:
-    """Return the direction in a line such as "Unit p99-ns better=lower"."""
-    _, unit, *options = [*line.split(), ""]
-    stated = [option.removeprefix("better=") for option in options if option[:7] == "better="]
-    return {unit: BETTER[stated[0]]} if stated and stated[0] in BETTER else {}
 
 
 def _results(line: Node) -> Iterator[Result]:

@@ -15,9 +15,8 @@ from typing import Any
 from barograph.results.fields import FieldError
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.nodes import Node, each, has_places
-from barograph.sources.report import Skip
 
 TIMES = ("real_time", "cpu_time")
 COMMITS = ("commit", "git_commit", "git_sha", "git_hash", "commit_hash", "revision")
@@ -27,9 +26,11 @@ FIELDS = {
     *("iterations", "repetitions", "repetition_index", "threads", "family_index"),
     *("per_family_instance_index", "real_coefficient", "cpu_coefficient", "rms"),
 }
+MEMORY = {"allocs_per_iter": "", "max_bytes_used": "B", "total_allocated_bytes": "B"}
 # Parts of a name that say how long to measure, which is no property of the benchmark.
 EFFORT = {"repeats", "iterations", "min_time", "min_warmup_time"}
 NAMED = re.compile(r"([A-Za-z_]\w*):(?!:)(.+)", re.DOTALL)  # "threads:8", and named arguments
+AGGREGATE = re.compile(r".*_(mean|median|stddev|cv|BigO|RMS)", re.DOTALL)
 # Names that hosted runners, containers, pods and cloud instances get: another one for each run.
 GENERATED = re.compile(
     r"[0-9a-f]{12,64}|fv-az.*|runner.*|gha.*|.*\bip-\d+-\d+-\d+-\d+.*|.*\d{6,}.*"
@@ -37,22 +38,23 @@ GENERATED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-MEMORY = {"allocs_per_iter": "", "max_bytes_used": "B", "total_allocated_bytes": "B"}
-
-
 matches = has_places({"/context/num_cpus"}, {"/context", "/benchmarks/*/time_unit"})
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the real and CPU time of each benchmark, and its counters."""
     document = Node(file.json())
     context = document.get("context", {})
     machine = stable_machine(context.get("host_name", "").text())
-    time = context["date"].time()
-    commit = context.first(COMMITS).optional_text()
+    time, commit = context["date"].time(), context.first(COMMITS).optional_text()
     commit = commit if HASH.fullmatch(commit) else ""
-    entries = _chosen(list(document["benchmarks"].entries()))
-    yield from each(file, entries, partial(_results, machine, time, commit))
+    entries = list(document["benchmarks"].entries())
+    kinds: dict[str, set[str]] = {}  # of the entries of each benchmark
+    for entry in entries:
+        if isinstance(entry.value, dict):
+            kinds.setdefault(_run_name(entry.value), set()).add(_kind(entry.value))
+    chosen = (entry for entry in entries if _is_chosen(entry.value, kinds))
+    yield from each(file, chosen, partial(_results, machine, time, commit))
 
 
 def stable_machine(name: str) -> str:
@@ -69,17 +71,13 @@ def stable_machine(name: str) -> str:
     return "" if len(stripped) > 200 or GENERATED.fullmatch(stripped) else stripped
 
 
-def _chosen(entries: list[Node]) -> Iterator[Node]:
-    """Yield the entries that are read: repetitions, else the median, else the mean."""
-    kinds: dict[str, set[str]] = {}
-    for entry in entries:
-        if isinstance(entry.value, dict):
-            kinds.setdefault(_run_name(entry.value), set()).add(_kind(entry.value))
-    for entry in entries:
-        known = kinds[_run_name(entry.value)] if isinstance(entry.value, dict) else set()
-        best = next((kind for kind in ("iteration", "median", "mean") if kind in known), "")
-        if not known or _kind(entry.value) == best:  # what is no object is reported as skipped
-            yield entry
+def _is_chosen(entry: Any, kinds: dict[str, set[str]]) -> bool:
+    """Whether an entry is to be read: a repetition, else the median, else the mean."""
+    if not isinstance(entry, dict):
+        return True  # it is reported as skipped
+    known = kinds[_run_name(entry)]
+    best = next((kind for kind in ("iteration", "median", "mean") if kind in known), "")
+    return _kind(entry) == best
 
 
 def _run_name(entry: dict[str, Any]) -> str:
@@ -90,11 +88,8 @@ def _kind(entry: dict[str, Any]) -> str:
     """Return "iteration", or the name of the aggregate, which old versions put into the name."""
     if entry.get("run_type") == "aggregate" or "aggregate_name" in entry:
         return str(entry.get("aggregate_name"))
-    if "run_type" not in entry:
-        suffix = str(entry.get("name")).rpartition("_")[2]
-        if suffix in ("mean", "median", "stddev", "cv", "BigO", "RMS"):
-            return suffix
-    return "iteration"
+    aggregate = AGGREGATE.fullmatch(str(entry.get("name"))) if "run_type" not in entry else None
+    return aggregate[1] if aggregate else "iteration"
 
 
 def _results(machine: str, time: int, commit: str, benchmark: Node) -> Iterator[Result]:
@@ -126,8 +121,6 @@ def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     labels, args, count = [first], {}, 0
     for part in parts:
         named = NAMED.fullmatch(part)
-        if named and named[1] in EFFORT:
-            continue
         if named:
             args[named[1]] = named[2]
         elif part.removeprefix("-").isdecimal():
@@ -135,7 +128,7 @@ def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
             count += 1
         else:
             labels.append(part)
-    return "/".join(labels), tuple(args.items())
+    return "/".join(labels), tuple(pair for pair in args.items() if pair[0] not in EFFORT)
 
 
 TITLE = "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json"

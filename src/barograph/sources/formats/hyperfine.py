@@ -8,14 +8,13 @@ from statistics import median
 from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.nodes import Node, each, has_places
-from barograph.sources.report import Skip
 
 matches = has_places({"/results/*/command", "/results/*/mean"})
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the median of each command, and its memory if it was measured."""
     yield from each(file, Node(file.json())["results"].entries(), _results)
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, SeriesId
 from barograph.results.units import HIGHER, LOWER
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node, csv_rows, each
-from barograph.sources.report import Skip
 
 HEADER = "Type,Name,Request Count,Failure Count,"
-# Column, measurement, unit, direction. Old versions name the first column differently.
+# Column, measurement, unit, direction.
 COLUMNS = (
     ("Median Response Time", "median", "ms", LOWER),
     ("95%", "p95", "ms", LOWER),
@@ -25,12 +24,11 @@ FIRST_TIME = 10_000_000  # seconds; earlier start times are not times of day
 
 def matches(file: InputFile) -> bool:
     """Whether the head is the header of the CSV, or has the keys of the JSON."""
-    if file.head.lstrip().replace('"', "")[: len(HEADER)] == HEADER:
-        return True
-    return {"/*/num_requests", "/*/num_failures"} <= file.places
+    is_csv = file.head.lstrip().replace('"', "")[: len(HEADER)] == HEADER
+    return is_csv or {"/*/num_requests", "/*/num_failures"} <= file.places
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield response times, requests and failures per second of each request and of all."""
     if file.text().lstrip().startswith("["):
         yield from each(file, Node(file.json()).entries(), _entry)
@@ -39,17 +37,21 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
 
 
 def _row(row: Node) -> Iterator[Result]:
+    """Read a row of the CSV."""
     if row.get("Request Count", "").value.strip() == "0":
         raise FieldError(row.where, row["Name"].value, "no requests")
-    for column, measurement, unit, better in COLUMNS:
-        value = row.get(column, "").numeric()
-        yield Result(_series(row["Name"], row["Type"], measurement), value, unit, better)
+    yield from _results(row["Name"], row["Type"], [row.get(name, "") for name, *_ in COLUMNS])
 
 
-def _series(name: Node, method: Node, measurement: str) -> SeriesId:
-    kind = "" if not method.value else method.text()
+def _results(
+    name: Node, method: Node, values: list[Node], time: int = UNKNOWN_TIME
+) -> Iterator[Result]:
+    """Yield the values of a request, or of all requests together, which have no method."""
+    kind = method.text() if method.value else ""
     args = (("method", kind),) if kind not in ("", "None") else ()
-    return SeriesId("", "", "", name.text(), measurement, args)
+    for (_, measurement, unit, better), value in zip(COLUMNS, values, strict=False):
+        series = SeriesId("", "", "", name.text(), measurement, args)
+        yield Result(series, value.numeric(), unit, better, time=time)
 
 
 def _entry(stats: Node) -> Iterator[Result]:
@@ -58,24 +60,18 @@ def _entry(stats: Node) -> Iterator[Result]:
     if count <= 0:
         raise FieldError(stats["num_requests"].where, count, "no requests")
     started, ended = stats["start_time"].number(), stats["last_request_timestamp"].number()
-    failures = stats["num_failures"].number()
-    histogram = _histogram(stats["response_times"])
-    values = [_quantile(histogram, 0.5), _quantile(histogram, 0.95)]
+    failures, times = stats["num_failures"].number(), stats["response_times"]
+    pairs = sorted((numeric(key, each.where), each.number()) for key, each in times.items())
+    if not any(number > 0 for _, number in pairs):
+        raise FieldError(times.where, None, "is empty")
+    values = [_quantile(pairs, share) for share in (0.5, 0.95)]
     if ended > started:
         values += [count / (ended - started), failures / (ended - started)]
     time = stats["start_time"].time() if started > FIRST_TIME else UNKNOWN_TIME
-    for (_, measurement, unit, better), value in zip(COLUMNS, values, strict=False):
-        series = _series(stats["name"], stats["method"], measurement)
-        measured = Node(value, stats, measurement).number()
-        yield Result(series, measured, unit, better, time=time)
-
-
-def _histogram(times: Node) -> list[tuple[float, float]]:
-    """Return the response times in order, each with its count."""
-    pairs = [(numeric(key, count.where), count.number()) for key, count in times.items()]
-    if not any(count > 0 for _, count in pairs):
-        raise FieldError(times.where, None, "is empty")
-    return sorted(pairs)
+    nodes = [
+        Node(value, stats, name) for (_, name, *_), value in zip(COLUMNS, values, strict=False)
+    ]
+    yield from _results(stats["name"], stats["method"], nodes, time)
 
 
 def _quantile(histogram: list[tuple[float, float]], share: float) -> float:

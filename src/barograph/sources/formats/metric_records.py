@@ -16,24 +16,20 @@ Codespeed's are results as they are posted to it: a list of objects, one a resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from barograph.results.fields import FieldError, order_of
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node, has_places, records
 from barograph.sources.formats.urls import project_of_url
-from barograph.sources.report import Skip
 
-NYRKIO_COMMITS = ("git_commit", "commit", "revision", "sha")
-NYRKIO_TESTS = ("test_name", "test", "benchmark")
-CODESPEED_LABELS = ("project", "environment", "executable", "benchmark")
 MAPS = ("metrics", "records")
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list
-# What records call their fields.
+# What records call their fields; the first that is there counts.
 NAMES = {
     "project": ("project", "repository", "repo", "git_repo"),
     "variant": ("variant", "machine", "host", "hostname", "environment", "env", "platform"),
@@ -46,14 +42,26 @@ NAMES = {
     "order": ("order", "build_number"),
     "args": ("args", "params", "parameters"),
 }
-TIED = {name for field in ("commit", "time") for name in NAMES[field]}
+OF_NYRKIO = {
+    "project": ("git_repo",),
+    "test": ("test_name", "test", "benchmark"),
+    "commit": ("git_commit", "commit", "revision", "sha"),
+    "branch": ("branch",),
+}
+OF_CODESPEED = {
+    "project": ("project",),
+    "variant": ("environment",),
+    "task": ("executable",),
+    "test": ("benchmark",),
+    "commit": ("commitid",),  # those of Subversion are numbers
+    "time": ("revision_date", "result_date"),
+    "branch": ("branch",),
+}
+TIED = {*NAMES["commit"], *NAMES["time"]}
 HASHES = ("id", "hash", "sha", "oid")  # keys of a commit that is an object
 TIMES = ("timestamp", "date", "time")
 VALUES = ("value", "median", "mean")  # keys of a metric that is an object, in this order
-DIRECTIONS = (
-    *("direction", "lower_is_better", "smaller_is_better", "higher_is_better"),
-    "bigger_is_better",
-)
+BETTER = ("lower_is_better", "smaller_is_better", "higher_is_better", "bigger_is_better")
 
 
 def matches(file: InputFile) -> bool:
@@ -64,20 +72,39 @@ def matches(file: InputFile) -> bool:
         keys = {key for other, key in pairs if other == top}
         many = top or isinstance(file.json(), Lines)
         if (many or keys & TIED) and not matches_nyrkio(file):
-            return "/git_hash" not in file.places and "/root_group" not in file.places
+            return file.places.isdisjoint(("/git_hash", "/root_group"))
     return False
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the metrics of all records."""
     for record in records(file, KEYS):
-        common = _common(record)
+        common = _common(record, NAMES)
         for name, metric in _metrics(record):
             if isinstance(metric.value, dict) and not any(key in metric for key in VALUES):
                 for inner, each in metric.items():  # a benchmark with metrics
                     yield from _values(file, _inner(common, name), inner, each)
             else:
                 yield from _values(file, common, name, metric)
+
+
+def _common(record: Node, names: Mapping[str, tuple[str, ...]]) -> Result:
+    """Return who measured a record, when and at which commit, as a result without a value."""
+    known = {name: record.first(names[name]) if name in names else Node(None) for name in NAMES}
+    project, variant, task, test, run, branch = (
+        known[name].optional_label()
+        for name in ("project", "variant", "task", "test", "run", "branch")
+    )
+    project = project_of_url(project) if "/" in project else project
+    args = () if known["args"].value is None else known["args"].arguments()
+    commit, time = known["commit"], known["time"].time()
+    if isinstance(commit.value, dict) and names is NAMES:  # with a hash and a time
+        times = [time, *(commit[key].time() for key in TIMES)]
+        time = next((stated for stated in times if stated != UNKNOWN_TIME), UNKNOWN_TIME)
+        commit = commit.first(HASHES)
+    order = order_of(known["order"].value, known["order"].where)
+    series, name = SeriesId(project, variant, task, test, "", args), commit.optional_label()
+    return Result(series, 0.0, "", Direction.UNKNOWN, order, name, time, run, branch)
 
 
 def _metrics(record: Node) -> Iterator[tuple[str, Node]]:
@@ -93,53 +120,23 @@ def _metrics(record: Node) -> Iterator[tuple[str, Node]]:
                 yield metric["name"].text(), metric
 
 
-def _values(file: InputFile, common: Result, name: str, metric: Node) -> Iterator[Result | Skip]:
+def _values(file: InputFile, common: Result, name: str, metric: Node) -> Items:
     """Yield the value of a metric, or its repetitions as runs."""
-    unit, direction = "", Direction.UNKNOWN
+    common = common._replace(series=_measured(common.series, name))
     if isinstance(metric.value, dict):
         unit = metric["unit" if "unit" in metric else "units"].optional_text()
-        direction = metric.direction(DIRECTIONS)
+        common = common._replace(unit=unit, direction=metric.direction(("direction", *BETTER)))
         metric = metric[next((key for key in VALUES if key in metric), "value")]
-    series = _measured(common.series, name)
     is_list = isinstance(metric.value, list)
     for index, each in enumerate(metric.entries() if is_list else [metric], 1):
-        if each.value is None:
-            yield each.skip(file, "value is missing")
-            continue
         try:
-            number = each.numeric()
+            value = each.numeric()
         except FieldError as error:  # people keep texts and truth values beside the metrics
-            yield each.skip(file, error.reason)
+            yield each.skip(file, "value is missing" if each.value is None else error.reason)
             continue
         # Repetitions of a run are runs of their own.
         run = f"{common.run}.{index}" if is_list and common.run else common.run
-        yield common._replace(series=series, value=number, unit=unit, direction=direction, run=run)
-
-
-def _common(record: Node) -> Result:
-    """Return who measured a record, when and at which commit, as a result without a value."""
-    known = {field: record.first(names) for field, names in NAMES.items()}
-    project, variant, task, test, branch, run = (
-        known[field].optional_label()
-        for field in ("project", "variant", "task", "test", "branch", "run")
-    )
-    commit, time = known["commit"], known["time"].time()
-    if isinstance(commit.value, dict):  # with a hash and a time
-        times = [time, *(commit[key].time() for key in TIMES)]
-        time = next((stated for stated in times if stated != UNKNOWN_TIME), UNKNOWN_TIME)
-        commit = commit.first(HASHES)
-    args = () if known["args"].value is None else known["args"].arguments()
-    order = known["order"]
-    project = project_of_url(project) if "/" in project else project
-    return Result(
-        SeriesId(project, variant, task, test, "", args),
-        0.0,
-        order=order_of(order.value, order.where),
-        commit=commit.optional_label(),
-        time=time,
-        run=run,
-        branch=branch,
-    )
+        yield common._replace(value=value, run=run)
 
 
 @lru_cache(1 << 14)  # most records name the same metrics
@@ -162,30 +159,22 @@ FORMAT = Format("metric-records", TITLE, "history", matches, read)
 matches_nyrkio = has_places(*({f"{top}/timestamp", f"{top}/metrics/*/name"} for top in ("/*", "")))
 
 
-def read_nyrkio(file: InputFile) -> Iterator[Result | Skip]:
+def read_nyrkio(file: InputFile) -> Items:
     """Yield the metrics of all runs."""
     for run in records(file):
-        attributes = run.get("attributes", {})
-        commit, branch = _attribute(attributes, NYRKIO_COMMITS), _attribute(attributes, ("branch",))
-        project = project_of_url(_attribute(attributes, ("git_repo",)))
-        test, time = _attribute(attributes, NYRKIO_TESTS), run["timestamp"].time()
+        stated = run.get("attributes", {})
+        pairs = stated.mapping().items()  # some tools write lists of one value
+        single = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in pairs}
+        common = _common(Node(single, stated.where), OF_NYRKIO)
+        common = common._replace(time=run["timestamp"].time())
         for metric in run["metrics"].entries():
-            series = SeriesId(project, "", "", test, metric["name"].text())
-            value = metric["value"]
+            series, value = _measured(common.series, metric["name"].text()), metric["value"]
             if value.value is None:
                 yield value.skip(file, "value is missing")
                 continue
             unit, direction = metric["unit"].optional_text(), metric.direction(("direction",))
-            number = value.number()
-            yield Result(series, number, unit, direction, None, commit, time, "", branch)
-
-
-def _attribute(attributes: Node, names: tuple[str, ...]) -> str:
-    """Return the first of some attributes that is present, as text; some tools write lists."""
-    attribute = attributes.first(names)
-    if isinstance(attribute.value, list) and len(attribute.value) == 1:
-        [attribute] = attribute.entries()
-    return attribute.optional_label()
+            described = common._replace(series=series, unit=unit, direction=direction)
+            yield described._replace(value=value.number())
 
 
 NYRKIO_TITLE = "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes"
@@ -197,24 +186,19 @@ matches_codespeed = has_places(
 )
 
 
-def read_codespeed(file: InputFile) -> Iterator[Result | Skip]:
+def read_codespeed(file: InputFile) -> Items:
     """Yield the value of every result."""
     for result in records(file):
         value = result["result_value"]
         if value.value is None:
             yield value.skip(file, "value is missing")
             continue
-        project, machine, task, test = (result[key].optional_label() for key in CODESPEED_LABELS)
-        if not test:
+        dated = {key: date for key, date in result.mapping().items() if date != "None"}
+        common = _common(Node(dated, result.where), OF_CODESPEED)
+        if not common.series.test:
             raise FieldError(result["benchmark"].where, result["benchmark"].value, "is missing")
         unit, direction = result["units"].optional_label(), result.direction(("lessisbetter",))
-        dates = (result[key] for key in ("revision_date", "result_date"))
-        times = (date.time() for date in dates if date.value != "None")
-        time = next((time for time in times if time != UNKNOWN_TIME), UNKNOWN_TIME)
-        # Commits of Subversion are numbers.
-        commit, branch = (result[key].optional_label() for key in ("commitid", "branch"))
-        series = SeriesId(project, machine, task, test, "")
-        yield Result(series, value.numeric(), unit, direction, None, commit, time, "", branch)
+        yield common._replace(value=value.numeric(), unit=unit, direction=direction)
 
 
 CODESPEED_TITLE = "Codespeed: the JSON that is posted to /result/add/json/"

@@ -30,7 +30,7 @@ from dataclasses import replace
 from glob import glob
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -39,7 +39,7 @@ from barograph.results.fields import FieldError
 from barograph.results.repeats import Results
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.formats.base import Format, InputFile, Note, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.content import inner_file, is_url
 from barograph.sources.formats.delimited import read_delimited
 from barograph.sources.formats.json_text import decode_json
@@ -60,26 +60,16 @@ COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha"
 PERIOD = "from=-365d&until=now"
 POINT = 2  # numbers of a data point: the value and the time
 UNKNOWN = "null"  # what Otava's scripts write
-Item = Result | Results | Note | Skip
 
 
-class Metric(NamedTuple):
-    """A metric of a test.
+Metric = tuple[ValueColumn, Direction, float]  # with the factor of its values
 
-    Attributes:
-        name: Its name.
-        source: Where the values are: the column of a CSV, or the suffix of a Graphite path.
-        direction: Which way is better. Otava assumes "higher" where none is given; the unit or
-            the reader's options decide here.
-        scale: A factor for the values.
-        unit: The unit, if given.
-    """
 
-    name: str
-    source: str
-    direction: Direction = Direction.UNKNOWN
-    scale: float = 1.0
-    unit: str = ""
+def _configuration(file: InputFile) -> InputFile:
+    """Return the file, or that of a folder which has one of the usual names."""
+    paths = [file.folder / name for name in NAMES] if file.folder else []
+    found = next((path for path in paths if path.is_file()), None)
+    return file if found is None else inner_file(file, found, file.name)
 
 
 def matches(file: InputFile) -> bool:
@@ -89,23 +79,19 @@ def matches(file: InputFile) -> bool:
     return bool(TESTS.search(file.head) and TEST_KEYS.search(file.head))
 
 
-def read(file: InputFile) -> Iterator[Item]:
+def read(file: InputFile) -> Items:
     """Yield the results of all tests that can be read."""
-    if file.folder:
-        paths = [file.folder / name for name in NAMES if (file.folder / name).is_file()]
-        file = inner_file(file, (paths or [file.folder / NAMES[0]])[0], file.name)
+    file = _configuration(file)
     config = Node(decode_yaml(file.text(), file.name))
+    readers = {"csv": _of_file, "json": _of_file, "graphite": _of_server}
     readable = False
     for name, test in _tests(config):
         kind = test["type"].text()
-        if kind == "graphite":
-            yield from _of_server(file, config, name, test)
-        elif kind in ("csv", "json"):
-            yield from _of_file(file, config, name, test)
+        if kind in readers:
+            readable = True
+            yield from readers[kind](file, config, name, test)
         else:
             yield test["type"].skip(file, "test type is not supported")
-            continue
-        readable = True
     if not readable:
         raise DataError(f"{file.name}: no test of the type csv, graphite or json")
 
@@ -126,34 +112,35 @@ def _tests(config: Node) -> Iterator[tuple[str, Node]]:
 
 def _merged(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return two mappings merged: the second has priority, mappings in both are merged, too."""
-    result = base | other
-    for key in base.keys() & other.keys():
-        if isinstance(base[key], dict) and isinstance(other[key], dict):
-            result[key] = _merged(base[key], other[key])
-    return result
+    both = [key for key in base.keys() & other.keys() if isinstance(base[key], dict)]
+    inner = {key: _merged(base[key], other[key]) for key in both if isinstance(other[key], dict)}
+    return base | other | inner
 
 
 def _metrics(test: Node, key: str) -> list[Metric]:
     """Return the metrics of a test: a list of names, or a mapping of names to settings.
 
+    Otava takes higher for better where no direction is given; here the unit decides, or an option.
+
     Args:
         test: The test, with its templates.
-        key: The setting that holds the source: "column" or "suffix".
+        key: The setting that holds the source: "column" of a CSV, or "suffix" of a Graphite path.
     """
     stated = test["metrics"]
     if isinstance(stated.value, list):
-        return [Metric(name.label(), name.label()) for name in stated.entries()]
+        names = [name.label() for name in stated.entries()]
+        return [(ValueColumn(name, name), Direction.UNKNOWN, 1.0) for name in names]
     metrics = []
     for name, about in stated.items():
         settings = Node({}, about.where) if about.value is None else about
-        source = settings[key].optional_text() or name
+        source, unit = (settings[field].optional_text() for field in (key, "unit"))
         scale = settings["scale"].numeric() if "scale" in settings else 1.0
-        unit, direction = settings["unit"].optional_text(), settings.direction(("direction",))
-        metrics.append(Metric(name, source, direction, scale, unit))
+        column = ValueColumn(source or name, name, unit)
+        metrics.append((column, settings.direction(("direction",)), scale))
     return metrics
 
 
-def _of_file(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+def _of_file(file: InputFile, config: Node, name: str, test: Node) -> Items:
     """Yield the results of the data files of a test; skips and errors show no value of them."""
     is_csv = test["type"].value == "csv"
     for path in _paths(file, test["file"]):
@@ -185,7 +172,7 @@ def _paths(file: InputFile, stated: Node) -> list[Path]:
     return found
 
 
-def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+def _csv(data: InputFile, config: Node, name: str, test: Node) -> Items:
     """Yield the results of one CSV file: a table whose configuration says what its columns are."""
     options = test.get("csv_options", {})
     options.value = options.mapping() | config.get("csv", {}).mapping()
@@ -198,7 +185,8 @@ def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]
     fields: dict[str, str] = {role: role for role in ("time", "branch", "run") if role in header}
     if test["time_column"].value is not None:
         fields["time"] = test["time_column"].text()
-    needed = [*(metric.source for metric in metrics), *attributes, fields.get("time", header[0])]
+    values = [value for value, _, _ in metrics]
+    needed = [*(value.column for value in values), *attributes, fields.get("time", header[0])]
     missing = next((title for title in needed if title not in header), None)
     if missing is not None:
         raise DataError(f"{data.name}: no column {missing!r} in the first line")
@@ -207,13 +195,12 @@ def _csv(data: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]
     if not metrics or not table.rows:
         yield from table.skips
         return
-    values = [ValueColumn(metric.source, metric.name, metric.unit) for metric in metrics]
+    scales = np.array([scale for _, _, scale in metrics])
+    directions = np.array([direction for _, direction, _ in metrics], dtype=np.int64)
     for item in read_roles(data, table, Roles(fields, {}, values), name):
         if isinstance(item, Results):
-            scales = np.array([metric.scale for metric in metrics])
             with np.errstate(over="ignore"):  # an error that names the file follows
                 scaled = item.values * scales[item.owners]
-            directions = np.array([metric.direction for metric in metrics], dtype=np.int64)
             yield replace(item, values=scaled, directions=directions)
         else:
             yield item
@@ -227,7 +214,7 @@ def _character(stated: Node, default: str) -> str:
     return value
 
 
-def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Iterator[Item]:
+def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Items:
     """Yield the results of one test, which are asked for at the server that `url` names.
 
     Raises:
@@ -243,23 +230,26 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Iterator
     prefix = test["prefix"].text().replace("%{BRANCH}", "main")
     answers = []
     for metric in _metrics(test, "suffix"):
-        target = quote(f"{prefix}.{metric.source}", safe="*{},()")
+        target = quote(f"{prefix}.{metric[0].column}", safe="*{},()")
         query = f"render?target={target}&format=json&{PERIOD}"
-        answers += [(metric, answer) for answer in _ask(file, url, query)]
-    # Graphite rounds times to the steps between points.
-    step = min((step for _, answer in answers for step in _steps(answer)), default=1000)
+        answers += [(metric, list(_points(answer))) for answer in _ask(file, url, query)]
+    # Graphite rounds times to the steps between points, of which gaps are some.
+    pairs = (pair for _, points in answers for pair in pairwise(time for _, time in points))
+    step = min((later - earlier for earlier, later in pairs if later > earlier), default=1000)
     events: dict[int, tuple[str, str]] = {}
     if test["tags"].value:
         try:
             events = _events(file, url, test["tags"], step)
         except SourceError as error:
             yield Node(str(error), test["tags"].where).skip(file, "no events")
-    for metric, answer in answers:
-        series = SeriesId("", "", "", name, metric.name)
-        for value, time in _points_of(answer):
-            commit, branch = events.get(time // step, ("", ""))
-            described = metric.unit, metric.direction, None, commit, time, "", branch
-            yield Result(series, value * metric.scale, *described)
+    for (column, direction, scale), points in answers:
+        series = SeriesId("", "", "", name, column.measurement)
+        common = Result(series, 0.0, column.unit, direction)
+        for value, time in points:
+            if value.value is not None:
+                commit, branch = events.get(time // step, ("", ""))
+                scaled = value.number() * scale
+                yield common._replace(value=scaled, commit=commit, time=time, branch=branch)
 
 
 def _server(address: Node) -> str:
@@ -277,13 +267,6 @@ def _ask(file: InputFile, url: str, query: str) -> Iterator[Node]:
     shown = shown_url(f"{url}{query}")
     body = download(f"{url}{query}")
     yield from Node(decode_json(body, f"{file.name}: {shown}"), f"{shown}: ").entries()
-
-
-def _steps(answer: Node) -> list[int]:
-    """Return the milliseconds between points, also gaps."""
-    points = answer["datapoints"].array()
-    times = [Node(point[1], answer.where).time() for point in points]
-    return [later - earlier for earlier, later in pairwise(times) if later > earlier]
 
 
 def _events(file: InputFile, url: str, tags: Node, step: int) -> dict[int, tuple[str, str]]:
@@ -314,24 +297,22 @@ FORMAT = Format("otava", TITLE, "history", matches, read)
 matches_graphite = has_places({"/*/datapoints/*/*"}, {"/*/target", "/*/datapoints"})
 
 
-def read_graphite(file: InputFile) -> Iterator[Result]:
+def read_graphite(file: InputFile) -> Items:
     """Yield the points of all targets; a gap (null) is no result."""
     for target in Node(file.json()).entries():
         series = SeriesId("", "", "", target["target"].text(), "")
-        for value, time in _points_of(target):
-            yield Result(series, value, time=time)
+        for value, time in _points(target):
+            if value.value is not None:
+                yield Result(series, value.number(), time=time)
 
 
-def _points_of(target: Node) -> Iterator[tuple[float, int]]:
-    """Yield the value and the time of each data point without the gaps."""
-    points = target["datapoints"]
-    for index, point in enumerate(points.array()):
-        if not isinstance(point, list) or len(point) != POINT:
-            where = Node(point, points, index).where
-            raise FieldError(where, point, "is not a value and a time")
-        if point[0] is not None:
-            value, moment = Node(point, points, index).entries()
-            yield value.number(), moment.time()
+def _points(target: Node) -> Iterator[tuple[Node, int]]:
+    """Yield the value and the time of each data point; the value of a gap is missing."""
+    for point in target["datapoints"].entries():
+        if not isinstance(point.value, list) or len(point.value) != POINT:
+            raise FieldError(point.where, point.value, "is not a value and a time")
+        value, moment = point.entries()
+        yield value, moment.time()
 
 
 GRAPHITE_TITLE = "Graphite render API: the URL of a query, or its answer saved with format=json"

@@ -14,24 +14,23 @@ from typing import Any
 
 from barograph.results.fields import FieldError
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.content import inner_files
 from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.nodes import Node, also_in_folder, has_places, records
-from barograph.sources.report import Skip
 
 VERSION = 1
 DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}
-# Keys of a trace that are labels; all others are arguments.
-UNITS = ("units", "unit")
-SPECIAL = {"test", "branch", "improvement_direction", *UNITS}
+# Keys of a trace that are no arguments.
+UNITS, STATISTICS = ("units", "unit"), ("stat", "statistic")
+LABELS = {"test", "branch", "improvement_direction", *UNITS}
 HOUR = re.compile(r"(?:^|/)(\d{4})/(\d\d)/(\d\d)/(\d\d)/")  # folders of Skia's storage
 
 
 matches = also_in_folder(has_places(*({f"{top}/git_hash", f"{top}/results"} for top in ("/*", ""))))
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the measurements of all files, in the order of their paths."""
     if not file.folder:
         for run in records(file):
@@ -52,7 +51,7 @@ def _hour(path: str) -> int:
         return UNKNOWN_TIME
 
 
-def _run(file: InputFile, run: Node, time: int) -> Iterator[Result | Skip]:
+def _run(file: InputFile, run: Node, time: int) -> Items:
     """Yield the measurements of one run, and the missing ones.
 
     Args:
@@ -69,10 +68,9 @@ def _run(file: InputFile, run: Node, time: int) -> Iterator[Result | Skip]:
         for extra, value in _measurements(result):
             if value.value is None:
                 yield value.skip(file, "value is missing")
-                continue
-            series, unit, direction, branch = _described(Node(key | extra, f"{value.where}.key"))
-            number = value.number()
-            yield Result(series, number, unit, direction, None, commit, time, "", branch)
+            else:
+                described = _described(Node(key | extra, f"{value.where}.key"))
+                yield described._replace(value=value.number(), commit=commit, time=time)
 
 
 def _measurements(result: Node) -> Iterator[tuple[dict[str, Any], Node]]:
@@ -85,17 +83,15 @@ def _measurements(result: Node) -> Iterator[tuple[dict[str, Any], Node]]:
             yield {name: single["value"].label()}, single["measurement"]
 
 
-def _described(key: Node) -> tuple[SeriesId, str, Direction, str]:
-    """Return the identity, unit, direction and branch that a key says."""
+def _described(key: Node) -> Result:
+    """Return the identity, unit, direction and branch that a key says, without a value."""
     values = {name: value.label() for name, value in key.items()}
-    stat = next((name for name in ("stat", "statistic") if name in values), "")
-    rest = {name: values[name] for name in values if name not in SPECIAL and name != stat}
-    series = SeriesId(
-        "", "", "", values.get("test", ""), values.get(stat, ""), tuple(sorted(rest.items()))
-    )
-    unit = next((values[name] for name in UNITS if name in values), "")
+    [stat, *_] = [*(name for name in STATISTICS if name in values), ""]
+    [unit, *_] = [*(values[name] for name in UNITS if name in values), ""]
+    args = sorted((name, values[name]) for name in values if name not in {*LABELS, stat})
+    series = SeriesId("", "", "", values.get("test", ""), values.get(stat, ""), tuple(args))
     direction = DIRECTIONS.get(values.get("improvement_direction", ""), Direction.UNKNOWN)
-    return series, unit, direction, values.get("branch", "")
+    return Result(series, 0.0, unit, direction, branch=values.get("branch", ""))
 
 
 TITLE = "Skia Perf, version 1: a JSON file a commit, a list of them, or a folder"

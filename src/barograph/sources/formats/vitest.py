@@ -9,27 +9,25 @@ from pathlib import PurePosixPath
 from barograph.results.fields import FieldError
 from barograph.results.series import SeriesId
 from barograph.results.units import LOWER
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.cells import numeric
 from barograph.sources.formats.nodes import Node, each, has_places
-from barograph.sources.report import Skip
 
 WRAPPERS = ("results", "tasks", "benchmarks")  # keys of an object around the tasks
-TASK = ("result/latency", "latency/p75", "result/hz", "p75", "Task name", "Task Name")
-MARKS = {
-    "/files/*/groups",
-    *(f"{top}/*/{key}" for top in ("", *(f"/{name}" for name in WRAPPERS)) for key in TASK),
-}
-TASK_NAMES = ("name", "Task name", "Task Name")
-STATISTICS = {"median": ("median", "p50"), "mean": ("mean",)}  # the first that is there
+TITLES = ("Task name", "Task Name")  # of a row of the table
+TASK = ("result/latency", "latency/p75", "result/hz", "p75", *TITLES)
+STATISTICS = (("median", "median"), ("p50", "median"), ("mean", "mean"))
 # "Latency med (ns)": "1,234.5 ± 3.20", or "Average Time (ns)": 1234.5 in old versions
 COLUMN = re.compile(r"(?:latency|average time)\s*(avg|med)?\s*\((ns|ms|s|us)\)", re.IGNORECASE)
 
 
-matches = has_places(*({mark} for mark in MARKS))
+matches = has_places(
+    {"/files/*/groups"},
+    *({f"{top}/*/{key}"} for top in ("", *(f"/{name}" for name in WRAPPERS)) for key in TASK),
+)
 
 
-def read(file: InputFile) -> Iterator[Result | Skip]:
+def read(file: InputFile) -> Items:
     """Yield the median of each benchmark, or its mean where an old version has no median."""
     document = Node(file.json())
     if isinstance(document.value, dict) and "files" not in document:
@@ -44,14 +42,9 @@ def _benchmarks(files: Node) -> Iterator[Node]:
     """Yield the name of the group and the content of each benchmark of vitest."""
     for file in files.entries():
         for group in file.get("groups", []).entries():
-            name = group.get("fullName", "").text()
+            name = _relative(group.get("fullName", "").text())
             for benchmark in group.get("benchmarks", []).entries():
                 yield Node((name, benchmark), benchmark.where)
-
-
-def _benchmark(entry: Node) -> Iterator[Result]:
-    group, benchmark = entry.value
-    yield _result(_relative(group), benchmark["name"].text(), *_statistic(benchmark))
 
 
 def _relative(group: str) -> str:
@@ -62,14 +55,18 @@ def _relative(group: str) -> str:
     return path + arrow + suites
 
 
+def _benchmark(entry: Node) -> Iterator[Result]:
+    group, benchmark = entry.value
+    yield _result(group, benchmark["name"].text(), *_statistic(benchmark))
+
+
 def _task(task: Node) -> Iterator[Result]:
     """Read a task of tinybench: with its result, or a row of the table."""
-    key = next((key for key in TASK_NAMES if key in task), "name")
-    name = task[key].text()
-    if key != "name":
-        yield _result("", name, *_cell(task))
+    title = next((key for key in TITLES if key in task and "name" not in task), "")
+    if title:
+        yield _result("", task[title].text(), *_cell(task))
         return
-    result = Node(task["result"].value or task.value, task.where)
+    name, result = task["name"].text(), Node(task["result"].value or task.value, task.where)
     if result["error"].value is not None or result["state"].value in ("errored", "aborted"):
         raise FieldError(task.where, name, "the benchmark failed")
     is_new = "latency" in result
@@ -78,29 +75,24 @@ def _task(task: Node) -> Iterator[Result]:
 
 def _statistic(stats: Node) -> tuple[str, float]:
     """Return the name and the value of the median, else of the mean."""
-    for name, keys in STATISTICS.items():
-        for key in keys:
-            if stats[key].value is not None:
-                return name, stats[key].number()
+    for key, name in STATISTICS:
+        if stats[key].value is not None:
+            return name, stats[key].number()
     reason = "has neither a median nor a mean; the benchmark may have failed"
     raise FieldError(stats.where, None, reason)
 
 
 def _cell(row: Node) -> tuple[str, float, str]:
     """Return what a row of the table says of the median if it has one, else of the mean."""
-    headers = {column: COLUMN.fullmatch(column[:100]) for column in row.mapping()}
-    columns = {
-        (header[1] or "avg").lower(): (row[column], header[2])
-        for column, header in headers.items()
-        if header
-    }
+    headers = [COLUMN.fullmatch(column[:100]) for column in row.mapping()]
+    columns = {(header[1] or "avg").lower(): header for header in headers if header}
     if not columns:
         raise FieldError(row.where, None, "has no column with a latency")
-    measurement = "median" if "med" in columns else "mean"
-    cell, unit = columns["med" if "med" in columns else "avg"]
+    statistic = "med" if "med" in columns else "avg"
+    cell, unit = row[columns[statistic][0]], columns[statistic][2]
     if isinstance(cell.value, str):
         cell.value = numeric(cell.value.partition("\u00b1")[0], cell.where)
-    return measurement, cell.number(), unit
+    return "median" if statistic == "med" else "mean", cell.number(), unit
 
 
 def _result(task: str, test: str, measurement: str, value: float, unit: str = "ms") -> Result:
