@@ -87,6 +87,9 @@ class Memory(Source):
 
     name = "memory"
 
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        raise NotImplementedError  # they need not be BSON
+
     def time_series(self) -> Iterator[Document | Skip]:
         for number, fields in enumerate(self.series, 1):
             yield Document(Place("series", number), fields)

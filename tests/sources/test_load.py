@@ -9,7 +9,7 @@ from bson import Decimal128
 
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources import Document, LoadReport, Place, Skip, load, read_source
+from barograph.sources import Document, Place, Skip, load, read_source
 from barograph.sources.loader import Files
 from tests.sources.documents import (
     START,
@@ -23,10 +23,6 @@ from tests.sources.documents import (
 )
 
 DIRECTIONS = "-1, 0, 1, lower_is_better, higher_is_better or unknown"
-
-
-def reasons(report: LoadReport, kind: str) -> dict[str, int]:
-    return {reason: entry.count for reason, entry in report.skipped[kind].items()}
 
 
 def test_load_keeps_a_series_and_its_candidate(tmp_path: Path) -> None:
@@ -63,11 +59,11 @@ def test_load_accepts_missing_fields(tmp_path: Path, name: str) -> None:
         assert getattr(history.ids[0], name) == ""
 
 
-def test_commit_may_be_a_number_and_one_that_cannot_be_read_is_left_empty(tmp_path: Path) -> None:
+def test_commit_may_be_a_number_and_a_point_with_another_value_is_skipped(tmp_path: Path) -> None:
     data = [point(1, commit=5), point(2, commit=["x"]), point(3, commit="")]
     history, report = loaded(tmp_path, [series(data=data)])
-    assert list(history.commits) == ["5", "", ""]
-    assert report.corrected == {"unreadable commits, left empty": 1}
+    assert list(history.commits) == ["5", ""]
+    assert report.skipped["points"] == {"not a text": 1}
 
 
 @pytest.mark.parametrize("value", [16, 16.0, "16"])
@@ -92,20 +88,18 @@ def test_candidate_may_have_its_identity_at_the_top_level(tmp_path: Path) -> Non
     assert report.kept["candidates"] == 1
 
 
-def test_points_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
+def test_points_out_of_order_are_sorted(tmp_path: Path) -> None:
     data = [point(order, value=float(order)) for order in (3, 1, 2, 5, 4)]
-    history, report = loaded(tmp_path, [series(data=data)])
+    history, _ = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert list(history.commits) == [f"{order:040x}" for order in (1, 2, 3, 4, 5)]
-    assert report.corrected["points out of order, sorted"] == 3
 
 
 def test_last_of_duplicate_points_is_kept(tmp_path: Path) -> None:
     data = [point(1, value=1.0), point(2, value=7.0), point(2, value=8.0), point(1, value=1.0)]
     history, report = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 8.0]
-    assert report.corrected["duplicate points of different value, the last kept"] == 1
-    assert report.corrected["duplicate points of equal value, the last kept"] == 1
+    assert report.corrected["duplicate points, the last kept"] == 2
 
 
 @pytest.mark.parametrize(
@@ -128,10 +122,9 @@ def test_point_without_a_usable_value_is_skipped(
     document["data"][3]["value"] = value
     history, report = loaded(tmp_path, [series("other"), document])
     assert history.orders.tolist() == [0, 10, 20, 30, 40, 0, 10, 20, 40]
-    assert reasons(report, "points") == {reason: 1}
-    example = report.skipped["points"][reason].examples[0]
-    assert (example["file"], example["document"]) == ("series", 2)
-    assert example["field"] == "data.3.value"
+    assert report.skipped["points"] == {reason: 1}
+    [skip] = report.examples["points", reason]
+    assert (*skip.place[:2], skip.field) == ("series", 2, "data.3.value")
 
 
 @pytest.mark.parametrize("order", ["7", 1.5, True, 2**70, None])
@@ -140,16 +133,7 @@ def test_point_without_a_usable_order_is_skipped(tmp_path: Path, order: object) 
     document["data"][0]["order"] = order
     history, report = loaded(tmp_path, [document])
     assert history.orders.tolist() == [10, 20, 30, 40]
-    assert sum(reasons(report, "points").values()) == 1
-
-
-def test_points_without_orders_are_numbered_as_listed(tmp_path: Path) -> None:
-    data = [{"value": 1.0, "commit": "a"}, {"value": 2.0, "commit": "b"}]
-    candidate = {**change_point(commit="b"), "order": None}
-    history, report = loaded(tmp_path, [series(data=data)], [candidate])
-    assert history.orders.tolist() == [0, 1]
-    assert history.candidates.index.tolist() == [1]
-    assert report.corrected["points without an order, numbered as listed"] == 2
+    assert report.skipped["points"].total() == 1
 
 
 def test_time_comes_from_the_commit_or_else_the_build(tmp_path: Path) -> None:
@@ -159,8 +143,9 @@ def test_time_comes_from_the_commit_or_else_the_build(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series(data=data)])
     none = int(np.iinfo(np.int64).min)
     hour, start = 3_600_000, int(START.timestamp()) * 1000
-    assert history.times.tolist() == [start + hour, start + 3 * hour, none, none, start]
-    assert report.corrected["unreadable times, left empty"] == 1
+    assert history.times.tolist() == [start + hour, start + 3 * hour, none, start]
+    [skip] = report.examples["points", "not a date, or a number of milliseconds since 1970"]
+    assert (skip.field, skip.value) == ("data.2.commit_date", "soon")
 
 
 def test_integers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
@@ -190,8 +175,8 @@ def test_series_with_a_wrong_schema_is_skipped(
 ) -> None:
     history, report = loaded(tmp_path, [series("good"), series(**changes)])
     assert len(history) == 1
-    assert reasons(report, "series") == {reason: 1}
-    assert report.read["points"] == report.kept["points"] + sum(reasons(report, "points").values())
+    assert report.skipped["series"] == {reason: 1}
+    assert report.read["points"] == report.kept["points"] + report.skipped["points"].total()
 
 
 def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
@@ -199,7 +184,7 @@ def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series("a"), second, series("b")])
     assert [name.test for name in history.ids] == ["a", "b"]
     assert history.offsets.tolist() == [0, 5, 10]
-    assert reasons(report, "series") == {"an earlier series has the same identity": 1}
+    assert report.skipped["series"] == {"an earlier series has the same identity": 1}
     assert report.read["points"] - report.kept["points"] == 3
 
 
@@ -257,10 +242,10 @@ def test_unusable_candidate_is_skipped(
     candidates = [change_point(order=30), {**change_point(), **changes}]
     history, report = loaded(tmp_path, [series()], candidates)
     assert history.candidates.index.tolist() == [3]
-    (only,) = reasons(report, "candidates")
+    (only,) = report.skipped["candidates"]
     assert only.startswith(reason)
-    example = report.skipped["candidates"][only].examples[0]
-    assert (example["file"], example["document"]) == ("candidates", 2)
+    [skip] = report.examples["candidates", only]
+    assert skip.place[:2] == ("candidates", 2)
 
 
 @pytest.mark.parametrize("order", [None, 21])
@@ -365,7 +350,7 @@ def test_skips_of_the_source_are_counted(tmp_path: Path) -> None:
             yield Skip(Place("series", 2), "row", "x", "too short")
 
     report = load(Skipping([series()]), tmp_path, max_skipped_share=0.5)
-    assert reasons(report, "series") == {"too short": 1}
+    assert report.skipped["series"] == {"too short": 1}
 
 
 def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -379,4 +364,4 @@ def test_decimal_that_is_not_a_number_is_skipped(tmp_path: Path) -> None:
     odd = [point(n, Decimal128(text)) for n, text in enumerate(("1.5", "NaN", "sNaN", "1E400"))]
     history, report = loaded(tmp_path / "out", [series(data=odd)])
     assert history.values.tolist() == [1.5]
-    assert report.skipped["points"]["value is not finite"].count == 3
+    assert report.skipped["points"]["value is not finite"] == 3

@@ -235,7 +235,7 @@ def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) 
         assert caught.value.__cause__ is caught.value.__context__ is None
     texts = [repr(live), str(live), live.name, repr(vars(live)), caplog.text]
     assert not any(secret in text for text in texts for secret in SECRETS)
-    with pytest.raises(TypeError, match="cannot be pickled"):
+    with pytest.raises((AttributeError, pickle.PicklingError)):
         pickle.dumps(live)
 
 

@@ -106,8 +106,8 @@ def test_damaged_document_is_skipped(dump: Path, tmp_path: Path) -> None:
     path.write_bytes(data[:start] + b"\xff\xff\xff\x7f" + data[start + 4 :])
     report = load(MongoDump(str(dump)), tmp_path / "out", max_skipped_share=0.5)
     assert report.kept["series"] == 4
-    example = report.skipped["series"]["damaged BSON"].examples[0]
-    assert (example["file"], example["document"]) == (str(path), 1)
+    [example] = report.examples["series", "damaged BSON"]
+    assert example.place[:2] == (str(path), 1)
     (skip,) = (item for item in MongoDump(str(dump)).time_series() if isinstance(item, Skip))
     assert skip.place.document == 1
 

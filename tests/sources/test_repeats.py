@@ -89,8 +89,8 @@ def test_result_of_another_commit_with_the_same_order_is_skipped(tmp_path: Path)
     history, report = loaded(tmp_path, HEAD + rows)
     assert history.runs_of(0)[3] == {"1": 3.0}
     assert history.runs_of(0)[4] == {"1": 4.0, "2": 4.5}
-    skipped = report.skipped["points"]["another commit has this order"]
-    assert (skipped.count, skipped.examples[0]["row"]) == (1, 41)
+    assert report.skipped["points"] == {"another commit has this order": 1}
+    assert report.examples["points", "another commit has this order"][0].place[1:] == (41, "row")
     assert report.read["points"] == 42
 
 

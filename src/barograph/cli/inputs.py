@@ -88,8 +88,8 @@ class Inputs:
             files = self._from_database(known)
         else:
             files = read_files(self.locations, self.options, direction_of=known)
-            for note in notes_of(files):
-                click.echo(note, err=True)
+        for note in notes_of(files):
+            click.echo(note, err=True)
         for note in config.unmatched(files.history.ids):
             click.echo(note, err=True)
         if needs_history and self.kind not in DATABASES and files.is_run:
@@ -126,8 +126,6 @@ class Inputs:
             raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
         history, report = read_source(open_source(self.kind, self.locations[0]))
         history = directed(history, direction_of)
-        if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
-            click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
 
 
@@ -145,8 +143,7 @@ def notes_of(files: FilesRead) -> Iterator[str]:
         yield f"{report.source}: {'; '.join(counts)}"
     for kind in report.skipped:
         if report.skipped[kind]:
-            total = sum(entry.count for entry in report.skipped[kind].values())
-            read = f"{total:,} of {report.read[kind]:,} {kind}"
+            read = f"{report.skipped[kind].total():,} of {report.read[kind]:,} {kind}"
             yield f"{report.source}: skipped {read}: {report.first_skip(kind)}"
 
 

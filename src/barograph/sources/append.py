@@ -121,7 +121,7 @@ def append(
     report = collector.report
     collected, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
     collected = in_one_unit(collected, report)
-    skipped = sum(entry.count for entry in report.skipped["points"].values())
+    skipped = report.skipped["points"].total()
     if not len(collected):
         first = f": {report.first_skip('points')}" if skipped else ""
         raise DataError(f"{report.source}: no results{first}")

@@ -65,27 +65,17 @@ class Repository:
         """
         return self._read([name for name in dict.fromkeys(names) if HASH.fullmatch(name)])
 
-    def order(self, hashes: Sequence[str]) -> dict[str, int]:
-        """Return the position of commits in the history, parents first.
+    def history(self, hashes: Sequence[str]) -> list[str]:
+        """Return commits with all commits before them, parents first.
 
         The commits of a branch that was merged come right before the merge.
 
         Args:
             hashes: Full hashes of commits that git knows.
         """
-        known = set(hashes)
-        return {name: k for k, name in enumerate(self.history(hashes)) if name in known}
-
-    def history(self, hashes: Sequence[str]) -> list[str]:
-        """Return commits with all commits before them, in the order of `order`.
-
-        Args:
-            hashes: Full hashes of commits that git knows.
-        """
-        if not hashes:
-            return []
         command = ["rev-list", "--topo-order", "--reverse", "--stdin"]
-        return self._git(command, "\n".join([*hashes, ""]).encode()).decode().split()
+        listed = self._git(command, "\n".join([*hashes, ""]).encode()) if hashes else b""
+        return listed.decode().split()
 
     def is_shallow(self) -> bool:
         """Return whether the repository lacks a part of the history."""
@@ -110,31 +100,20 @@ class Repository:
         # Never ask for a password, nor fetch what a partial clone lacks.
         quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
         try:
-            process = subprocess.run(  # noqa: S603 - names from files go to stdin only
-                command,
-                input=stdin,
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
-                env=quiet,
+            return subprocess.check_output(  # noqa: S603 - names from files go to stdin only
+                command, input=stdin, stderr=subprocess.DEVNULL, timeout=TIMEOUT, env=quiet
             )
         except (OSError, subprocess.SubprocessError):
             return b""
-        return process.stdout if process.returncode == 0 else b""
 
 
 def _commit(name: str, content: bytes) -> Commit:
     """Read a commit object: headers, an empty line, the message."""
-    headers, _, message = content.partition(b"\n\n")
-    match = re.search(rb"^committer .*> (\d+)", headers, re.MULTILINE)
-    author = re.search(rb"^author (.*) <", headers, re.MULTILINE)
-    lines = message.decode("utf-8", "replace").strip().splitlines()
-    return Commit(
-        name,
-        1000 * int(match[1]) if match else 0,
-        lines[0] if lines else "",
-        author[1].decode("utf-8", "replace") if author else "",
-    )
+    headers, _, message = (part.decode("utf-8", "replace") for part in content.partition(b"\n\n"))
+    committed = re.search(r"^committer .*> (\d+)", headers, re.MULTILINE)
+    author = re.search(r"^author (.*) <", headers, re.MULTILINE)
+    time = 1000 * int(committed[1]) if committed else 0
+    return Commit(name, time, message.strip().partition("\n")[0], author[1] if author else "")
 
 
 def is_commit(name: str, prefix: str) -> bool:

@@ -20,10 +20,10 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from barograph.results.series import LABELS
 from barograph.runtime.errors import ConfigError, SourceError
-from barograph.sources.mongodump import OPTIONS, DocumentSource
+from barograph.sources.base import OPTIONS, Source
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
-SCHEMES = ("mongodb://", "mongodb+srv://")
+URI = re.compile(r"(mongodb(?:\+srv)?://)(.*)", re.DOTALL)
 DATABASE = re.compile(r"[\w-]+")
 HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?")
 # Only what the tables need; versions, builds and result ids stay on the server.
@@ -39,7 +39,7 @@ RAW = CodecOptions(
 )
 
 
-class MongoDB(DocumentSource):
+class MongoDB(Source):
     """The collections of series and of change points in a live database.
 
     Args:
@@ -58,34 +58,29 @@ class MongoDB(DocumentSource):
         time_series: str = "time_series",
         change_points: str | None = "change_points",
     ) -> None:
+        super().__init__(time_series, change_points)
         named = "" if "://" in location else location
         uri = os.environ.get(ENVIRONMENT, "") if named or not location else location
         if not uri:
             raise ConfigError(f"location: empty, and {ENVIRONMENT} is not set either")
-        hosts, of_uri = parts_of(uri)
+        self._hosts, of_uri = parts_of(uri)
         self._database = database or named or of_uri
         if not DATABASE.fullmatch(self._database):
             # Not quoted: it may be a password in the wrong place.
             raise ConfigError(
-                f"location: {hosts} names no database, or one whose name has other "
+                f"location: {self._hosts} names no database, or one whose name has other "
                 "characters than letters, digits, _ and -"
             )
-        self.name = f"{hosts}/{self._database}"
-        self._hosts = hosts
+        self.name = f"{self._hosts}/{self._database}"
         self._reveal: Callable[[], str] = lambda: uri  # a function, so that no repr has it
-        super().__init__(time_series, change_points)
-
-    def __reduce__(self) -> str:
-        raise TypeError("a URI may contain a password, so this source cannot be pickled")
 
     def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
-        """Return the name of a collection for messages, and its documents."""
+        """Return the name of a collection for messages, and its documents by `_id`."""
         name = f"{self.name}.{collection}"
         fields = SERIES_FIELDS if collection == self._time_series else CANDIDATE_FIELDS
         return name, self._stream(collection, name, fields)
 
     def _stream(self, collection: str, name: str, fields: tuple[str, ...]) -> Iterator[bytes]:
-        """Stream the documents of a collection by `_id`."""
         number = 0
         with closing(self._client()) as client:
             stored = client[self._database].get_collection(collection, RAW)
@@ -125,11 +120,10 @@ def parts_of(uri: str) -> tuple[str, str]:
         >>> parts_of("mongodb://me:secret@db.example:27017/perf?replicaSet=rs")
         ('mongodb://db.example:27017', 'perf')
     """
-    scheme = next((known for known in SCHEMES if uri.startswith(known)), None)
-    if scheme is None:
-        raise ConfigError(f"location: not a URI that starts with {' or '.join(SCHEMES)}")
+    match = URI.fullmatch(uri)
+    if match is None:
+        raise ConfigError("location: not a URI that starts with mongodb:// or mongodb+srv://")
     # After the last @, so that a password with an unescaped / or @ never counts as a host.
-    rest = uri.removeprefix(scheme).rpartition("@")[2]
-    hosts, _, path = rest.partition("?")[0].partition("/")
+    hosts, _, path = match[2].rpartition("@")[2].partition("?")[0].partition("/")
     sound = all(HOST.fullmatch(host) for host in hosts.split(","))
-    return f"{scheme}{hosts if sound else '***'}", path if DATABASE.fullmatch(path) else ""
+    return match[1] + (hosts if sound else "***"), path if DATABASE.fullmatch(path) else ""

@@ -9,67 +9,24 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import bson
-from bson.codec_options import CodecOptions, DatetimeConversion
-from bson.errors import BSONError
 
 from barograph.runtime.errors import DataError
-from barograph.sources.base import Document, Source
-from barograph.sources.report import Place, Skip
+from barograph.sources.base import DAMAGE, Source
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
 TERMINATOR = b"\xff\xff\xff\xff"
 SMALLEST = 5  # a length and a final zero
 LARGEST = (16 << 20) + (16 << 10)  # MongoDB's limit, and its margin for internal use
 GZIP_MAGIC = b"\x1f\x8b"
-DAMAGE = (BSONError, ValueError, OverflowError, RecursionError)  # of a document
-# Times that Python's datetime cannot hold must not affect the rest of their document.
-OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
-    datetime_conversion=DatetimeConversion.DATETIME_AUTO
-)
 
 
-class DocumentSource(Source):
-    """Two collections of BSON documents.
-
-    Args:
-        time_series: The name of the collection of series.
-        change_points: The name of the collection of change points, or None if there is none.
-    """
-
-    def __init__(self, time_series: str, change_points: str | None) -> None:
-        self._time_series, self._change_points = time_series, change_points
-
-    @abstractmethod
-    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
-        """Return the name of a collection for messages, and its documents."""
-
-    def time_series(self) -> Iterator[Document | Skip]:
-        """Stream the collection of series."""
-        return self._decoded(self._time_series)
-
-    def change_points(self) -> Iterator[Document | Skip]:
-        """Stream the collection of change points."""
-        return iter(()) if self._change_points is None else self._decoded(self._change_points)
-
-    def _decoded(self, collection: str) -> Iterator[Document | Skip]:
-        """Decode the documents of a collection; damaged ones are skipped."""
-        name, documents = self.documents(collection)
-        for number, document in enumerate(documents, 1):
-            place = Place(name, number)
-            try:
-                yield Document(place, bson.decode(document, OPTIONS))
-            except DAMAGE as error:
-                yield Skip(place, "(document)", str(error), "damaged BSON")
-
-
-class MongoDump(DocumentSource):
+class MongoDump(Source):
     """A directory with `time_series.bson` and `change_points.bson`, or an archive with both.
 
     Args:
@@ -125,10 +82,9 @@ def _file_of(folder: Path, collection: str) -> Path:
     names = (f"{collection}.bson", f"{collection}.bson.gz")
     paths = sorted(path for name in names for path in folder.rglob(name))
     if len(paths) != 1:
-        raise DataError(
-            f"{folder}: {len(paths)} files named {' or '.join(names)}; expected exactly one"
-            + "".join(f", {path.relative_to(folder)}" for path in paths)
-        )
+        listed = "".join(f", {path.relative_to(folder)}" for path in paths)
+        counted = f"{len(paths)} files named {' or '.join(names)}"
+        raise DataError(f"{folder}: {counted}; expected exactly one{listed}")
     return paths[0]
 
 
@@ -154,23 +110,19 @@ def _of_archive(path: Path, collection: str) -> Iterator[bytes]:
             is_ours = (header.get("db"), header.get("collection")) == ours
             if is_ours and header.get("EOF") is True:
                 return
-            for document in _block(file, name):
-                if is_ours:
-                    yield document
+            yield from (document for document in _block(file, name) if is_ours)
         raise DataError(f"{name}: truncated: the archive ends before the collection {collection}")
 
 
 def _database(file: BinaryIO, collection: str, name: str) -> str:
     """Read the prelude; return the only database that has the collection."""
-    headers = [_header(document, name) for document in _block(file, name)]
-    known = [(str(header.get("db")), str(header.get("collection"))) for header in headers[1:]]
+    _, *headers = [_header(document, name) for document in _block(file, name)] or [{}]
+    known = [(str(header.get("db")), str(header.get("collection"))) for header in headers]
     databases = [database for database, other in known if other == collection]
     if len(databases) != 1:
         names = ", ".join(sorted(map(".".join, known))) or "none"
-        raise DataError(
-            f"{name}: {len(databases)} collections named {collection}; expected exactly one; "
-            f"the archive has {names}"
-        )
+        counted = f"{len(databases)} collections named {collection}"
+        raise DataError(f"{name}: {counted}; expected exactly one; the archive has {names}")
     return databases[0]
 
 

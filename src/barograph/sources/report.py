@@ -54,8 +54,8 @@ class Skip:
     kind: str = ""
 
     def __str__(self) -> str:
-        """`FILE: document N: field: reason (got VALUE)`."""
-        return f"{self.place}: {self.field}: {self.reason} (got {shortened(self.value)})"
+        """`FILE: document N: field = VALUE`."""
+        return f"{self.place}: {self.field} = {shortened(self.value)}"
 
 
 def check_share(share: float) -> None:
@@ -73,22 +73,6 @@ def shortened(value: object) -> str:
 
 
 @dataclass
-class Skipped:
-    """The number of skips for one reason, with the first few as examples."""
-
-    count: int = 0
-    examples: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, skip: Skip, count: int = 1) -> None:
-        """Add `count` skips, of which `skip` is an example."""
-        self.count += count
-        if len(self.examples) < EXAMPLES:
-            file, number, unit = skip.place
-            example = {"file": file, unit: number, "field": skip.field}
-            self.examples.append(example | {"value": shortened(skip.value)})
-
-
-@dataclass
 class LoadReport:
     """Counts of a load. It contains no times, so the same input gives the same report.
 
@@ -96,7 +80,8 @@ class LoadReport:
         source: The name of the source.
         read: The number of series, points and candidates, before anything is skipped.
         kept: The number of series, points and candidates in the tables.
-        skipped: Skips by kind and reason.
+        skipped: By kind, the number of skips for each reason.
+        examples: The first skips of a kind for a reason.
         corrected: Corrections by what was corrected.
         labels: The labels of the candidates as read, such as "hidden".
         verdicts: The verdicts of the candidates in the tables.
@@ -105,21 +90,24 @@ class LoadReport:
     source: str
     read: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
-    skipped: dict[str, dict[str, Skipped]] = field(
-        default_factory=lambda: {kind: {} for kind in KINDS}
+    skipped: dict[str, Counter[str]] = field(
+        default_factory=lambda: {kind: Counter() for kind in KINDS}
     )
+    examples: dict[tuple[str, str], list[Skip]] = field(default_factory=dict)
     corrected: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
 
     def skip(self, kind: str, skip: Skip, count: int = 1) -> None:
         """Count `count` skips of a kind."""
-        self.skipped[kind].setdefault(skip.reason, Skipped()).add(skip, count)
+        self.skipped[kind][skip.reason] += count
+        examples = self.examples.setdefault((kind, skip.reason), [])
+        if len(examples) < EXAMPLES:
+            examples.append(skip)
 
     def skipped_share(self, kind: str) -> float:
         """Return the share of a kind that was read and skipped."""
-        count = sum(entry.count for entry in self.skipped[kind].values())
-        return count / max(1, self.read[kind])
+        return self.skipped[kind].total() / max(1, self.read[kind])
 
     def check_shares(self, kinds: Iterable[str], limit: float) -> None:
         """Raise a DataError if more than a share of one of some kinds was skipped."""
@@ -133,17 +121,13 @@ class LoadReport:
 
     def first_skip(self, kind: str) -> str:
         """Describe the most frequent reason and its first example."""
-        reason, entry = max(self.skipped[kind].items(), key=lambda item: item[1].count)
-        times = plural(entry.count, "time")
-        return f"{reason} ({times}, first {_describe(entry.examples[0])})"
+        [(reason, count)] = self.skipped[kind].most_common(1)
+        return f"{reason} ({plural(count, 'time')}, first {self.examples[kind, reason][0]})"
 
     def skips(self, kind: str) -> list[str]:
         """Describe what was skipped of a kind, one line each, at most 20 for each reason."""
-        return [
-            f"{_describe(example)}: {reason}"
-            for reason, entry in self.skipped[kind].items()
-            for example in entry.examples
-        ]
+        of_kind = (self.examples[kind, reason] for reason in self.skipped[kind])
+        return [f"{skip}: {skip.reason}" for skips in of_kind for skip in skips]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report for JSON, in an order independent of the order of the input."""
@@ -153,8 +137,11 @@ class LoadReport:
             "kept": {kind: self.kept[kind] for kind in KINDS},
             "skipped": {
                 kind: {
-                    reason: {"count": entry.count, "examples": entry.examples[:SHOWN]}
-                    for reason, entry in sorted(reasons.items())
+                    reason: {
+                        "count": count,
+                        "examples": [*map(_entry, self.examples[kind, reason][:SHOWN])],
+                    }
+                    for reason, count in sorted(reasons.items())
                 }
                 for kind, reasons in self.skipped.items()
             },
@@ -164,20 +151,14 @@ class LoadReport:
         }
 
     def __str__(self) -> str:
-        """The report as text for people."""
+        """The numbers of what was kept, and why most others were skipped, for people."""
         lines = [f"{self.source}:"]
         for kind in KINDS:
-            lines.append(f"  {kind:<10} {self.kept[kind]:>12,} of {self.read[kind]:,}")
-            for reason, entry in sorted(self.skipped[kind].items()):
-                lines.append(f"    {entry.count:,} skipped: {reason}")
-                lines.extend(f"      {_describe(example)}" for example in entry.examples[:SHOWN])
-        for title, counts in (("corrected", self.corrected), ("verdicts", self.verdicts)):
-            items = ", ".join(f"{name}: {count:,}" for name, count in sorted(counts.items()))
-            lines.append(f"  {title:<10} {items or 'nothing'}")
+            why = f"; skipped: {self.first_skip(kind)}" if self.skipped[kind] else ""
+            lines.append(f"  {kind:<10} {self.kept[kind]:>12,} of {self.read[kind]:,}{why}")
         return "\n".join(lines)
 
 
-def _describe(example: dict[str, Any]) -> str:
-    unit = next(name for name in ("document", "line", "row") if name in example)
-    place = Place(example["file"], example[unit], unit)
-    return f"{place}: {example['field']} = {example['value']}"
+def _entry(skip: Skip) -> dict[str, Any]:
+    file, number, unit = skip.place
+    return {"file": file, unit: number, "field": skip.field, "value": shortened(skip.value)}

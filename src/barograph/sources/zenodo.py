@@ -24,7 +24,8 @@ import requests
 from barograph import __version__
 from barograph.runtime.errors import ConfigError, DataError, SourceError
 from barograph.runtime.files import whole
-from barograph.sources.mongodump import DocumentSource, MongoDump, is_archive
+from barograph.sources.base import Source
+from barograph.sources.mongodump import MongoDump, is_archive
 
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
@@ -53,7 +54,7 @@ class RemoteFile(msgspec.Struct):
         return self.links.get("content") or self.links.get("self", "")
 
 
-class Zenodo(DocumentSource):
+class Zenodo(Source):
     """Downloads a record when its first document is requested, then reads the mongodump in it.
 
     Args:

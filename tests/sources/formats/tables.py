@@ -30,7 +30,6 @@ def values(files: FilesRead) -> dict[str, list[float]]:
 def skips(files: FilesRead) -> dict[str, tuple[str, int, int]]:
     """Return the kind, the count and the first line of the skips of each reason."""
     return {
-        reason: (kind, entry.count, [*entry.examples[0].values()][1])
-        for kind, reasons in files.report.skipped.items()
-        for reason, entry in reasons.items()
+        reason: (kind, files.report.skipped[kind][reason], examples[0].place.document)
+        for (kind, reason), examples in files.report.examples.items()
     }

@@ -84,9 +84,8 @@ def read(
 def skips(files: FilesRead) -> list[tuple[str, str, int]]:
     """Return the kind, the reason and the first row of what was skipped."""
     return [
-        (kind, reason, [*entry.examples[0].values()][1])
-        for kind, reasons in files.report.skipped.items()
-        for reason, entry in reasons.items()
+        (kind, reason, examples[0].place.document)
+        for (kind, reason), examples in files.report.examples.items()
     ]
 
 

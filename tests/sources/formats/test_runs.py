@@ -147,8 +147,8 @@ def test_two_names_of_one_unit_convert_nothing() -> None:
 def test_value_of_another_dimension_is_left_out_and_named() -> None:
     converted, report = in_unit("ms", "MB", "ms")
     assert converted.values.tolist() == [1, 3]
-    example = report.skipped["points"][OTHER_UNIT].examples[0]
-    assert (example["row"], example["value"]) == (2, "'MB'")
+    [skip] = report.examples["points", OTHER_UNIT]
+    assert (skip.place.unit, skip.place.document, skip.value) == ("row", 2, "MB")
 
 
 def test_each_series_has_its_own_unit() -> None:

@@ -170,7 +170,8 @@ def _has_ties(numbers: Ints) -> bool:
 
 def _git_places(moments: _Moments, repository: Repository, known: dict[str, Commit]) -> Ints:
     """Return the position of each moment in git, `UNKNOWN_TIME` where git does not know it."""
-    positions = repository.order([*{commit.hash for commit in known.values()}])
+    listed = repository.history([*{commit.hash for commit in known.values()}])
+    positions = {name: number for number, name in enumerate(listed)}
     hashes = [known[name].hash if name in known else "" for name in moments.commits]
     return np.array([positions.get(name, UNKNOWN_TIME) for name in hashes], dtype=np.int64)
 
