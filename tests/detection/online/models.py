@@ -4,17 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.detection.online import Budget, OnlineJudge, TailRates
 from barograph.detection.online.second_look import BEFORE
 from barograph.detection.online.views import HISTORY
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.artifact import Arrays
+from barograph.models.kinds import FittedClassifier
 from barograph.results.series import Floats
 
 
@@ -33,13 +32,6 @@ class HandMade(ABC):
 
     def parts(self, matrix: Floats) -> tuple[float, Floats]:
         return 0.5, np.zeros(matrix.shape)
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, columns: int) -> Self:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,8 @@ def hand_made(
     card: Mapping[str, Any] | None = None,
 ) -> TriageModel:
     columns = FEATURE_SETS.get(feature_set, (feature_set,))
-    return TriageModel("online", feature_set, columns, threshold, flat, card or {})
+    classifier = cast("FittedClassifier", flat)
+    return TriageModel("online", feature_set, columns, threshold, classifier, card or {})
 
 
 def edge_model(feature_set: str = "online", card: Mapping[str, Any] | None = None) -> TriageModel:
