@@ -26,52 +26,32 @@ from barograph.results.texts import Texts
 from barograph.runtime.errors import DataError
 from barograph.runtime.files import published
 
-DATE = pa.timestamp("ms", tz="UTC")
-SERIES_SCHEMA = pa.schema(
-    [
-        *((label, pa.string()) for label in LABELS),
-        ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
-        ("direction", pa.int8()),
-        ("unit", pa.string()),
-    ]
-)
-POINTS_SCHEMA = pa.schema(
-    [
-        ("series", pa.int32()),
-        ("order", pa.int64()),
-        ("commit", pa.string()),
-        ("time", DATE),
-        ("value", pa.float64()),
-        ("runs", pa.int32()),
-        ("spread", pa.float64()),
-        ("results", pa.string()),  # a JSON object of the value of each run by its name
-    ]
-)
+TEXT, NUMBER, DATE = pa.string(), pa.int32(), pa.timestamp("ms", tz="UTC")
+SERIES_SCHEMA = pa.schema({
+    **dict.fromkeys(LABELS, TEXT),
+    "args": TEXT,  # a JSON object with sorted keys, "{}" if empty
+    "direction": pa.int8(), "unit": TEXT,
+})  # fmt: skip
+POINTS_SCHEMA = pa.schema({
+    "series": NUMBER, "order": pa.int64(), "commit": TEXT, "time": DATE, "value": pa.float64(),
+    "runs": NUMBER, "spread": pa.float64(),
+    "results": TEXT,  # a JSON object of the value of each run by its name
+})  # fmt: skip
+CANDIDATES_SCHEMA = pa.schema({
+    "series": NUMBER, "index": NUMBER, "order": pa.int64(), "commit": TEXT, "verdict": TEXT,
+    "calculated_on": DATE, "triaged_on": DATE, "algorithm": TEXT,
+})  # fmt: skip
+SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
 # Columns that a table may lack: then every point has one run without a name, no unit is known, and
 # a candidate was found by the latest search.
 RUN_COLUMNS = ("runs", "spread", "results")
-SEARCHED = (("present", pa.bool_()), ("discovery", pa.int32()), ("q", pa.float64()))
-CANDIDATES_SCHEMA = pa.schema(
-    [
-        ("series", pa.int32()),
-        ("index", pa.int32()),
-        ("order", pa.int64()),
-        ("commit", pa.string()),
-        ("verdict", pa.string()),
-        ("calculated_on", DATE),
-        ("triaged_on", DATE),
-        ("algorithm", pa.string()),
-    ]
-)
+SEARCHED = {"present": pa.bool_(), "discovery": NUMBER, "q": pa.float64()}
+OPTIONAL = ("unit", *RUN_COLUMNS, *SEARCHED)
 # Additional columns of an exported store: whether the latest search found the candidate, its number
 # in the order of discovery, and its energy statistic.
-FOUND_SCHEMA = pa.schema([*CANDIDATES_SCHEMA, *SEARCHED])
-SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
-OPTIONAL = ("unit", *RUN_COLUMNS, *(name for name, _ in SEARCHED))
+FOUND_SCHEMA = pa.schema([*CANDIDATES_SCHEMA, *SEARCHED.items()])
 # Of the points and the runs of an exported store.
-RUNS_SCHEMA = pa.schema(
-    [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
-)
+RUNS_SCHEMA = pa.schema([*[*POINTS_SCHEMA][:5], ("run", TEXT)])
 RUNS = "runs.parquet"  # all results of the commits with several
 ROWS = 1 << 18  # of a row group: a part of the series is read without the others
 
@@ -119,25 +99,25 @@ def write_columns(columns: Mapping[str, Any], folder: str | Path) -> None:
     sizes = np.diff(columns["offsets"])
     tables: dict[str, list[pa.Array]] = {
         "series": [
-            *(pa.array([getattr(each, name) for each in ids], pa.string()) for name in LABELS),
-            pa.array([each.args_json for each in ids], pa.string()),
+            *([getattr(each, name) for each in ids] for name in LABELS),
+            [each.args_json for each in ids],
             pa.array(columns["directions"], pa.int8()),
-            pa.array([unit or None for unit in columns["units"] or [""] * len(ids)], pa.string()),
+            [unit or None for unit in columns["units"] or [""] * len(ids)],
         ],
         "points": [
-            pa.array(np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)),
-            pa.array(columns["orders"]),
+            np.repeat(np.arange(sizes.size, dtype=np.int32), sizes),
+            columns["orders"],
             _strings(columns["commits"]),
             _dates(columns["times"]),
-            pa.array(columns["values"]),
+            columns["values"],
             *_run_columns(columns["runs"], columns["values"].size),
         ],
         "candidates": [
-            pa.array(candidates.series, pa.int32()),
-            pa.array(candidates.index, pa.int32()),
-            pa.array(candidates.orders),
+            pa.array(candidates.series, NUMBER),
+            pa.array(candidates.index, NUMBER),
+            candidates.orders,
             _strings(candidates.commits),
-            pa.array(candidates.verdict.tolist(), pa.string()),
+            candidates.verdict.tolist(),
             _dates(candidates.calculated_on),
             _dates(candidates.triaged_on),
             _strings(candidates.algorithms),
