@@ -8,7 +8,7 @@ from typing import Any, Literal
 from barograph.results.repeats import Results
 from barograph.results.series import SeriesId
 from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
-from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.read import Collector
 
 Kind = Literal["history", "run", "table"]
 

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from barograph.sources.formats.base import InputFile
-from barograph.sources.formats.delimited import TableRows, read_delimited
+from barograph.sources.formats.rows import TableRows, read_delimited
 
 ROWS = {
     "plain": "a,1\nb,2\n",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from barograph.runtime.errors import BarographError
 from barograph.sources.formats.base import Format, InputFile, ReadOptions
-from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.read import Collector
 from barograph.sources.formats.registry import formats
 from barograph.sources.formats.runs import in_one_unit
 from tests.sources.formats.mutations import MUTATIONS, mutated

@@ -26,8 +26,7 @@ from barograph.sources.formats.base import (
     ReadOptions,
     Result,
 )
-from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
-from barograph.sources.formats.read import read_files
+from barograph.sources.formats.read import OTHER_DIRECTION, Collector, read_files
 from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES, all_formats, results_of

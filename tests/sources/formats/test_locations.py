@@ -14,8 +14,8 @@ from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.content import content_of
 from barograph.sources.formats.context import RunContext
-from barograph.sources.formats.locations import opened
 from barograph.sources.formats.read import read_files
+from barograph.sources.formats.registry import opened
 
 TABLE = b"test,value\na,1\n"
 GO = b"goos: linux\nBenchmarkSort-8 100 12 ns/op\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from barograph.sources.formats.base import Format, Judgement, ReadOptions, Result
-from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.read import Collector
 from barograph.sources.formats.registry import MODULES, may_be, recognise
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import (

@@ -61,7 +61,7 @@ CSV_FAULTS = {
     f"p,a,{-(2**53) - 1},c,,1": TOO_LARGE,
     f"p,a,-{2**63},c,,1": TOO_LARGE,
     f"p,a,{'9' * 5000},c,,1": "order is not a whole number",
-    "p,a,1,c,yesterday,1": "not a time",
+    "p,a,1,c,yesterday,1": "is not a time",
     "p,a,1,c,1": "not as many cells as columns",
     "p,a,1,c,,1,1": "not as many cells as columns",
     ",,1,c,,1": "no identity",

@@ -6,7 +6,7 @@ collector fills what is missing from options, CI variables and git, and assigns 
 
 from __future__ import annotations
 
-import codecs
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +20,7 @@ from barograph.sources.formats.json_text import MEBIBYTE, decode_document, decod
 from barograph.sources.report import Skip, check_share
 
 HEAD = 65_536  # bytes of a text that recognition looks at
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 MAX_BYTES = 256 * MEBIBYTE  # decoded, a file takes up to twelve times as much memory
 MAX_KEYS = 10_000
 DATES = ("", "day-first", "month-first", "iso")
@@ -192,19 +192,21 @@ class InputFile:
         It is empty for JSON, which is recognised by its places.
         """
         head = b"" if self.is_json else (self.content or b"")[:HEAD]
-        return head.decode("utf-16" if head[:2] in UTF_16 else "utf-8-sig", "replace")
+        return head.decode(self._encoding, "replace")
 
     @cached_property
     def places(self) -> frozenset[str]:
         """The places of the values near the top of JSON, as `places_of` names them."""
         return places_of(self._decoded[0])
 
+    @property
+    def _encoding(self) -> str:
+        return "utf-16" if (self.content or b"")[:2] in UTF_16 else "utf-8-sig"
+
     @cached_property
     def _decoded(self) -> tuple[Any, DataError | None]:
-        start = (self.content or b"")[:256].removeprefix(codecs.BOM_UTF8)
-        if start[:2] in UTF_16:
-            start = start[2:].replace(b"\0", b"")
-        if start.lstrip()[:1] not in (b"{", b"["):
+        start = (self.content or b"")[:256].decode(self._encoding, "ignore")
+        if start.lstrip()[:1] not in ("{", "["):
             return None, None
         try:
             return decode_document(self.utf8(), self.name), None
@@ -217,11 +219,10 @@ class InputFile:
         Raises:
             DataError: The file is not UTF-8 or UTF-16 with a byte order mark.
         """
-        content = self.content or b""
         try:
-            return content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig")
+            return (self.content or b"").decode(self._encoding)
         except UnicodeDecodeError as error:
-            name = "UTF-16" if error.encoding.startswith("utf-16") else "UTF-8"
+            name = "UTF-16" if self._encoding == "utf-16" else "UTF-8"
             raise DataError(f"{self.name}: not valid {name} at byte {error.start}") from None
 
     def utf8(self) -> bytes:
@@ -230,9 +231,8 @@ class InputFile:
         Raises:
             DataError: The file has the mark of UTF-16, and is not valid UTF-16.
         """
-        content = self.content or b""
-        is_wide = content[:2] in UTF_16
-        return self.text().encode() if is_wide else content.removeprefix(codecs.BOM_UTF8)
+        is_wide = self._encoding == "utf-16"
+        return self.text().encode() if is_wide else (self.content or b"").removeprefix(BOM_UTF8)
 
     def json(self) -> Any:
         """Return the decoded JSON of the file; that of JSON lines is a `Lines`.

@@ -79,8 +79,22 @@ def place_candidates(
         if before is None or _rank(judgement) >= _rank(before):
             best[number, index] = judgement
     places = sorted(best)
-    candidates, differ = _columns(history, places, [best[place] for place in places])
+    chosen = [best[place] for place in places]
+    series, index_ = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
+    rows = history.offsets[series] + index_
+    pairs = [*zip(history.commits[rows], (each.commit for each in chosen), strict=True)]
+    differ = sum(point != commit and "" not in (point, commit) for point, commit in pairs)
     corrected["candidates placed by order, whose commit is another"] += differ
+    candidates = Candidates(
+        series=series,
+        index=index_,
+        verdict=np.array([each.verdict.value for each in chosen], dtype=np.str_),
+        calculated_on=np.array([each.calculated_on for each in chosen], dtype=np.int64),
+        triaged_on=np.array([each.triaged_on for each in chosen], dtype=np.int64),
+        orders=history.orders[rows],
+        commits=Texts.from_strings(point or commit for point, commit in pairs),
+        algorithms=Texts.from_strings(each.algorithm for each in chosen),
+    )
     return candidates, unplaced, +corrected
 
 
@@ -98,42 +112,17 @@ def _number(known: dict[SeriesId, int], name: SeriesId) -> int:
 
 def _index(history: History, number: int, judgement: Judgement) -> tuple[int, str]:
     """Return the index of a verdict in its series, -1 if there is none, and what it is known by."""
-    low, high = int(history.offsets[number]), int(history.offsets[number + 1])
-    if judgement.order is not None:
-        place = low + int(np.searchsorted(history.orders[low:high], judgement.order))
-        if place < high and history.orders[place] == judgement.order:
-            return place - low, "order"
-    if judgement.commit:
-        commits = list(history.commits[low:high])
-        if judgement.commit in commits:
-            return commits.index(judgement.commit), "commit"
-    if judgement.time != UNKNOWN_TIME:
-        later = np.flatnonzero(history.times[low:high] >= judgement.time)
+    series = history[number]
+    index = series.index_of(judgement.order) if judgement.order is not None else len(series)
+    if index < len(series) and series.orders[index] == judgement.order:
+        return index, "order"
+    if judgement.commit and judgement.commit in series.commits:
+        return series.commits.index(judgement.commit), "commit"
+    if judgement.time != UNKNOWN_TIME and series.times is not None:
+        later = np.flatnonzero(series.times >= judgement.time)
         return (int(later[0]) if later.size else -1), "time"
     return -1, ""
 
 
 def _rank(judgement: Judgement) -> tuple[bool, int, int]:
     return judgement.verdict.is_final, judgement.triaged_on, judgement.calculated_on
-
-
-def _columns(
-    history: History, places: Sequence[tuple[int, int]], chosen: Sequence[Judgement]
-) -> tuple[Candidates, int]:
-    """Return the candidates, and how many name another commit than their point."""
-    series, index = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
-    rows = history.offsets[series] + index
-    stated = [candidate.commit for candidate in chosen]
-    pairs = list(zip(history.commits[rows], stated, strict=True))
-    differ = sum(point != commit and "" not in (point, commit) for point, commit in pairs)
-    candidates = Candidates(
-        series=series,
-        index=index,
-        verdict=np.array([candidate.verdict.value for candidate in chosen], dtype=np.str_),
-        calculated_on=np.array([candidate.calculated_on for candidate in chosen], dtype=np.int64),
-        triaged_on=np.array([candidate.triaged_on for candidate in chosen], dtype=np.int64),
-        orders=history.orders[rows],
-        commits=Texts.from_strings(point or commit for point, commit in pairs),
-        algorithms=Texts.from_strings([candidate.algorithm for candidate in chosen]),
-    )
-    return candidates, differ

@@ -43,11 +43,9 @@ NOT_PLAIN = "value is not a plain number: write it without separators, multiple 
 
 def is_missing(cell: Any) -> bool:
     """Return whether a cell says that there is no value."""
-    if cell is None or cell == "":
-        return True
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING
-    return isinstance(cell, float) and cell != cell
+    return cell is None or cell != cell
 
 
 def number(value: object, where: str) -> float:
@@ -62,15 +60,10 @@ def number(value: object, where: str) -> float:
     """
     if type(value) is float and math.isfinite(value):
         return value
-    if type(value) is not float and type(value) is not int:
-        raise FieldError(where, value, "is missing" if value is None else "is not a number")
     try:
-        converted = float(value)
-    except OverflowError:
-        converted = math.inf
-    if math.isfinite(converted):
-        return converted
-    raise FieldError(where, value, "is not finite")
+        return value_of(value, where)
+    except FieldError as fault:
+        raise FieldError(where, value, fault.reason.removeprefix("value ")) from None
 
 
 def numeric(value: object, where: str) -> float:
@@ -87,17 +80,13 @@ def numeric(value: object, where: str) -> float:
         >>> numeric("1,024.5", "value"), numeric("1e3", "value")
         (1024.5, 1000.0)
     """
-    if isinstance(value, str) and THOUSANDS.fullmatch(value.strip()):
-        return plain(value.replace(",", ""), where)
-    return plain(value, where) if isinstance(value, str) else number(value, where)
+    if not isinstance(value, str):
+        return number(value, where)
+    return _plain(value.replace(",", "") if THOUSANDS.fullmatch(value.strip()) else value, where)
 
 
-def plain(text: str, where: str) -> float:
-    """Return the number that a text is, without separators between thousands.
-
-    Raises:
-        FieldError: It is no finite number.
-    """
+def _plain(text: str, where: str) -> float:
+    """Return the finite number that a text is, without separators between thousands."""
     stripped = text.strip()
     if stripped.lower() in MISSING:
         raise FieldError(where, text, "is missing")
@@ -125,37 +114,33 @@ def measured(cell: Any, where: str, decimal: str = ".") -> tuple[float, str]:
     if not isinstance(cell, str):
         return value_of(cell, where), ""
     match = MEASURED.fullmatch(cell.strip())
-    unit = (match["unit"] or "") if match else ""
-    text = match["number"] if match and _is_unit(unit, bool(match["space"])) else cell
+    has_unit = match is not None and _has_unit(match)
+    text, unit = (match["number"], match["unit"] or "") if match and has_unit else (cell, "")
     if decimal == ",":
         text = text.replace(".", "x").replace(",", ".")
     try:
-        return plain(text, where), unit
+        return _plain(text, where), unit
     except FieldError as fault:
-        is_almost = fault.reason == "is not a number" and is_almost_number(cell)
+        is_almost = fault.reason == "is not a number" and _is_almost_number(cell)
         reason = NOT_PLAIN if is_almost else f"value {fault.reason}"
         raise FieldError(where, cell, reason) from None
 
 
-def _is_unit(unit: str, is_apart: bool) -> bool:
-    """Return whether a text after a number is its unit: "7b" is the size of a model more often."""
+def _has_unit(match: re.Match[str]) -> bool:
+    """Return whether the text after a number is a unit: "7b" is the size of a model more often."""
+    unit, is_apart = match["unit"] or "", bool(match["space"])
     return unit in ("", "%", "s") or ((is_apart or len(unit) > 1) and unit_of(unit) is not None)
 
 
-def is_almost_number(text: str) -> bool:
-    """Return whether a text stands for a number in a way that is not read.
-
-    Example:
-        >>> is_almost_number("1,204"), is_almost_number("1.2 K"), is_almost_number("31.01.2024")
-        (True, True, False)
-    """
+def _is_almost_number(text: str) -> bool:
+    """Return whether a text, such as "1,204" or "1.2 K", stands for a number that is not read."""
     match = ALMOST.fullmatch(text.strip()) if len(text) <= LONGEST else None
-    return match is not None and _is_unit(match["unit"] or "", bool(match["space"]))
+    return match is not None and _has_unit(match)
 
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, whatever its decimal sign, or stands for one."""
-    return NUMBER.fullmatch(text.strip().replace(",", ".")) is not None or is_almost_number(text)
+    return NUMBER.fullmatch(text.strip().replace(",", ".")) is not None or _is_almost_number(text)
 
 
 def converted(
@@ -172,13 +157,11 @@ def converted(
     known: dict[str, T] = {}
     values = []
     for row, cell in enumerate(cells):
+        is_text = type(cell) is str
         try:
-            if type(cell) is not str:
-                value = read(cell)
-            elif cell in known:
-                value = known[cell]
-            else:
-                value = known[cell] = read(cell)
+            value = known[cell] if is_text and cell in known else read(cell)
+            if is_text:
+                known[cell] = value
         except FieldError as fault:
             faults.setdefault(row, fault)
             value = missing
@@ -209,21 +192,17 @@ def measurements(
 
 def plain_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert to finite numbers all at once, NaN for empty cells; None if any needs more care."""
+    kinds = set(map(type, cells))
+    if not kinds <= {int, float, str, type(None)}:
+        return None
+    if str in kinds and any("_" in cell for cell in cells if type(cell) is str):
+        return None  # float() reads 1_000
     try:
-        kinds = set(map(type, cells))
-        if not kinds <= {int, float, str, type(None)}:
-            return None
-        if str in kinds and "_" in "".join(filter(_is_text, cells)):  # float() reads 1_000
-            return None
         full = [nan if cell is None or cell == "" else cell for cell in cells]
         values = np.fromiter(map(float, full), np.float64, len(cells))
     except (ValueError, OverflowError):
         return None
     return None if np.isinf(values).any() else values
-
-
-def _is_text(cell: Any) -> bool:
-    return type(cell) is str
 
 
 def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
@@ -275,12 +254,9 @@ def label(cell: Any, field: str) -> str:
     """
     if cell is None:
         return ""
-    if isinstance(cell, str):
-        try:
-            cell.encode()
-        except UnicodeEncodeError:
-            raise FieldError(field, cell, "not valid text") from None
-        return cell.strip()
-    if isinstance(cell, (dict, list)):
-        return json.dumps(cell, sort_keys=True)
-    return canonical_text(cell)
+    text = cell.strip() if isinstance(cell, str) else canonical_text(cell)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FieldError(field, cell, "not valid text") from None
+    return text

@@ -7,7 +7,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterator
-from io import BufferedReader
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -20,22 +20,39 @@ GZIP = b"\x1f\x8b"
 
 
 def content_of(path: Path | None, name: str, options: ReadOptions) -> bytes:
-    """Return the bytes of a file, decompressed.
+    """Return the bytes of a file, or of the standard input without a path, decompressed.
 
     Raises:
         DataError: The file is missing or damaged, or too large.
     """
+    limit, buffer = options.max_bytes, io.BytesIO()  # joined blocks would need the memory twice
     try:
-        if path is None:
-            if sys.stdin is None:
-                raise DataError(f"{name}: the standard input is closed")
-            return _bounded(cast("BufferedReader", sys.stdin.buffer), name, options)
-        with path.open("rb") as stream:
-            return _bounded(stream, name, options)
+        if path is None and sys.stdin is None:
+            raise DataError(f"{name}: the standard input is closed")
+        with path.open("rb") if path else nullcontext(_stdin()) as stream:
+            is_packed = stream.peek(2)[:2] == GZIP
+            source: io.BufferedIOBase = gzip.GzipFile(fileobj=stream) if is_packed else stream
+            while buffer.tell() <= limit and (block := source.read(MEBIBYTE)):
+                buffer.write(block)
     except FileNotFoundError:
         raise DataError(f"{name}: no such file") from None
+    except EOFError:
+        raise DataError(f"{name}: the gzip file ends early") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{name}: damaged gzip file: {error}") from None
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+    if buffer.tell() > limit:
+        raise DataError(
+            f"{name}: larger than {limit // MEBIBYTE:,} MiB; "
+            "`max-size` in [input] of barograph.toml allows more"
+        )
+    return buffer.getvalue()
+
+
+def _stdin() -> io.BufferedReader:
+    """Return the standard input, which stays open."""
+    return cast("io.BufferedReader", sys.stdin.buffer)
 
 
 def is_url(location: str) -> bool:
@@ -91,25 +108,3 @@ def _json_files(folder: Path, depth: int = 6) -> Iterator[Path]:
     for entry in entries if depth else ():
         if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
             yield from _json_files(entry, depth - 1)
-
-
-def _bounded(stream: BufferedReader, name: str, options: ReadOptions) -> bytes:
-    """Return the decompressed bytes of a stream, within the limits."""
-    is_packed = stream.peek(2)[:2] == GZIP
-    source = gzip.GzipFile(fileobj=stream) if is_packed else stream
-    buffer = io.BytesIO()  # it grows in place: joined blocks would need the memory twice
-    try:
-        while buffer.tell() <= options.max_bytes and (block := source.read(MEBIBYTE)):
-            buffer.write(block)
-    except EOFError:
-        raise DataError(f"{name}: the gzip file ends early") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{name}: damaged gzip file: {error}") from None
-    content = buffer.getvalue()
-    if len(content) > options.max_bytes:
-        limit = options.max_bytes // MEBIBYTE
-        raise DataError(
-            f"{name}: larger than {limit:,} MiB; "
-            "`max-size` in [input] of barograph.toml allows more"
-        )
-    return content

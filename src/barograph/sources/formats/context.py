@@ -7,35 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 # Variables of GitHub, GitLab, Jenkins, Buildkite and CircleCI, in the order they are looked up.
-COMMIT_VARIABLES = (
-    "GITHUB_SHA",
-    "CI_COMMIT_SHA",
-    "GIT_COMMIT",
-    "BUILDKITE_COMMIT",
-    "CIRCLE_SHA1",
+# GITHUB_HEAD_REF and CHANGE_BRANCH are those of a pull request only.
+COMMIT = "GITHUB_SHA CI_COMMIT_SHA GIT_COMMIT BUILDKITE_COMMIT CIRCLE_SHA1"
+BRANCH = (
+    "GITHUB_HEAD_REF GITHUB_REF_NAME CI_MERGE_REQUEST_SOURCE_BRANCH_NAME CI_COMMIT_BRANCH "
+    "CHANGE_BRANCH BRANCH_NAME GIT_BRANCH BUILDKITE_BRANCH CIRCLE_BRANCH"
 )
-BRANCH_VARIABLES = (
-    "GITHUB_HEAD_REF",  # of a pull request only
-    "GITHUB_REF_NAME",
-    "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
-    "CI_COMMIT_BRANCH",
-    "CHANGE_BRANCH",  # Jenkins, of a pull request only
-    "BRANCH_NAME",
-    "GIT_BRANCH",
-    "BUILDKITE_BRANCH",
-    "CIRCLE_BRANCH",
-)
-BASE_VARIABLES = (
-    "GITHUB_BASE_REF",
-    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
-    "CHANGE_TARGET",
-    "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
-    "CI_DEFAULT_BRANCH",
-    "BUILDKITE_PIPELINE_DEFAULT_BRANCH",
+BASE = (
+    "GITHUB_BASE_REF CI_MERGE_REQUEST_TARGET_BRANCH_NAME CHANGE_TARGET "
+    "BUILDKITE_PULL_REQUEST_BASE_BRANCH CI_DEFAULT_BRANCH BUILDKITE_PIPELINE_DEFAULT_BRANCH"
 )
 # GitHub, Jenkins and Buildkite give the name of a tag as that of the branch, too.
-TAG_VARIABLES = ("TAG_NAME", "BUILDKITE_TAG")
-UNKNOWN = {"HEAD", "false", "detached"}
+TAGS = ("TAG_NAME", "BUILDKITE_TAG")
+UNKNOWN = {"", "HEAD", "false", "detached"}
 
 
 @dataclass(frozen=True)
@@ -64,18 +48,12 @@ def ci_context(variables: Mapping[str, str] | None = None) -> RunContext:
         RunContext(commit='8674f78', branch='main', base_branch='')
     """
     known = os.environ if variables is None else variables
-    branch = _first(known, BRANCH_VARIABLES)
-    is_tag = known.get("GITHUB_REF_TYPE") == "tag" or branch in map(known.get, TAG_VARIABLES)
-    return RunContext(
-        _first(known, COMMIT_VARIABLES),
-        "" if is_tag else branch,
-        _first(known, BASE_VARIABLES),
-    )
+    commit, branch, base = (_first(known, names) for names in (COMMIT, BRANCH, BASE))
+    is_tag = known.get("GITHUB_REF_TYPE") == "tag" or branch in map(known.get, TAGS)
+    return RunContext(commit, "" if is_tag else branch, base)
 
 
-def _first(known: Mapping[str, str], names: tuple[str, ...]) -> str:
-    for name in names:
-        text = known.get(name, "").strip().removeprefix("refs/heads/").removeprefix("origin/")
-        if text and text not in UNKNOWN:
-            return text
-    return ""
+def _first(known: Mapping[str, str], names: str) -> str:
+    texts = (known.get(name, "").strip() for name in names.split())
+    plain = (text.removeprefix("refs/heads/").removeprefix("origin/") for text in texts)
+    return next((text for text in plain if text not in UNKNOWN), "")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from barograph.results.fields import FieldError, identity_of, stated_direction, verdict_of
-from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.results.series import LABELS, Direction, SeriesId
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.cells import (
@@ -25,13 +25,12 @@ from barograph.sources.formats.cells import (
     order_in,
 )
 from barograph.sources.formats.content import inner_file
-from barograph.sources.formats.dates import cell_time
+from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.rows import read_table
 from barograph.sources.report import Skip
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".jsonl")
 ALLOWED = tuple(ending + packed for ending in ENDINGS for packed in ("", ".gz"))
-LABELS_AND_ARGS = ("project", "variant", "task", "test", "measurement", "args")
 NO_SERIES = "no such series"
 SKIPPED = "its series was skipped"
 Row = dict[str, Any]
@@ -74,14 +73,7 @@ def _read(
     needed: Sequence[str],
     convert: Callable[[Row, int], Iterable[Result | Judgement]],
 ) -> Iterator[Result | Judgement | Skip]:
-    """Yield what the rows of a table are, and those that cannot be used.
-
-    Args:
-        file: The folder.
-        name: The name of the table.
-        needed: The columns that it must have.
-        convert: Yields what a row is, given its number from 0.
-    """
+    """Yield what `convert` makes of the rows of a table, and those that cannot be used."""
     path = table_in(file.path, name) if file.path else None
     if path is None:
         raise DataError(f"{file.name}: has no table {name}")
@@ -93,26 +85,29 @@ def _read(
         raise DataError(f"{source.name}: misses the columns {missing}; has {has}")
     yield from (replace(skip, kind=name) for skip in table.skips)
     for k, cells in enumerate(zip(*table.cells.values(), strict=True)):
-        row = dict(zip(table.cells, cells, strict=True))
+        row = {title: cell for title, cell in zip(table.cells, cells, strict=True) if cell != ""}
         try:
             yield from convert(row, table.rows[k] - table.rows[0])
         except FieldError as fault:
             yield Skip(table.place(source, k), fault.field, fault.value, fault.reason, name)
 
 
-def _series(known: Known, row: Row, place: int) -> Iterator[Result]:
+def _label(row: Row, field: str) -> str:
+    return label(row.get(field), field)
+
+
+def _series(known: Known, row: Row, place: int) -> Iterable[Result]:
     """Keep the identity and the direction of a series."""
     known[place] = None
-    fields: dict[str, Any] = {name: label(row.get(name), name) for name in LABELS_AND_ARGS}
-    fields["args"] = decoded_args(fields["args"])
-    direction = stated_direction(label(row.get("direction"), ""), "direction")
-    known[place] = identity_of(fields), direction
-    yield from ()
+    fields: dict[str, Any] = {name: _label(row, name) for name in LABELS}
+    fields["args"] = decoded_args(_label(row, "args"))
+    known[place] = identity_of(fields), stated_direction(_label(row, "direction"))
+    return ()
 
 
 def _owner(known: Known, row: Row) -> tuple[SeriesId, Direction]:
     """Return the identity and the direction of the series of a row."""
-    owner = order_in(row["series"], "series")
+    owner = order_in(row.get("series"), "series")
     series = known.get(owner)
     if series is None:
         raise FieldError("series", owner, SKIPPED if owner in known else NO_SERIES)
@@ -122,25 +117,18 @@ def _owner(known: Known, row: Row) -> tuple[SeriesId, Direction]:
 def _results(known: Known, row: Row, _place: int) -> Iterator[Result]:
     """Yield the value of a point, or of each of its runs."""
     series, direction = _owner(known, row)
-    order = order_in(row["order"], "order")
-    value, unit = measured(row["value"], "value")
+    order = order_in(row.get("order"), "order")
+    value, unit = measured(row.get("value"), "value")
     if unit:
         raise FieldError("value", row["value"], "value has a unit")
-    commit, run = (label(row.get(name), name) for name in ("commit", "run"))
-    time = _time(row, "time")
-    for name, each in (_runs(row.get("results")) or {run: value}).items():
+    time, commit = time_ms(row.get("time"), "time", "month-first"), _label(row, "commit")
+    runs = _runs(row["results"]) if row.get("results") is not None else {}
+    for name, each in (runs or {_label(row, "run"): value}).items():
         yield Result(series, each, "", direction, order, commit, time, name)
 
 
-def _time(row: Row, field: str) -> int:
-    cell = row.get(field)
-    return UNKNOWN_TIME if cell is None or cell == "" else cell_time(cell, field)
-
-
 def _runs(cell: Any) -> dict[str, float]:
-    """Return the value of each run by its name; none for a single run without a name."""
-    if cell is None or cell == "":
-        return {}
+    """Return the value of each run by its name."""
     try:
         runs = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
         values = {run: number(value, "results") for run, value in runs.items()}
@@ -153,19 +141,18 @@ def _runs(cell: Any) -> dict[str, float]:
 
 def _judgement(known: Known, row: Row, place: int) -> Iterator[Judgement]:
     series, _ = _owner(known, row)
-    has_order = row["order"] is not None and row["order"] != ""
-    commit = label(row.get("commit"), "commit")
-    if not has_order and not commit:
+    order, commit = row.get("order"), _label(row, "commit")
+    if order is None and not commit:
         raise FieldError("order", None, "neither order nor commit")
     yield Judgement(
         series,
-        verdict_of(label(row["verdict"], "verdict") or None, "verdict"),
+        verdict_of(_label(row, "verdict") or None, "verdict"),
         f"row {place + 1}",
-        order=order_in(row["order"], "order") if has_order else None,
+        order=None if order is None else order_in(order, "order"),
         commit=commit,
-        algorithm=label(row.get("algorithm"), "algorithm"),
-        calculated_on=_time(row, "calculated_on"),
-        triaged_on=_time(row, "triaged_on"),
+        algorithm=_label(row, "algorithm"),
+        calculated_on=time_ms(row.get("calculated_on"), "calculated_on", "month-first"),
+        triaged_on=time_ms(row.get("triaged_on"), "triaged_on", "month-first"),
     )
 
 

@@ -47,10 +47,9 @@ def decode_document(content: bytes, name: str) -> Any:
         first, end, rest = content.lstrip().partition(b"\n")
         if not rest.strip() or isinstance(_line(first), str):
             raise
-    lines = Lines()
     values = ((k, _line(line)) for k, line in enumerate(content.split(end), 1) if line.strip())
     kept = [(number, value) for number, value in values if value != []]
-    lines.extend(value for _, value in kept)
+    lines = Lines(value for _, value in kept)
     lines.numbers = [number for number, _ in kept]
     return lines
 
@@ -84,17 +83,16 @@ def decode_json(text: str | bytes, name: str) -> Any:
         content = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
         return json.loads(content, parse_constant=lambda _name: None)
     except RecursionError:
-        raise DataError(f"{name}: nested too deeply") from None
+        message = "nested too deeply"
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}: not valid {error.encoding.upper()} at byte {error.start}"
-        ) from None
+        message = f"not valid {error.encoding.upper()} at byte {error.start}"
     except ValueError:
-        if message != CUT_OFF:
-            raise DataError(f"{name}: not valid JSON: {message}") from None
-    size, lines = len(text), text.count("\n" if isinstance(text, str) else b"\n") + 1  # type: ignore[arg-type]
-    place = f"byte {size:,}" + (f" in line {lines:,}" if lines > 1 else "")
-    raise DataError(f"{name}: not valid JSON: it ends early, at {place}")
+        if message == CUT_OFF:
+            lines = content.count("\n") + 1
+            place = f"byte {len(text):,}" + (f" in line {lines:,}" if lines > 1 else "")
+            message = f"it ends early, at {place}"
+        message = f"not valid JSON: {message}"
+    raise DataError(f"{name}: {message}")
 
 
 def places_of(document: Any) -> frozenset[str]:

@@ -19,6 +19,7 @@ from barograph.sources.report import Place, Skip
 
 LONGEST = 4_000  # characters of a line of text that may hold a result
 LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in strings
+SURROGATE = re.compile("[\ud800-\udfff]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SHOWN_KEY = 60  # characters of a key that messages show
 
@@ -65,10 +66,7 @@ class Node:
 
     def __getitem__(self, key: str) -> Node:
         """Return the value of a key of an object."""
-        value = self.value
-        if type(value) is not dict:
-            value = self.mapping()
-        return Node(value.get(key), self, key)
+        return Node(self.mapping().get(key), self, key)
 
     def __contains__(self, key: str) -> bool:
         """Return whether an object has a key."""
@@ -109,14 +107,11 @@ class Node:
         raise self._error("is not an object")
 
     def text(self) -> str:
-        """Return a text."""
+        """Return a text; a lone surrogate, which JSON can hold, is none."""
         if not isinstance(self.value, str):
             raise self._error("is not text")
-        if not self.value.isascii():
-            try:
-                self.value.encode()
-            except UnicodeEncodeError:  # JSON can hold lone surrogates, which no table can
-                raise self._error("is not valid text") from None
+        if not self.value.isascii() and SURROGATE.search(self.value):
+            raise self._error("is not valid text")
         return self.value
 
     def optional_text(self) -> str:
@@ -154,11 +149,10 @@ class Node:
 
     def direction(self, keys: Iterable[str]) -> Direction:
         """Return the direction that the first of some keys states; unknown if none is there."""
-        for key in keys:
-            stated = self[key]
-            if stated.value is not None:
-                return stated_direction(stated.label(), stated.where)
-        return Direction.UNKNOWN
+        stated = self.first(keys)
+        if stated.value is None:
+            return Direction.UNKNOWN
+        return stated_direction(stated.label(), stated.where)
 
     def skip(self, file: InputFile, reason: str) -> Skip:
         """Return the record of a value that a format leaves out.
@@ -199,20 +193,17 @@ def records(file: InputFile, keys: tuple[str, ...] = ()) -> Iterator[Node]:
         >>> [(record.where, record.value) for record in nodes]
         [('line 1', {'a': 1}), ('line 2', {'a': 2})]
     """
-    data = file.json()
+    document = Node(file.json())
+    data = document.value
     if isinstance(data, Lines):
         for line, value in zip(data.numbers, data, strict=True):
             if isinstance(value, str):
                 raise DataError(f"{file.name} line {line}: not valid JSON: {value!r}")
             yield Node(value, f"line {line}")
         return
-    listed = [key for key in keys if isinstance(data, dict) and isinstance(data.get(key), list)]
-    if listed:
-        yield from Node(data)[listed[0]].entries()
-    elif isinstance(data, list):
-        yield from Node(data).entries()
-    else:
-        yield Node(data)
+    inner = [document[key] for key in keys] if isinstance(data, dict) else []
+    listed = [node for node in (document, *inner) if isinstance(node.value, list)]
+    yield from listed[0].entries() if listed else [document]
 
 
 def each(
@@ -226,11 +217,8 @@ def each(
         read: Yields the results of an entry.
     """
     for entry in entries:
-        if isinstance(entry, Skip):
-            yield entry
-            continue
         try:
-            yield from read(entry)
+            yield from [entry] if isinstance(entry, Skip) else read(entry)
         except FieldError as error:
             yield Node(error.value, error.field).skip(file, error.reason)
 
@@ -248,7 +236,7 @@ def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node | Skip]:
     Raises:
         DataError: The file is not valid.
     """
-    from barograph.sources.formats.delimited import read_delimited
+    from barograph.sources.formats.rows import read_delimited
 
     table = read_delimited(replace(file, options=replace(file.options, delimiter=delimiter)))
     yield from table.skips

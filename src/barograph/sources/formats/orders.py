@@ -15,7 +15,7 @@ import numpy as np
 from barograph.results.repeats import NO_ORDER, Results
 from barograph.results.series import UNKNOWN_TIME, Flags, Ints
 from barograph.results.wording import plural
-from barograph.sources.formats.locations import differ_in_numbers
+from barograph.sources.formats.registry import differ_in_numbers
 from barograph.sources.formats.runs import of_runs
 from barograph.sources.git import Commit, Repository
 

@@ -41,11 +41,11 @@ from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.formats.base import Format, InputFile, Items, Result
 from barograph.sources.formats.content import inner_file, is_url
-from barograph.sources.formats.delimited import read_delimited
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.metric_records import read_nyrkio
 from barograph.sources.formats.nodes import Node, has_places
 from barograph.sources.formats.roles import Roles, ValueColumn
+from barograph.sources.formats.rows import read_delimited
 from barograph.sources.formats.tables import read_roles
 from barograph.sources.formats.urls import download, shown_url
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -197,7 +197,7 @@ def _csv(data: InputFile, config: Node, name: str, test: Node) -> Items:
         return
     scales = np.array([scale for _, _, scale in metrics])
     directions = np.array([direction for _, direction, _ in metrics], dtype=np.int64)
-    for item in read_roles(data, table, Roles(fields, {}, values), name):
+    for item in read_roles(data, table, Roles(fields, values), name):
         if isinstance(item, Results):
             with np.errstate(over="ignore"):  # an error that names the file follows
                 scaled = item.values * scales[item.owners]

@@ -1,4 +1,4 @@
-"""The formats in the order of recognition, and which of them a file is.
+"""From what the user typed to files, and the format of each.
 
 The module of a format is imported when a file has to be recognised. Formats that are recognised by
 a clear mark come first, `tables` comes last: it reads whatever looks like rows and columns.
@@ -6,12 +6,16 @@ a clear mark come first, `tables` comes last: it reads whatever looks like rows 
 
 from __future__ import annotations
 
+import glob
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources.formats.base import UTF_16, Format, InputFile
+from barograph.sources.formats.base import UTF_16, Format, InputFile, ReadOptions
+from barograph.sources.formats.content import content_of, is_url
 
 # Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition.
 # A module is imported only for what its inputs can be: folders, JSON, or texts that hold the mark.
@@ -46,6 +50,13 @@ MODULES: dict[str, tuple[str, str | bytes | None]] = {
     "tables": ("json", ""),
 }
 SHOWN_KEYS = 6
+STDIN = "-"
+# Files of a folder that hold no results: hidden ones, and those for people.
+ASIDE = re.compile(
+    r"\..*|.*\.(md|rst)|(readme|license|licence|copying|notice|changelog)(\.txt)?",
+    re.IGNORECASE | re.DOTALL,
+)
+NUMBER = re.compile(r"(\d+)", re.ASCII)
 # Tools whose output is not read: a mark in it, and the option that writes what is read.
 OUTPUTS = (
     ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
@@ -90,16 +101,77 @@ def named(name: str) -> Format:
     Raises:
         ConfigError: There is no such format.
     """
-    for format_ in formats():
-        if format_.name == name:
-            return format_
-    raise ConfigError(f"--kind {name}: no such format; `barograph formats` lists all")
+    found = next((form for form in formats() if form.name == name), None)
+    if found is None:
+        raise ConfigError(f"--kind {name}: no such format; `barograph formats` lists all")
+    return found
 
 
-def recognised(file: InputFile) -> Format | None:
-    """Return the first format that a file matches, or None."""
-    possible = (_format(module) for module in MODULES if may_be(file, module))
-    return next((format_ for format_ in possible if format_.matches(file)), None)
+def opened(
+    locations: Sequence[str | Path], options: ReadOptions
+) -> Iterator[tuple[InputFile, Format]]:
+    """Open and recognise one file after the other.
+
+    Args:
+        locations: Paths, patterns such as `runs/*.json`, folders, URLs, or `-` for the standard
+            input. A folder that is no format of its own stands for the files in it.
+        options: The format and the limits.
+
+    Raises:
+        DataError: A file is missing, too large or of no known format.
+    """
+    for file in _files([str(location) for location in locations], options):
+        yield file, named(options.kind) if options.kind else recognise(file)
+
+
+def _files(names: list[str], options: ReadOptions) -> Iterator[InputFile]:
+    """Yield files; names that differ only in their numbers are sorted by these, as folders are."""
+    for name in sorted(names, key=_numbers) if differ_in_numbers(names) else names:
+        path = Path(name)
+        if is_url(name):
+            from barograph.sources.formats.urls import download, shown_url, with_json_format
+
+            content = download(with_json_format(name))
+            yield InputFile(shown_url(name), None, content, options)
+        elif path.is_dir():
+            yield from _folder(path, options)
+        elif name == STDIN or path.exists() or not glob.has_magic(name):
+            place = None if name == STDIN else path
+            yield InputFile(name, place, content_of(place, name, options), options)
+        else:
+            found = sorted(glob.glob(name, recursive=True), key=_numbers)  # noqa: PTH207
+            if not found:
+                raise DataError(f"{name}: no file matches this pattern")
+            yield from _files(found, options)
+
+
+def _folder(path: Path, options: ReadOptions) -> Iterator[InputFile]:
+    """Yield a folder of a known format as such, or else the files in it."""
+    folder = InputFile(str(path), path, None, options)
+    form = named(options.kind) if options.kind else _recognised(folder)
+    if form is not None and form.matches(folder):
+        yield folder
+        return
+    files = [file for file in path.iterdir() if file.is_file() and not ASIDE.fullmatch(file.name)]
+    if not files:
+        raise DataError(f"{path}: the folder holds no result files")
+    for file in sorted(files, key=lambda file: _numbers(file.name)):
+        yield InputFile(str(file), file, content_of(file, str(file), options), options)
+
+
+def differ_in_numbers(names: Sequence[str]) -> bool:
+    """Return whether several names differ only in their numbers; such files are sorted by them.
+
+    Example:
+        >>> differ_in_numbers(["run-2.json", "run-10.json"])
+        True
+    """
+    return len(names) > 1 and len({NUMBER.sub("", name) for name in names}) == 1
+
+
+def _numbers(name: str) -> list[Any]:
+    """Return the texts of a name and the numbers between them, which sort it by value."""
+    return [int(part) if k % 2 else part for k, part in enumerate(NUMBER.split(name))]
 
 
 def may_be(file: InputFile, module: str) -> bool:
@@ -110,6 +182,12 @@ def may_be(file: InputFile, module: str) -> bool:
     if isinstance(mark, bytes):
         return mark in (file.content or b"")
     return mark is not None and re.search(mark, file.head) is not None
+
+
+def _recognised(file: InputFile) -> Format | None:
+    """Return the first format that a file matches, or None."""
+    possible = (_format(module) for module in MODULES if may_be(file, module))
+    return next((form for form in possible if form.matches(file)), None)
 
 
 def recognise(file: InputFile) -> Format:
@@ -125,7 +203,7 @@ def recognise(file: InputFile) -> Format:
         >>> recognise(InputFile("-", None, b"commit,value\na1,5\n")).name
         'tables'
     """
-    form = recognised(file)
+    form = _recognised(file)
     if form is not None:
         return form
     if file.fault is not None:
@@ -136,13 +214,11 @@ def recognise(file: InputFile) -> Format:
             prints = f"the text that {tool} prints; let it write {option}"
             made = f"the output of {tool}; {CONVERTED}"
             raise DataError(f"{file.name}: {prints if option else made}")
-    raise DataError(f"{file.name}: of no known format: {_looks(file)}; {NEEDED}")
+    raise DataError(f"{file.name}: of no known format: {_looks(file, text)}; {NEEDED}")
 
 
-def _looks(file: InputFile) -> str:
+def _looks(file: InputFile, text: str) -> str:
     """Return what a file of no known format looks like."""
-    if file.folder:
-        return "a folder"
     start = (file.content or b"")[:4_000]
     if not start.strip():
         return "the file is empty"
@@ -154,5 +230,5 @@ def _looks(file: InputFile) -> str:
             return "a JSON array"
         keys = ", ".join(name[:40] for name in [*document][:SHOWN_KEYS])
         return f"JSON with the keys {keys or '(none)'}{', ...' * (len(document) > SHOWN_KEYS)}"
-    text = (file.head or file.text()[:4_000]).lstrip("\ufeff \t\r\n")
-    return f"text that begins {text.splitlines()[0][:60] if text else ''!r}"
+    first = next(iter(text.lstrip("\ufeff \t\r\n").splitlines()), "")
+    return f"text that begins {first[:60]!r}"

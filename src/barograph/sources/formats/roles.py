@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -18,39 +18,28 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import NOT_PLAIN, is_missing, measured, plain_numbers
 
 # The names of columns that are read as a field; the first that a table has is taken.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "order": (
-        "order", "sequence", "seq", "position", "build", "build_number", "build_#", "build_no",
-        "revision_number",
-    ),
-    "time": (
-        "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
-        "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
-        "@timestamp", "_time", "date_ms",
-        "timestamp_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
-    ),
-    "commit": (
-        "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
-        "git_hash", "git_sha", "hash", "revision", "rev", "changeset", "version",
-    ),
-    "branch": ("branch", "git_branch", "branch_name", "ref"),
-    "value": ("value", "_value", "result", "result_value", "measured_value", "val"),
-    "unit": ("unit", "units"),
-    "direction": (
-        "direction", "better", "lower_is_better", "lowerisbetter", "smaller_is_better",
-        "higher_is_better", "higherisbetter", "bigger_is_better",
-    ),
-    "run": ("run", "run_id", "repeat", "repetition", "trial", "attempt", "replicate"),
-    "project": ("project", "repository", "repo"),
-    "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
-    "task": ("task", "suite", "group"),
-    "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command",
-        "_measurement", "benchmark_name", "bench_name", "test_case", "testcase", "case", "scenario",
-        "workload", "series_name", "series_id",
-    ),
-    "measurement": ("measurement", "metric", "measure", "statistic", "metric_name", "_field"),
-    "args": ("args", "params", "parameters"),
-}  # fmt: skip
+NAMES = {
+    "order": "order sequence seq position build build_number build_# build_no revision_number",
+    "time": "time timestamp date datetime commit_time commit_date commit_timestamp created_at "
+    "create_time measured_at measured_on push_timestamp ts @timestamp _time date_ms timestamp_ms "
+    "timestamp_s timestamp_ns unix_time unix_timestamp epoch",
+    "commit": "commit sha commit_sha commit_hash commit_id commitid git_commit git_hash git_sha "
+    "hash revision rev changeset version",
+    "branch": "branch git_branch branch_name ref",
+    "value": "value _value result result_value measured_value val",
+    "unit": "unit units",
+    "direction": "direction better lower_is_better lowerisbetter smaller_is_better "
+    "higher_is_better higherisbetter bigger_is_better",
+    "run": "run run_id repeat repetition trial attempt replicate",
+    "project": "project repository repo",
+    "variant": "variant machine platform environment env host os testbed",
+    "task": "task suite group",
+    "test": "test benchmark series name test_name bench command _measurement benchmark_name "
+    "bench_name test_case testcase case scenario workload series_name series_id",
+    "measurement": "measurement metric measure statistic metric_name _field",
+    "args": "args params parameters",
+}
+SYNONYMS = {field: names.split() for field, names in NAMES.items()}
 FIELDS = (*SYNONYMS, "ignore")
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 ARGUMENTS = re.compile(r"(?:args|params|parameters|param)(?:\.|:\s*)(.+)", re.IGNORECASE)
@@ -74,7 +63,6 @@ PARAMETERS = frozenset((
 DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d{4}(?!\d)")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
-IDENTITY = (*LABELS, "args")
 SHOWN = 8
 SAMPLED = 100  # cells of a column
 FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
@@ -110,27 +98,19 @@ class Roles(NamedTuple):
     """What the columns of a table are.
 
     Attributes:
-        fields: The column of each field.
-        args: The column of each argument.
+        fields: The column of each field, among them `args.NAME`.
         values: The columns that hold values; in a long table one, without a measurement.
         notes: What people should know about the columns.
     """
 
     fields: Mapping[str, str]
-    args: Mapping[str, str]
     values: Sequence[ValueColumn]
     notes: Sequence[str] = ()
 
     @property
-    def identity(self) -> dict[str, str]:
-        """The column of each part of the identity."""
-        labels = {name: self.fields[name] for name in IDENTITY if name in self.fields}
-        return labels | {f"args.{name}": column for name, column in self.args.items()}
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether the table has a column for each metric."""
-        return all(value.measurement for value in self.values)
+    def identity(self) -> list[str]:
+        """The fields that are parts of the identity."""
+        return [name for name in self.fields if name in LABELS or name[:4] == "args"]
 
 
 @lru_cache(1 << 14)
@@ -160,31 +140,33 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         DataError: No column holds values.
         ConfigError: The user names a column that the table does not have.
     """
-    names = list(cells)
-    mapped = {_column(name, names, where): role for name, role in options.mapping.items()}
-    chosen = [_column(name, names, where) for name in options.value_columns]
-    fields = {role: name for name, role in mapped.items() if role in SYNONYMS}
+    mapped = {_column(name, cells, where): role for name, role in options.mapping.items()}
+    chosen = [_column(name, cells, where) for name in options.value_columns]
+    fields = {role: name for name, role in mapped.items() if role != "ignore"}
     if options.order_by:
-        fields["order"] = _column(options.order_by, names, where)
-    args = {role.removeprefix("args."): n for n, role in mapped.items() if role[:5] == "args."}
-    taken = {*mapped, *chosen, *fields.values()}
-    args |= _arguments([name for name in names if name not in taken])
-    taken |= {*args.values()}
-    _add_named([name for name in names if name not in taken], fields, skip_value=bool(chosen))
-    taken |= {*fields.values()}
-    values = [ValueColumn.named(name) for name in chosen]
-    if not values and "value" in fields:
+        fields["order"] = _column(options.order_by, cells, where)
+    free = [name for name in cells if name not in {*mapped, *chosen, *fields.values()}]
+    fields = {f"args.{args}": name for name in free if (args := _argument(name))} | fields
+    free = [name for name in free if name not in fields.values()]
+    named = {canonical(name): name for name in reversed(free)}
+    for role, synonyms in SYNONYMS.items():
+        column = next((named[synonym] for synonym in synonyms if synonym in named), None)
+        if column is not None and not (role == "value" and chosen):
+            fields.setdefault(role, column)
+    free = [name for name in free if name not in fields.values()]
+    if chosen or "value" not in fields:
+        values = [*map(ValueColumn.named, chosen or _metrics(cells, fields, free))]
+    else:
         values = [ValueColumn(fields["value"])]
-    values = values or _metrics(cells, fields, [name for name in names if name not in taken])
     if len(values) == 1 and "measurement" in fields:
         values = [ValueColumn(values[0].column, unit=values[0].unit)]
     if not values:
         raise DataError(
-            f"{where}: no column of values among {_list(names)}; name it with --map COLUMN=value, "
+            f"{where}: no column of values among {_list(cells)}; name it with --map COLUMN=value, "
             "several with `value-columns` in [input] of barograph.toml"
         )
-    used = {*fields.values(), *args.values(), *(value.column for value in values), *mapped}
-    ignored = [name for name in names if name not in used and not all(map(is_missing, cells[name]))]
+    used = {*mapped, *fields.values(), *(value.column for value in values)}
+    ignored = [name for name in cells if name not in used and not all(map(is_missing, cells[name]))]
     notes = []
     dated = [name for name in ignored if _are_dates(cells[name][:SAMPLED])]
     if "time" not in fields and len(dated) == 1:  # rows may be in any order
@@ -195,7 +177,7 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
         more = ", ..." if len(ignored) > SHOWN else ""
         notes.append(f"columns ignored: {shown}{more}; --map COLUMN=FIELD reads one")
-    return Roles(fields, args, values, notes)
+    return Roles(fields, values, notes)
 
 
 def _are_dates(cells: Sequence[Any]) -> bool:
@@ -204,42 +186,28 @@ def _are_dates(cells: Sequence[Any]) -> bool:
     return bool(known) and all(isinstance(c, str) and DATED.match(c.strip()) for c in known)
 
 
-def _column(name: str, names: Sequence[str], where: str) -> str:
+def _column(name: str, names: Iterable[str], where: str) -> str:
     """Return a column that the user named, whatever its case."""
-    same = [column for column in names if column == name]
-    same += [column for column in names if canonical(column) == canonical(name)]
+    same = [column for column in names if canonical(column) == canonical(name)]
     if not same:
         raise ConfigError(f"{where}: no column {name!r}; there are {_list(names)}")
-    return same[0]
+    return name if name in same else same[0]
 
 
-def _arguments(names: Sequence[str]) -> dict[str, str]:
-    """Return the columns that say how a benchmark was called, by the name of the argument."""
-    args = {}
-    for name in names:
-        match = ARGUMENTS.fullmatch(name.strip())
-        if match is None and canonical(name) not in KNOWN:
-            match = LABELLED.fullmatch(name.strip())
-        if match or canonical(name) in PARAMETERS:
-            args[match[1] if match else name.strip()] = name
-    return args
-
-
-def _add_named(names: Sequence[str], fields: dict[str, str], *, skip_value: bool) -> None:
-    """Add the fields that columns have by their names."""
-    known = {canonical(name): name for name in reversed(names)}
-    for role, synonyms in SYNONYMS.items():
-        column = next((known[synonym] for synonym in synonyms if synonym in known), None)
-        if column is not None and role not in fields and not (role == "value" and skip_value):
-            fields[role] = column
+def _argument(name: str) -> str:
+    """Return the argument that a column holds: how the benchmark was called. Empty for none."""
+    match = ARGUMENTS.fullmatch(name.strip())
+    if match is None and canonical(name) not in KNOWN:
+        match = LABELLED.fullmatch(name.strip())
+    return match[1] if match else name.strip() if canonical(name) in PARAMETERS else ""
 
 
 def _metrics(
     cells: Mapping[str, Sequence[Any]], fields: dict[str, str], names: Sequence[str]
-) -> list[ValueColumn]:
+) -> list[str]:
     """Return the columns of a wide table that hold numbers that people track."""
     metrics = [
-        ValueColumn.named(name)
+        name
         for name in names
         if canonical(name) not in NOT_TRACKED
         and not NO_METRIC.fullmatch(name.strip())
@@ -247,9 +215,7 @@ def _metrics(
     ]
     # Without other numbers a column `time` of small numbers holds what was measured.
     times = _numbers(cells[fields["time"]]) if not metrics and "time" in fields else np.empty(0)
-    if times.size and (np.abs(times) < EARLIEST).all():
-        metrics = [ValueColumn.named(fields.pop("time"))]
-    return metrics
+    return [fields.pop("time")] if times.size and (np.abs(times) < EARLIEST).all() else metrics
 
 
 def _numbers(cells: Sequence[Any]) -> Floats:
@@ -273,6 +239,6 @@ def _number(cell: Any) -> float | None:
     return None
 
 
-def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:30]) for name in names[:SHOWN])
-    return f"{shown}, ..." if len(names) > SHOWN else shown
+def _list(names: Iterable[str]) -> str:
+    shown = [repr(name[:30]) for name in names]
+    return ", ".join(shown[:SHOWN] + ["..."] * (len(shown) > SHOWN))

@@ -18,10 +18,9 @@ from barograph.results.units import conversion, direction_of_measurement
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collect import place_of
 from barograph.sources.formats.context import RunContext
 from barograph.sources.git import Repository
-from barograph.sources.report import LoadReport, Skip
+from barograph.sources.report import LoadReport, Place, Skip
 
 SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
 TABLES = "tables"  # the only format whose files may be either
@@ -35,6 +34,11 @@ OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
 def of_runs(results: Results) -> Flags:
     """Return for each result whether its file holds a single run."""
     return np.array([file.is_run for file in results.files], dtype=np.bool_)[results.sources]
+
+
+def place_of(results: Results, row: int) -> Place:
+    """Return where a result is, for messages."""
+    return Place(results.files[int(results.sources[row])].name, int(results.rows[row]) + 1, "row")
 
 
 def complete_runs(

@@ -7,7 +7,7 @@ their names or by what the user says; `roles` has the names.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from barograph.results.series import (
     LABELS,
     UNKNOWN_TIME,
     Direction,
+    Floats,
     Ints,
     SeriesId,
     normalize_args,
@@ -34,27 +35,34 @@ from barograph.sources.formats.cells import (
     is_number,
     label,
     measurements,
-    orders,
+    order_in,
 )
-from barograph.sources.formats.dates import cell_time, day_order
-from barograph.sources.formats.delimited import DELIMITERS, TableRows
+from barograph.sources.formats.dates import day_order, time_ms
 from barograph.sources.formats.roles import KNOWN, SYNONYMS, Roles, assign_roles, canonical
-from barograph.sources.formats.rows import PARQUET, entries_of, read_table
+from barograph.sources.formats.rows import (
+    DELIMITERS,
+    PARQUET,
+    TableRows,
+    entries_of,
+    read_table,
+)
 from barograph.sources.report import Skip
 
 Kind = tuple[SeriesId, Direction]
+FEW = 100  # rows whose keys are looked at
+# The columns of texts by their fields.
+TEXTS = {"commit": "commits", "run": "runs", "branch": "branches", "unit": "units"}
 
 
 def matches(file: InputFile) -> bool:
     """Return whether a file looks like rows and columns."""
-    content = file.content or b""
-    if content[:4] == PARQUET:
+    if (file.content or b"")[:4] == PARQUET:
         return True
     if file.is_json:
-        rows = entries_of(file.json())
-        if len(rows) == 1 and isinstance(rows[0], dict) and _is_nested(rows[0]):
+        rows = [row for row in entries_of(file.json())[:FEW] if isinstance(row, dict)]
+        if len(rows) == 1 and _is_nested(rows[0]):
             return False  # a document: the numbers around its results are no results
-        keys = {canonical(place.rpartition("/")[2]) for place in file.places if _is_cell(place)}
+        keys = {canonical(key) for row in rows for key in row}
         return bool(keys & KNOWN) and bool(keys - set(SYNONYMS["test"]))
     return file.fault is None and "\0" not in file.head and _is_table(file.head)
 
@@ -64,12 +72,6 @@ def _is_nested(value: Any, level: int = 0) -> bool:
     if isinstance(value, dict):
         return level > 1 or any(_is_nested(inner, level + 1) for inner in value.values())
     return isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
-
-
-def _is_cell(place: str) -> bool:
-    """Return whether a place in JSON is a key of a row."""
-    parts = place.split("/")[1:]
-    return parts[:-1] in ([], ["*"], ["points", "*"]) and bool(parts) and parts[-1] != "*"
 
 
 def _is_table(head: str) -> bool:
@@ -84,8 +86,8 @@ def _is_table(head: str) -> bool:
             or any(len(row) == len(header) and any(map(is_number, row)) for row in others)
         ):
             return True
-    first, *second = (row.strip() for row in rows)  # a table of one column
-    return canonical(first) in SYNONYMS["value"] or any(map(is_number, (first, *second)))
+    # A table of one column.
+    return canonical(rows[0].strip()) in SYNONYMS["value"] or any(map(is_number, rows))
 
 
 def read(file: InputFile) -> Iterator[Results | Note | Skip]:
@@ -108,143 +110,109 @@ def read_roles(
         roles: What its columns are.
         name: The test, if no column says it. Defaults to the name of the file.
     """
-    count = len(table.rows)
-    none: Sequence[Any] = (None,) * count
-    columns = {**roles.fields, **roles.identity}
-    cells = {role: table.cells.get(column, none) for role, column in columns.items()}
     faults: Faults = {}
-    kinds, kind_of = _kinds(roles, cells, count, name or _stem(file.path), faults)
-    texts = {
-        role: Texts.from_strings(_labels(cells.get(role, none), columns.get(role, role), faults))
-        for role in ("commit", "run", "branch", "unit")
-    }
-    # Columns that repeat one number take no memory.
-    places: Ints = np.broadcast_to(np.int64(NO_ORDER), count)
-    times: Ints = np.broadcast_to(np.int64(UNKNOWN_TIME), count)
-    if "order" in cells:
-        places, unusable = orders(cells["order"], columns["order"])
-        faults = unusable | faults
-    notes = list(roles.notes)
-    if "time" in cells:
-        times = _times(file, cells["time"], columns["time"], faults, notes)
-    yield from map(Note, notes)
+
+    def column(field: str, read: Callable[[Any, str], Any], missing: Any) -> list[Any] | None:
+        """Return the cells of a field as they are read; None if no column holds it."""
+        if field not in roles.fields:
+            return None
+        title = roles.fields[field]
+        return converted(table.cells[title], lambda cell: read(cell, title), missing, faults)
+
+    naming = [name for name in roles.fields if name in roles.identity or name == "direction"]
+    labels = [column(part, label, "") or [] for part in naming]
+    keys = list(zip(*labels, strict=True)) or [()] * len(table.rows)
+    kinds, kind_of = _kinds(roles, naming, keys, name or _stem(file.path), faults)
+    texts = {f: cells for f in TEXTS if (cells := column(f, label, "")) is not None}
+    orders = column("order", order_in, NO_ORDER)
+    order, note = _day_order(file, table, roles)
+    times = column("time", lambda cell, title: _time(cell, title, order), UNKNOWN_TIME)
+    yield from map(Note, filter(None, (*roles.notes, note)))
     yield from table.skips
-    values, units, skips = _values(file, table, roles, faults)
-    yield from skips
+    values, units, unusable = _values(table, roles, faults)
+    yield from (_skip(file, table, *each) for each in unusable)
     sound = np.isfinite(values)
     sound[[*faults]] = False
     rows, owners = np.nonzero(sound)  # row by row: the rows of a history may have no other order
+    numbers = {"orders": orders, "times": times, "rows": [n - table.rows[0] for n in table.rows]}
+    columns: dict[str, Any] = {
+        name: np.array(cells, dtype=np.int64)[rows] for name, cells in numbers.items() if cells
+    }
+    of_rows = {TEXTS[field]: Texts.from_strings(cells)[rows] for field, cells in texts.items()}
+    if any(units) or any(value.unit for value in roles.values):
+        of_row = of_rows.get("units", [""] * rows.size)
+        places = zip(of_row, rows.tolist(), owners.tolist(), strict=True)
+        of_rows["units"] = Texts.from_strings(
+            (units[k] and units[k][row]) or unit or roles.values[k].unit for unit, row, k in places
+        )
     yield Results.of(
         [_measured(kind, value.measurement) for kind, _ in kinds for value in roles.values],
         [int(way) for _, way in kinds for _ in roles.values],
         kind_of[rows] * len(roles.values) + owners,
         values[sound],
-        rows=np.array(table.rows, dtype=np.int64)[rows] - table.rows[0],
-        orders=places[rows] if "order" in cells else np.broadcast_to(places[:1], rows.size),
-        times=times[rows] if "time" in cells else np.broadcast_to(times[:1], rows.size),
-        commits=texts["commit"][rows],
-        runs=texts["run"][rows],
-        branches=texts["branch"][rows],
-        units=_units(texts["unit"], [value.unit for value in roles.values], units, rows, owners),
+        **(columns | of_rows),
     )
-    for row, fault in sorted(faults.items()):
-        yield _skip(file, table, row, fault)
+    yield from (_skip(file, table, row, fault) for row, fault in sorted(faults.items()))
 
 
 def _skip(file: InputFile, table: TableRows, row: int, fault: FieldError) -> Skip:
     return Skip(table.place(file, row), fault.field, fault.value, fault.reason, "points")
 
 
-def _labels(cells: Sequence[Any], column: str, faults: Faults) -> list[str]:
-    return converted(cells, lambda cell: label(cell, column), "", faults)
+def _day_order(file: InputFile, table: TableRows, roles: Roles) -> tuple[str, str]:
+    """Return the order of day and month in dates, and a note if it was guessed."""
+    title = roles.fields.get("time")
+    if file.options.dates or title is None:
+        return file.options.dates, ""
+    return day_order(table.cells[title], f"{file.name}: {title}")
 
 
-def _times(
-    file: InputFile, cells: Sequence[Any], column: str, faults: Faults, notes: list[str]
-) -> Ints:
-    """Return the times of rows; note where day and month of dates were guessed."""
-    order, note = file.options.dates, ""
-    if not order:
-        order, note = day_order(cells, f"{file.name}: {column}")
-    notes += [note] if note else []
-
-    def read_time(cell: Any) -> int:
-        return UNKNOWN_TIME if is_missing(cell) else cell_time(cell, column, order)
-
-    times = converted(cells, read_time, UNKNOWN_TIME, faults)
-    return np.array(times, dtype=np.int64)
+def _time(cell: Any, title: str, order: str) -> int:
+    return UNKNOWN_TIME if is_missing(cell) else time_ms(cell, title, order)
 
 
 def _values(
-    file: InputFile, table: TableRows, roles: Roles, faults: Faults
-) -> tuple[np.ndarray, list[list[str]], list[Skip]]:
-    """Convert the columns of values, and remove them from the table.
+    table: TableRows, roles: Roles, faults: Faults
+) -> tuple[Floats, list[list[str]], list[tuple[int, FieldError]]]:
+    """Convert the columns of values, and remove all cells from the table.
 
     Only a semicolon as the delimiter leaves the comma to be the decimal sign.
 
     Returns:
-        The values of each row, the units in the cells of each column, and faulty cells.
+        The values of each row, the units in the cells of each column, and faulty cells by row.
     """
+    is_wide = all(value.measurement for value in roles.values)
     used = [table.cells[value.column] for value in roles.values]
     has_comma = table.delimiter == ";" and any("," in str(cell) for cells in used for cell in cells)
     values = np.empty((len(table.rows), len(used)))
-    units, skips = [], []
-    for k, (value, cells) in enumerate(zip(roles.values, used, strict=True)):
-        values[:, k], of_cells, unusable = measurements(
-            cells, value.column, "," if has_comma else "."
-        )
+    units, unusable = [], []
+    for k, cells in enumerate(used):
+        title = roles.values[k].column
+        values[:, k], of_cells, found = measurements(cells, title, "," if has_comma else ".")
         units.append(of_cells)
-        skips += [
-            _skip(file, table, row, fault)
-            for row, fault in unusable.items()
+        for row, fault in found.items():
             # An empty cell of a wide table is no result.
-            if row not in faults and not (roles.is_wide and is_missing(cells[row]))
-        ]
-    for value in roles.values:  # the cells take more memory than the results
-        table.cells.pop(value.column, None)
-    return values, units, skips
-
-
-def _units(
-    of_rows: Texts,
-    of_columns: Sequence[str],
-    of_cells: Sequence[Sequence[str]],
-    rows: Ints,
-    columns: Ints,
-) -> Texts:
-    """Return the units of results: that of the cell, else of its row, else of its column."""
-    if not any(of_columns) and not any(of_cells):
-        return of_rows[rows]
-    places = zip(of_rows[rows], rows.tolist(), columns.tolist(), strict=True)
-    return Texts.from_strings(
-        (of_cells[column] and of_cells[column][row]) or unit or of_columns[column]
-        for unit, row, column in places
-    )
+            if row not in faults and not (is_wide and is_missing(cells[row])):
+                unusable.append((row, fault))
+    table.cells.clear()  # they take more memory than the results
+    return values, units, unusable
 
 
 def _kinds(
-    roles: Roles, cells: Mapping[str, Sequence[Any]], count: int, name: str, faults: Faults
+    roles: Roles, parts: Sequence[str], keys: Sequence[tuple[str, ...]], name: str, faults: Faults
 ) -> tuple[list[Kind], Ints]:
     """Return the distinct identities and directions of rows, and the number of that of each row."""
-    parts = [*roles.identity, *({"direction"} & cells.keys())]
-    columns = {**roles.fields, **roles.identity}
-    labels = [_labels(cells[part], columns[part], faults) for part in parts]
-    keys = list(zip(*labels, strict=True)) or [()] * count
     known: dict[tuple[str, ...], int] = {}
     kinds: list[Kind] = []
     kind_of = []
     for row, key in enumerate(keys):
-        number = known.get(key)
-        if number is None:
+        if key not in known:
             try:
-                kind = _kind(roles, dict(zip(parts, key, strict=True)), name)
+                kinds.append(_kind(roles, dict(zip(parts, key, strict=True)), name))
+                known[key] = len(kinds) - 1
             except FieldError as fault:
                 faults.setdefault(row, fault)
-                number = 0
-            else:
-                number = known[key] = len(kinds)
-                kinds.append(kind)
-        kind_of.append(number)
+        kind_of.append(known.get(key, 0))
     return kinds, np.array(kind_of, dtype=np.int64)
 
 
@@ -255,10 +223,10 @@ def _kind(roles: Roles, row: Mapping[str, str], name: str) -> Kind:
         labels["test"] = name
     more = {part[5:]: value for part, value in row.items() if part[:5] == "args." and value}
     args = normalize_args({**decoded_args(row.get("args", "")), **more})
-    if not any(labels.values()) and not roles.is_wide:
+    if not any(labels.values()) and not all(value.measurement for value in roles.values):
         raise FieldError("test", "", "no identity")
-    column = roles.fields.get("direction", "direction")
-    return SeriesId(**labels, args=args), stated_direction(row.get("direction", ""), column)
+    title = roles.fields.get("direction", "direction")
+    return SeriesId(**labels, args=args), stated_direction(row.get("direction", ""), title)
 
 
 def _measured(name: SeriesId, column: str) -> SeriesId:
