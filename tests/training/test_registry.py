@@ -283,7 +283,9 @@ def roll_back_second(pipe: Connection, folders: Path, *_: str) -> None:
     report(pipe, lambda: registry.roll_back("label_free", folders))
 
 
-def compared(digest: str, champion: str) -> tuple[dict[str, str], dict[str, releasing.Decision]]:
+def compared(
+    digest: str, champion: str
+) -> tuple[dict[str, str], dict[str, releasing.ReleaseDecision]]:
     return {"label_free": digest}, {"label_free": PROMOTED | {"champion": champion}}
 
 

@@ -49,8 +49,10 @@ from barograph.runtime.errors import (
 )
 
 BUILT_IN, CHAMPION = "the built-in model", "the champion"
-Decision = Mapping[str, Any]
-Challenger = tuple[str, str, Decision]  # name and digest of a file, and what was decided on it
+ReleaseDecision = Mapping[str, Any]
+Challenger = tuple[
+    str, str, ReleaseDecision
+]  # name and digest of a file, and what was decided on it
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def challengers(
         if keep and not any(KEPT in learned.card for learned in twins.values()):
             index.keep(model, twin)
         if digest in index.withdrawn:
-            decision: Decision = {"promoted": False, "why": "it was rolled back before"}
+            decision: ReleaseDecision = {"promoted": False, "why": "it was rolled back before"}
         elif digest == index.champion:
             decision = index.decisions[digest]
         else:
@@ -151,7 +153,7 @@ def challengers(
         yield name, digest, decision
 
 
-def decide(twins: Mapping[str, TriageModel], index: Index, evidence: Evidence) -> Decision:
+def decide(twins: Mapping[str, TriageModel], index: Index, evidence: Evidence) -> ReleaseDecision:
     """Say whether new models may take the champion's place, and why."""
     if any(BESIDE in twin.card for twin in twins.values()):
         return _decide_pair(twins, index, evidence)
@@ -210,7 +212,9 @@ def _gain(facts: Mapping[str, Any]) -> Comparison | None:
     return Comparison(*numbers) if "difference" in facts else None
 
 
-def _decide_pair(twins: Mapping[str, TriageModel], index: Index, evidence: Evidence) -> Decision:
+def _decide_pair(
+    twins: Mapping[str, TriageModel], index: Index, evidence: Evidence
+) -> ReleaseDecision:
     """Decide on a pair that learned from hindsight: it must be better than the built-in pair."""
     for twin in twins.values():
         if (why := _below_least(twin, evidence.params.least_auc)) is not None:
@@ -308,7 +312,7 @@ def compare(twin: TriageModel, champion: TriageModel | None, evidence: Evidence)
 
 
 def release_challengers(
-    served: Path, digests: Mapping[str, str], decisions: Mapping[str, Decision]
+    served: Path, digests: Mapping[str, str], decisions: Mapping[str, ReleaseDecision]
 ) -> None:
     """Put files in service together that were registered and compared before.
 
@@ -330,7 +334,7 @@ def release_challengers(
         registry.put_in_service(indices, served)
 
 
-def _promoted(index: Index, digest: str, decision: Decision) -> Index:
+def _promoted(index: Index, digest: str, decision: ReleaseDecision) -> Index:
     """Return the index with a file in service; the files of a champion may have been deleted."""
     if digest == index.champion:
         return index

@@ -21,7 +21,7 @@ from barograph.learning.challengers import train_all
 from barograph.learning.online.pair import lesson
 from barograph.learning.online.pair_comparison import BESIDE
 from barograph.learning.registry import Index
-from barograph.learning.release import Decision, Evidence, ReleaseParams, challengers
+from barograph.learning.release import Evidence, ReleaseDecision, ReleaseParams, challengers
 from barograph.learning.simulation import SimulateParams, simulate
 from barograph.learning.tune import Search, TuneParams, tune
 from barograph.models.triage import FILES, USES, TriageModel, save_models
@@ -67,7 +67,7 @@ class Retrained:
     real: int
     noise: int
     series: int
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, ReleaseDecision]
     challengers: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def retrain(
         lambda: lesson(history, usable_verdicts("online", params.train, frames), params.train),
         frames,
     )
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, ReleaseDecision] = {}
     chosen: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         files = {name: _save(Path(folder), name, trained) for name in FILES}
@@ -194,7 +194,7 @@ def _counts(history: History) -> tuple[int, int, int]:
     return real, int(decided.sum()) - real, int(np.unique(series).size)
 
 
-def _facts(name: str, decision: Decision) -> Iterator[str]:
+def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
     """Yield the figures that a decision rests on, as text."""
     comparison = decision.get(BESIDE)
     if comparison is not None:
