@@ -107,6 +107,24 @@ def test_work_lists_name_doubted_labels_and_open_candidates(decided: TestClient)
     assert {verdict[number] for number in informative["candidates"]} == {"not_triaged"}
 
 
+def test_informative_list_takes_the_most_uncertain_of_a_series_and_of_a_commit(
+    client: TestClient,
+) -> None:
+    for k, change in enumerate((15, 15, 20)):
+        client.post(POINTS, json=steps(f"test{k}", change=change))
+    refresh_loop(client).run_once(clusters=False)
+    certain = {1: 0.9, 2: 0.45, 3: 0.2}
+
+    def work(connection: sa.Connection) -> None:
+        for number, probability in certain.items():
+            update = sa.update(candidates).where(candidates.c.id == number)
+            connection.execute(update.values(probability=probability))
+
+    store_of(client).write(work)
+    _, informative = client.get("/api/v1/work-lists").json()["lists"]
+    assert informative["candidates"] == [2, 3]  # the first is at the commit of the second
+
+
 def test_retraining_that_doubts_no_label_leaves_none_in_the_list(decided: TestClient) -> None:
     finished(store_of(decided), {"doubted": []})
     assert decided.get("/api/v1/work-lists").json()["lists"][0]["candidates"] == []

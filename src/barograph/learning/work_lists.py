@@ -1,4 +1,4 @@
-"""Which candidates are worth a person's time: doubted labels, and those that would teach most.
+"""Which verdicts are worth a second look: those that models doubt.
 
 Labels are doubted by confident learning (Northcutt et al. 2021): the threshold of a class is the
 mean probability of a model, trained without them, where people chose it. A verdict is suspect if
@@ -19,14 +19,11 @@ from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from barograph.learning.candidates import TrainParams
     from barograph.results.history import History
 
 FOLDS = 5
 LENGTH = 25  # candidates in a list: what one person decides in a sitting
-POOL = 10  # the most uncertain candidates are considered, this many times the length of the list
 
 
 def suspects(truth: Ints, probability: Floats) -> Ints:
@@ -111,69 +108,3 @@ def audited_labels(history: History, params: TrainParams) -> list[tuple[int, boo
         (int(rows.candidates[row]), bool(rows.truth[row]), float(probability[row]))
         for row in suspects(rows.truth, probability)[:LENGTH]
     ]
-
-
-def most_informative(
-    table: pd.DataFrame, features: Floats, decided: Floats | None = None, count: int = LENGTH
-) -> list[int]:
-    """Return the open candidates whose verdicts would teach the model most, the best first.
-
-    Each one is uncertain, and unlike those chosen before it and those decided already: it has the
-    largest product of uncertainty and distance to the nearest of them. Of one series and of one
-    commit at most one is chosen, because the next would be a near duplicate.
-
-    Args:
-        table: The open candidates, with the columns `candidate`, `probability`, `series` and
-            `commit`.
-        features: What the candidates look like: one row each, on any scale; NaN where unknown.
-        decided: The features of candidates that people decided lately; none by default.
-        count: At most this many.
-
-    Example:
-        >>> import pandas as pd
-        >>> looks = np.array([[0.0], [0.1], [5.0], [9.0]])
-        >>> certain = [0.5, 0.5, 0.6, 0.99]
-        >>> table = pd.DataFrame({"candidate": range(4), "probability": certain})
-        >>> most_informative(table.assign(series=range(4), commit=[1, 1, 2, 3]), looks, count=2)
-        [0, 2]
-    """
-    uncertainty = 1.0 - np.abs(2.0 * table.probability.to_numpy() - 1.0)
-    pool = np.argsort(-uncertainty, kind="stable")[: POOL * count]
-    pool = pool[uncertainty[pool] > 0]
-    known = np.empty((0, features.shape[1])) if decided is None else decided
-    places = _ranks(np.concatenate([features[pool], known]))
-    number, series, commit = (
-        table[name].to_numpy()[pool] for name in ("candidate", "series", "commit")
-    )
-    candidates, others = places[: pool.size], places[pool.size :]
-    gap = np.full(pool.size, np.inf)
-    for other in others:
-        gap = np.minimum(gap, _distance(candidates, other))
-    chosen: list[int] = []
-    is_free = np.ones(pool.size, dtype=np.bool_)
-    while len(chosen) < count and is_free.any():
-        reach = np.where(np.isfinite(gap), gap, 1.0)
-        worth = np.where(is_free, uncertainty[pool] * reach, -1.0)
-        best = int(worth.argmax())
-        chosen.append(int(number[best]))
-        is_free &= (series != series[best]) & (commit != commit[best])
-        gap = np.minimum(gap, _distance(candidates, candidates[best]))
-    return chosen
-
-
-def _ranks(features: Floats) -> Floats:
-    """Return the rank of each value in its column, from 0 to 1; unknown values are in the middle.
-
-    Ranks make columns of any scale alike, and one extreme value moves nothing.
-    """
-    import pandas as pd
-
-    ranks = pd.DataFrame(features).rank(method="dense") - 1.0
-    result: Floats = (ranks / ranks.max().replace(0.0, np.nan)).fillna(0.5).to_numpy()
-    return result
-
-
-def _distance(places: Floats, place: Floats) -> Floats:
-    """Return the mean squared distance of each row to one row."""
-    gaps: Floats = np.mean((places - place) ** 2, axis=1)
-    return gaps

@@ -79,7 +79,7 @@ def effectiveness(
     if project is not None:
         query = query.where(series.c.project == project)
     found = query.subquery()
-    about = sa.select(link.ticket.distinct()).join(found, found.c.id == link.candidate)
+    about = sa.select(link.ticket).distinct().join(found, found.c.id == link.candidate)
     table = _table(connection, query).astype({"present": bool, "ticket": bool})
     real = table.verdict == Verdict.TRUE_POSITIVE.value
     noise = table.verdict == Verdict.FALSE_POSITIVE.value
@@ -166,14 +166,13 @@ def has_alarms(connection: sa.Connection) -> bool:
 def uncertain_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
     """Return the open candidates whose probability is nearest to one half."""
     c = candidates.c
-    gap = sa.func.abs(c.probability - 0.5)
-    return _candidates(connection, c.verdict == Verdict.NOT_TRIAGED.value, (gap, c.id), limit)
-
-
-def decided_candidates(connection: sa.Connection, limit: int) -> pd.DataFrame:
-    """Return the candidates that were decided last."""
-    c = candidates.c
-    return _candidates(connection, c.verdict.in_(FINAL), (c.triaged_on.desc(), c.id), limit)
+    query = (
+        sa.select(c.id.label("candidate"), c.series, series.c.project, c.order)
+        .join(series, series.c.id == c.series)
+        .where(c.present, c.verdict == Verdict.NOT_TRIAGED.value, c.probability.is_not(None))
+        .order_by(sa.func.abs(c.probability - 0.5), c.id)
+    )
+    return _table(connection, query.limit(limit))
 
 
 def still_decided(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, bool]:
@@ -194,14 +193,3 @@ def _commits(after: Any, until: Any) -> Any:
         .where(p.series == candidates.c.series, *between)
         .scalar_subquery()
     )
-
-
-def _candidates(
-    connection: sa.Connection, match: Any, order: Sequence[Any], limit: int
-) -> pd.DataFrame:
-    """Return candidates that the latest search found, and that have a probability."""
-    c = candidates.c
-    columns = c.id.label("candidate"), c.series, series.c.project, c.order, c.probability
-    query = sa.select(*columns, c.hazard, c.before, c.after).join(series, series.c.id == c.series)
-    query = query.where(match, c.present, c.probability.is_not(None))
-    return _table(connection, query.order_by(*order).limit(limit))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -24,18 +23,15 @@ from barograph.learning.weekly_record import (
     retraining_due,
     weekly,
 )
-from barograph.learning.work_lists import LENGTH, POOL, most_informative, suspects
+from barograph.learning.work_lists import LENGTH, suspects
 from barograph.models.triage import FILES
-from barograph.results.series import Floats
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.triage import record
 from barograph.server.web.model_watch import CandidateModel
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 WEEKS = 12
+POOL = 250  # candidates that are considered for a list
 BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
 BESIDE = "beside_shipped"
 USES = {
@@ -238,7 +234,7 @@ class WorkList:
 def work_lists(connection: sa.Connection) -> list[WorkList]:
     """Return all lists."""
     doubts = "Verdicts contradicted by models that had not seen them. People may still be right."
-    teaches = "Open, uncertain, and different from each other and from recent decisions."
+    teaches = "Open and uncertain, at most one of a series and of a commit."
     numbers = tuple(doubted(connection)), tuple(informative(connection))
     return [
         WorkList("doubted", "Labels the model doubts", doubts, numbers[0]),
@@ -264,33 +260,8 @@ def doubted(connection: sa.Connection) -> list[int]:
 
 
 def informative(connection: sa.Connection) -> list[int]:
-    """Return the open candidates whose verdicts would teach most."""
-    count = POOL * LENGTH
-    table = record.uncertain_candidates(connection, count)
-    decided = record.decided_candidates(connection, count)
-    return most_informative(table, looks(table), looks(decided), LENGTH)
-
-
-def looks(candidates: pd.DataFrame) -> Floats:
-    """Return what candidates look like: size, noise and length of the levels on both sides."""
-    import pandas as pd  # slow to import
-
-    before, after = (
-        pd.DataFrame(
-            [json.loads(text or "{}") for text in candidates[side]],
-            columns=["mean", "variance", "count"],
-            dtype=np.float64,
-        )
-        for side in ("before", "after")
-    )
-    noise = ((before.variance + after.variance).clip(lower=0.0) ** 0.5).replace(0.0, np.nan)
-    columns = [
-        candidates.hazard.astype(float),
-        (after["mean"] - before["mean"]).abs() / noise,
-        noise.fillna(0.0) / before["mean"].abs().replace(0.0, np.nan),
-        before["count"],
-        after["count"],
-        before.variance.clip(lower=0.0) ** 0.5 / noise,
-    ]
-    result: Floats = np.column_stack([column.to_numpy(np.float64) for column in columns])
-    return result
+    """Return open candidates that the model is unsure of, one of a series and of a commit."""
+    table = record.uncertain_candidates(connection, POOL)
+    # A verdict on the next one of a series or a commit would teach little more.
+    chosen = table.drop_duplicates("series").drop_duplicates("commit")
+    return [int(number) for number in chosen.candidate[:LENGTH]]

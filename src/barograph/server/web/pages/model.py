@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -43,37 +42,11 @@ SHARES = (  # title, what it is a share of, and the name in the record
 routes = page_router()
 
 
-@dataclass(frozen=True)
-class Meter:
-    """One measure by week, as paths of a plot.
-
-    Attributes:
-        title: Name of the measure.
-        value: The value of the last weeks, as text.
-        note: What it is a share of.
-        labels: The axis, from the top to the bottom.
-        line: Path through the weeks; a week without a value interrupts it.
-        dots: Path of one dot a week.
-        band: Path of the intervals; empty without them.
-        summary: The plot in words.
-    """
-
-    title: str
-    value: str
-    note: str
-    labels: tuple[str, str, str]
-    line: str
-    dots: str
-    band: str
-    summary: str
-
-
 @routes.get("/model")
-def get_model_page(request: Request, context: Context) -> Response:
+def get_model_page(connection: sa.Connection, request: Request, context: Context) -> Response:
     """Return the page."""
-    with context.store.read() as connection:
-        report = model_report(connection, served_folder(context), context.candidate_model)
-        lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
+    report = model_report(connection, served_folder(context), context.candidate_model)
+    lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
     return render(
         request,
         "model.html",
@@ -93,13 +66,13 @@ def get_model_page(request: Request, context: Context) -> Response:
     )
 
 
-def meters(report: ModelReport) -> list[Meter]:
-    """Return the four measures by week; delays only where alarms are raised."""
+def meters(report: ModelReport) -> list[dict[str, Any]]:
+    """Return the four measures by week as plots; delays only where alarms are raised."""
     shares = [_share_meter(report, *share) for share in SHARES]
     return [*shares, *([_delay_meter(report)] if report.has_alarms else [])]
 
 
-def _share_meter(report: ModelReport, title: str, of: str, name: str) -> Meter:
+def _share_meter(report: ModelReport, title: str, of: str, name: str) -> dict[str, Any]:
     recent = getattr(report.recent, name)
     weeks = [getattr(week.record, name) for week in report.weeks]
     known = [share.value for share in weeks if share.value is not None]
@@ -111,52 +84,50 @@ def _share_meter(report: ModelReport, title: str, of: str, name: str) -> Meter:
         f"{week.start:%-d %b} {share.hits} of {share.of}"
         for week, share in zip(report.weeks, weeks, strict=True)
     ]
-    return Meter(
-        *(title, _percent(recent.value), f"{recent.hits} of {recent.of} {of}"),
-        (_percent(high), _percent((low + high) / 2), _percent(low)),
-        *_paths(weeks, low, high),
-        f"{title} by week: {', '.join(texts)}",
-    )
+    return _paths(weeks, low, high) | {
+        "title": title,
+        "value": _percent(recent.value),
+        "note": f"{recent.hits} of {recent.of} {of}",
+        "labels": (_percent(high), _percent((low + high) / 2), _percent(low)),
+        "summary": f"{title} by week: {', '.join(texts)}",
+    }
 
 
-def _delay_meter(report: ModelReport) -> Meter:
+def _delay_meter(report: ModelReport) -> dict[str, Any]:
     recent, alarmed = report.recent.delay, report.recent.alarmed
     weeks = [week.record.delay for week in report.weeks]
     top = max([4.0, *(week.value for week in weeks if week.value is not None)])
     texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
-    value = UNKNOWN if recent.value is None else f"{recent.value:g}"
     unit = "commit" if recent.value == 1 else "commits"
-    return Meter(
-        *("Delay", value, f"{unit}, median; {alarmed.hits} of {alarmed.of} alarmed"),
-        (f"{top:g}", f"{top / 2:g}", "0"),
-        *_paths(weeks, 0.0, top),
-        f"Median delay by week: {', '.join(texts)}",
-    )
+    return _paths(weeks, 0.0, top) | {
+        "title": "Delay",
+        "value": UNKNOWN if recent.value is None else f"{recent.value:g}",
+        "note": f"{unit}, median; {alarmed.hits} of {alarmed.of} alarmed",
+        "labels": (f"{top:g}", f"{top / 2:g}", "0"),
+        "summary": f"Median delay by week: {', '.join(texts)}",
+    }
 
 
-def _paths(weeks: Sequence[Any], least: float, most: float) -> tuple[str, str, str]:
+def _paths(weeks: Sequence[Any], least: float, most: float) -> dict[str, Any]:
     """Return the line, the dots and the band of a plot, with gaps where nothing is known."""
     step = WIDE / max(len(weeks) - 1, 1)
-    line, dots, band = [], [], []
-
-    def y(value: float) -> float:
-        return HIGH * (most - min(max(value, least), most)) / (most - least)
+    paths = {"line": "", "dots": "", "band": ""}
 
     def place(k: int, week: Any, name: str) -> str:
-        end = getattr(week, name)  # it may be unknown although the value is known
-        return f"{k * step:.0f} {y(week.value if end is None else end):.1f}"
+        value = getattr(week, name)  # an end may be unknown although the value is known
+        known = min(max(week.value if value is None else value, least), most)
+        return f"{k * step:.0f} {HIGH * (most - known) / (most - least):.1f}"
 
     for is_known, part in groupby(enumerate(weeks), lambda pair: pair[1].value is not None):
-        if not is_known:
-            continue
-        run = list(part)
-        low, middle, high = (
-            [place(k, week, name) for k, week in run] for name in ("low", "value", "high")
-        )
-        line.append("M" + "L".join(middle))
-        dots += [f"M{point}h0" for point in middle]
-        band.append("M" + "L".join(low + high[::-1]) + "Z")
-    return "".join(line), "".join(dots), "".join(band)
+        if is_known:
+            run = list(part)
+            low, middle, high = (
+                [place(k, week, name) for k, week in run] for name in ("low", "value", "high")
+            )
+            paths["line"] += "M" + "L".join(middle)
+            paths["dots"] += "".join(f"M{point}h0" for point in middle)
+            paths["band"] += "M" + "L".join(low + high[::-1]) + "Z"
+    return paths
 
 
 def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:

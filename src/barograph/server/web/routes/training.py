@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import sqlalchemy as sa
 from fastapi import Body
 
 from barograph.runtime.errors import ConfigError, DataError
@@ -40,42 +41,33 @@ RETRAINING = answer(
     compared=optional(SUMMARY),
     comparison=many(schema_of(ComparedFile)),
 )
+WORK_LISTS = answer("WorkLists", lists=many(schema_of(WorkList)))
 RELEASED = answer("ReleasedFiles", files=list[str])
 
 routes = guarded_router(Scope.READ, "model")
 administration = guarded_router(Scope.ADMIN, "model")
 
 
-@routes.get("/api/v1/model/record", response_model=PAST, summary="How the model did")
-def get_record(context: Context) -> Any:
+@routes.get("/api/v1/model/record", response_model=PAST)
+def get_record(connection: sa.Connection, context: Context) -> Any:
     """Return how the model did, by week; verdicts are compared with what it had said before."""
-    with context.store.read() as connection:
-        return model_report(connection, served_folder(context), context.candidate_model)
+    return model_report(connection, served_folder(context), context.candidate_model)
 
 
-@routes.get(
-    "/api/v1/work-lists",
-    response_model=answer("WorkLists", lists=many(schema_of(WorkList))),
-    summary="Work lists",
-)
-def get_work_lists(context: Context) -> dict[str, Any]:
+@routes.get("/api/v1/work-lists", response_model=WORK_LISTS)
+def get_work_lists(connection: sa.Connection) -> dict[str, Any]:
     """Return doubted labels, and the open change points whose verdicts would teach most."""
-    with context.store.read() as connection:
-        return {"lists": work_lists(connection)}
+    return {"lists": work_lists(connection)}
 
 
-@routes.get("/api/v1/retraining", response_model=RETRAINING, summary="Retraining")
+@routes.get("/api/v1/retraining", response_model=RETRAINING)
 def get_retraining(context: Context) -> dict[str, Any]:
     """Return how far the running retraining has come, and what the latest one found."""
     return retraining_state(context)
 
 
 @administration.post(
-    "/api/v1/retraining",
-    response_model=RETRAINING,
-    responses=CONFLICT,
-    status_code=202,
-    summary="Start a retraining",
+    "/api/v1/retraining", response_model=RETRAINING, responses=CONFLICT, status_code=202
 )
 def post_retraining(context: Context, caller: CallerName) -> dict[str, Any]:
     """Retrain in the background; nothing is released until that is requested."""
@@ -84,12 +76,7 @@ def post_retraining(context: Context, caller: CallerName) -> dict[str, Any]:
     return retraining_state(context)
 
 
-@administration.post(
-    "/api/v1/retraining/cancel",
-    response_model=RETRAINING,
-    responses=CONFLICT,
-    summary="Cancel the running retraining",
-)
+@administration.post("/api/v1/retraining/cancel", response_model=RETRAINING, responses=CONFLICT)
 def post_cancel(context: Context) -> dict[str, Any]:
     """End the running retraining; nothing of it is kept."""
     if not _of(context).cancel():
@@ -97,12 +84,7 @@ def post_cancel(context: Context) -> dict[str, Any]:
     return retraining_state(context)
 
 
-@administration.post(
-    "/api/v1/retraining/release",
-    response_model=RELEASED,
-    responses=CONFLICT,
-    summary="Release the models of a retraining",
-)
+@administration.post("/api/v1/retraining/release", response_model=RELEASED, responses=CONFLICT)
 def post_release(
     context: Context, caller: CallerName, number: Annotated[int, Body(embed=True, alias="id", ge=1)]
 ) -> dict[str, Any]:
@@ -111,12 +93,7 @@ def post_release(
         return {"files": _of(context).release(number, caller)}
 
 
-@administration.post(
-    "/api/v1/model/rollback",
-    response_model=RELEASED,
-    responses=CONFLICT,
-    summary="Put the former or the built-in model back in service",
-)
+@administration.post("/api/v1/model/rollback", response_model=RELEASED, responses=CONFLICT)
 def post_rollback(
     context: Context, caller: CallerName, name: Annotated[str, Body(embed=True, max_length=40)]
 ) -> dict[str, Any]:
