@@ -33,7 +33,7 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
-from barograph.detection.scoring import ReportingRule
+from barograph.detection.scoring import least_reported
 from barograph.features import FEATURE_SETS
 from barograph.learning.annotators import Marked, f1
 from barograph.models import TriageModel
@@ -116,7 +116,7 @@ def shipped(marked: Marked) -> HeldOutScores:
         [f1([], marked.marks[k]) for k in panel],
         [person_agreement(marked.marks[k]) for k in panel],
         agreement(hunter),
-        ReportingRule.of(TriageModel.default("label_free")).min_probability,
+        least_reported(TriageModel.default("label_free")),
     )
 
 

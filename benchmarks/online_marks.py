@@ -152,8 +152,10 @@ def gesd(truth: Truth) -> Floats:
 
     def score_of(t: int) -> float:
         start = max(int(truth.offsets[truth.series[t]]), t - GESD_HISTORY)
-        tested = rosner(truth.values[start : t + 1], max(1, int(Gesd().share * (t + 1 - start))))
-        pvalue = min(tested.pvalues[tested.indices == t - start], default=1.0)
+        indices, _, pvalues = rosner(
+            truth.values[start : t + 1], max(1, int(Gesd().share * (t + 1 - start)))
+        )
+        pvalue = min(pvalues[indices == t - start], default=1.0)
         return -float(np.log10(max(pvalue, 1e-300)))
 
     score = np.full(truth.values.size, NEVER)

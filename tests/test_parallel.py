@@ -16,6 +16,7 @@ from joblib.externals.loky import get_reusable_executor
 from barograph.runtime import parallel
 from barograph.runtime.errors import ConfigError, SourceError
 from barograph.runtime.parallel import (
+    SCHEDULER,
     VARIABLE,
     Progress,
     map_parallel,
@@ -50,7 +51,8 @@ def test_map_parallel_keeps_the_order_of_the_calls(
 ) -> None:
     monkeypatch.setattr(parallel, "PATIENCE", 0.0)
     calls = [(number,) for number in range(5)]
-    results = list(map_parallel(square, calls, workers=workers, label="squares"))
+    monkeypatch.setenv(VARIABLE, str(workers))
+    results = list(map_parallel(square, calls, label="squares"))
     assert results == [0, 1, 4, 9, 16]
     assert capsys.readouterr().err.splitlines()[-1] == "squares: 5 of 5"
 
@@ -60,20 +62,24 @@ def ignores_interrupts(_call: int) -> bool:
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_DFL])
-def test_workers_leave_ctrl_c_to_their_parent(handler: Any) -> None:
+def test_workers_leave_ctrl_c_to_their_parent(
+    handler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
     get_reusable_executor().shutdown(wait=True)  # of other tests, with workers that run
     before = signal.signal(signal.SIGINT, handler)
     try:
-        assert list(map_parallel(ignores_interrupts, [(1,), (2,)], workers=2)) == [True, True]
+        assert list(map_parallel(ignores_interrupts, [(1,), (2,)])) == [True, True]
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def test_processes_can_be_started_from_another_thread() -> None:
+def test_processes_can_be_started_from_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
     calls = [(number,) for number in range(3)]
     with ThreadPoolExecutor(1) as pool:
-        results = pool.submit(lambda: list(map_parallel(square, calls, workers=2))).result()
+        results = pool.submit(lambda: list(map_parallel(square, calls))).result()
     assert results == [0, 1, 4]
 
 
@@ -122,8 +128,9 @@ def local_cluster(workers: int) -> Any:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Any]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with local_cluster(2) as started:
+        monkeypatch.setenv(SCHEDULER, started.scheduler_address)
         yield started
 
 
@@ -132,20 +139,21 @@ def test_a_killed_dask_worker_does_not_change_the_results(cluster: Any) -> None:
     victim = cluster.workers[0].pid
     calls = [(number,) for number in range(12)]
     results = []
-    for result in map_parallel(slow_square, calls, scheduler=cluster.scheduler_address):
+    for result in map_parallel(slow_square, calls):
         results.append(result)
         if len(results) == 2:
             os.kill(victim, signal.SIGKILL)
     assert results == [number * number for number in range(12)]
 
 
-@pytest.mark.parametrize("address", ["", "nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])
 def test_an_unreachable_scheduler_is_a_source_error(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "CONNECT", 1)
-    with pytest.raises(SourceError, match=f"--scheduler {address}: cannot be reached"):
-        list(map_parallel(square, [(1,)], scheduler=address, scheduler_name="--scheduler"))
+    monkeypatch.setenv(SCHEDULER, address)
+    with pytest.raises(SourceError, match=f"BAROGRAPH_SCHEDULER {address}: cannot be reached"):
+        list(map_parallel(square, [(1,)]))
 
 
 def read_absent(folder: str) -> bytes:
@@ -153,19 +161,19 @@ def read_absent(folder: str) -> bytes:
     return Path(folder, "absent").read_bytes()
 
 
-def test_a_file_missing_on_a_worker_is_a_source_error(tmp_path: Path, cluster: Any) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_file_missing_on_a_worker_is_a_source_error(tmp_path: Path) -> None:
     calls = [(str(tmp_path),)]
     with pytest.raises(SourceError, match=r"the work failed: FileNotFoundError: .*absent"):
-        list(map_parallel(read_absent, calls, scheduler=cluster.scheduler_address))
+        list(map_parallel(read_absent, calls))
 
 
 def test_a_scheduler_without_workers_is_a_source_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "ARRIVE", 1)
-    with (
-        local_cluster(0) as cluster,
-        pytest.raises(SourceError, match="Only 0/1 workers arrived"),
-    ):
-        list(map_parallel(square, [(1,)], scheduler=cluster.scheduler_address))
+    with local_cluster(0) as cluster:
+        monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
+        with pytest.raises(SourceError, match="Only 0/1 workers arrived"):
+            list(map_parallel(square, [(1,)]))
 
 
 class Screen(io.StringIO):

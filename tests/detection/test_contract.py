@@ -266,8 +266,8 @@ def test_two_values_in_turn_are_no_change(detector: Detector) -> None:
         ("Gesd", {"share": 0.0}, "share is 0.0: it must be above 0 and at most 0.5"),
         ("Pelt", {"penalty": -1.0}, "penalty is -1.0: it must be positive and finite"),
         ("Dynp", {"changes": 0}, "changes is 0: it must be at least 1"),
-        ("Hunter", {"parity": "yes"}, "parity is 'yes': allowed are True, False"),
-        ("Hunter", {"weak": None}, "weak is None: allowed are True, False"),
+        ("Hunter", {"parity": "yes"}, "parity is 'yes': it must be True or False"),
+        ("Hunter", {"weak": None}, "weak is None: it must be True or False"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(

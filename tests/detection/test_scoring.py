@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import scoring
-from barograph.detection.scoring import ReportingRule, score_candidates
+from barograph.detection.scoring import rule_entry, score_candidates
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
 from barograph.results.series import UNKNOWN_TIME, Floats, Ints
@@ -22,7 +22,7 @@ class Lengths(HandMade):
 def model(least: float = 0.0) -> TriageModel:
     """Return a model whose rule reports candidates of at least this probability."""
     made = hand_made(Lengths(), "lengths")
-    return replace(made, card=ReportingRule(least).entry("nothing"))
+    return replace(made, card=rule_entry(least, "nothing"))
 
 
 @pytest.fixture(autouse=True)

@@ -7,14 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import StepCluster, StepFit, cluster_steps
-from barograph.detection.stepfit import ClusterSettings, Status
-from barograph.detection.stepfit.clusters import BEST, coalesce
-from barograph.detection.stepfit.detector import best_step, shapes
+from barograph.detection.stepfit import (
+    BEST,
+    ClusterSettings,
+    Status,
+    best_step,
+    coalesce,
+    shapes,
+)
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, DataError
 
 NAN = float("nan")
 THREE = ClusterSettings(k=3)
+COMMITS = np.arange(60)
 
 
 def plain_shape(trace: Floats, floor: float) -> Floats:
@@ -139,14 +145,14 @@ def test_a_trace_without_values_takes_part_in_nothing() -> None:
 
 def cluster(members: range, status: Status = Status.NEW) -> StepCluster:
     names: tuple[Hashable, ...] = tuple(members)
-    return StepCluster(names, np.zeros(4), 2, 1.0, 0.001, 1000.0, status)
+    return StepCluster(names, np.zeros(4), 2, 2, 1.0, 0.001, 1000.0, status)
 
 
 def test_a_cluster_that_holds_the_best_twenty_of_a_known_one_is_that_one() -> None:
     known = cluster(range(100), Status.IGNORED)
-    assert coalesce([cluster(range(BEST))], [known])[0].status is Status.IGNORED
-    assert len(coalesce([cluster(range(BEST))], [known])) == 1
-    missing_one = coalesce([cluster(range(1, 100))], [known])
+    assert coalesce([cluster(range(BEST))], [known], COMMITS)[0].status is Status.IGNORED
+    assert len(coalesce([cluster(range(BEST))], [known], COMMITS)) == 1
+    missing_one = coalesce([cluster(range(1, 100))], [known], COMMITS)
     assert [(c.status, c.current) for c in missing_one] == [
         (Status.NEW, True),
         (Status.IGNORED, False),
@@ -155,8 +161,8 @@ def test_a_cluster_that_holds_the_best_twenty_of_a_known_one_is_that_one() -> No
 
 def test_a_known_cluster_of_fewer_must_be_held_whole() -> None:
     known = cluster(range(5), Status.REGRESSION)
-    assert coalesce([cluster(range(9))], [known])[0].status is Status.REGRESSION
-    assert coalesce([cluster(range(4))], [known])[0].status is Status.NEW
+    assert coalesce([cluster(range(9))], [known], COMMITS)[0].status is Status.REGRESSION
+    assert coalesce([cluster(range(4))], [known], COMMITS)[0].status is Status.NEW
 
 
 def test_statuses_are_kept_across_runs() -> None:
@@ -165,11 +171,12 @@ def test_statuses_are_kept_across_runs() -> None:
     judged = [replace(c, status=Status.IGNORED if c.index == 20 else c.status) for c in first]
     grown = np.hstack([traces(6), traces(7)[:, -5:]])[:, 5:]
     grown[:30, -5:] = traces(8)[:30, -5:]
-    second = cluster_steps(grown, names, known=judged, settings=THREE)
+    second = coalesce(cluster_steps(grown, names, settings=THREE), judged, COMMITS)
     assert {c.index: c.status for c in second} == {15: Status.IGNORED, 35: Status.NEW}
-    quiet = cluster_steps(traces(9)[60:], names[60:], known=second, settings=THREE)
+    searched = cluster_steps(traces(9)[60:], names[60:], settings=THREE)
+    quiet = coalesce(searched, second, COMMITS)
     assert [(c.status, c.current) for c in quiet if c.index == 15] == [(Status.IGNORED, False)]
-    back = cluster_steps(grown, names, known=quiet, settings=THREE)
+    back = coalesce(cluster_steps(grown, names, settings=THREE), quiet, COMMITS)
     assert {c.index: (c.status, c.current) for c in back}[15] == (Status.IGNORED, True)
 
 
@@ -258,7 +265,8 @@ def test_ignored_cluster_swallows_no_other_step_of_the_same_traces(
     orders = np.arange(1000, 1250)
     [first] = cluster_steps(moved(40, 25, 5.0, 120, 1), orders=orders)
     ignored = replace(first, status=Status.IGNORED, key=7)
-    clusters = cluster_steps(moved(40, 25, step, place, 2), orders=orders, known=[ignored])
+    found = cluster_steps(moved(40, 25, step, place, 2), orders=orders)
+    clusters = coalesce(found, [ignored], orders)
     current = next(cluster for cluster in clusters if cluster.current)
     assert (current.status, current.key) == ((Status.IGNORED, 7) if is_same else (Status.NEW, None))
     assert len(clusters) == (1 if is_same else 2)

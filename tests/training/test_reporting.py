@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.detection.scoring import ReportingRule
+from barograph.detection.scoring import least_reported
 from barograph.learning.annotators import Marked
 from barograph.learning.challengers import CHOICES, agreements, rule_of_people, rule_of_verdicts
 from barograph.models import TriageModel
@@ -25,14 +25,14 @@ def marked(*, steps: bool) -> Marked:
 def test_rule_of_people_is_the_lowest_that_agrees_about_as_well_as_the_best() -> None:
     data = marked(steps=True)
     agreement = agreements(MODEL, data).mean(axis=1)
-    chosen = CHOICES.index(rule_of_people(MODEL, data).min_probability)
+    chosen = CHOICES.index(rule_of_people(MODEL, data))
     assert agreement[chosen] >= agreement.max() - 0.05
     assert agreement[0] > agreement[-1] + 0.05  # the steps are marked: reporting pays
 
 
 def test_rule_is_higher_if_people_do_not_mark_what_is_found() -> None:
     low, high = (rule_of_people(MODEL, marked(steps=steps)) for steps in (True, False))
-    assert high.min_probability > low.min_probability + 0.2
+    assert high > low + 0.2
 
 
 def test_rule_cannot_be_chosen_without_candidates() -> None:
@@ -43,10 +43,10 @@ def test_rule_cannot_be_chosen_without_candidates() -> None:
 
 def test_rule_of_verdicts_has_the_best_f1() -> None:
     rule = rule_of_verdicts([0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.8, 0.9])
-    assert rule.min_probability == pytest.approx(0.25)
+    assert rule == pytest.approx(0.25)
 
 
 def test_the_page_on_models_names_the_rule_of_the_built_in_model() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
-    rule = ReportingRule.of(TriageModel.default("label_free"))
-    assert f"The built-in model has {rule.min_probability:g}." in page
+    least = least_reported(TriageModel.default("label_free"))
+    assert f"The built-in model has {least:g}." in page

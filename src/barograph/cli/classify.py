@@ -75,7 +75,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
     Candidates are found with `Triaged` if the history has none. Those with a verdict are included
     if `triaged`.
     """
-    from barograph.detection.scoring import ReportingRule, score_candidates
+    from barograph.detection.scoring import least_reported, score_candidates
     from barograph.detection.triaged import all_candidates
 
     candidates = history.candidates
@@ -83,7 +83,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
         probability = score_candidates(model, history.values, history.offsets, candidates)
     else:
         candidates, probability = all_candidates(model, history.values, history.offsets)
-    least = ReportingRule.of(model).min_probability
+    least = least_reported(model)
     places = history.offsets[candidates.series] + candidates.index
     columns = (candidates.series, candidates.index, places, candidates.verdict, probability)
     rows = [

@@ -119,7 +119,7 @@ def search(project: ProjectSeries, settings: ClusterSettings) -> dict[str, Any]:
     """
     import numpy as np
 
-    from barograph.detection import cluster_steps
+    from barograph.detection.stepfit import cluster_steps, coalesce
 
     name, series, known = project
     orders = np.unique(np.concatenate([entry.orders for entry in series.values()]))
@@ -133,7 +133,7 @@ def search(project: ProjectSeries, settings: ClusterSettings) -> dict[str, Any]:
         for column, commit in zip(columns.tolist(), entry.commits[first:], strict=True):
             commits[column] = commit or commits[column]
     traces = {number: (series[number], row) for number, row in zip(series, values, strict=True)}
-    clusters = cluster_steps(values, [*series], orders=orders, known=known, settings=settings)
+    found = cluster_steps(values, [*series], orders=orders, settings=settings)
     rows = [
         {
             "project": name,
@@ -141,7 +141,7 @@ def search(project: ProjectSeries, settings: ClusterSettings) -> dict[str, Any]:
             "order": int(orders[cluster.index]),
             **_effect(cluster, [traces[int(str(member))] for member in cluster.members]),
         }
-        for cluster in clusters
+        for cluster in coalesce(found, known, orders)
         if cluster.current
     ]
     return {"project": name, "series": len(series), "clusters": rows, "commits": orders.size}

@@ -25,7 +25,7 @@ SUCCESSORS = {
     "pvalue": (SEARCHES, "use --set pvalue=P"),
     "out": ("classify", "use --format json, with a --limit that is large enough"),
     "plot": ("detect", "use `barograph report`, or barograph.plot in Python"),
-    "scheduler": ("classify replay", "the stages of the pipeline run on a Dask scheduler"),
+    "scheduler": ("classify replay", "set the environment variable BAROGRAPH_SCHEDULER"),
     "second-look": (JUDGES, "results are judged again whenever the models support it"),
     "time": (READS, "give the results a column or field `time`"),
     "title": ("report", "every page is titled Barograph report"),

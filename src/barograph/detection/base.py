@@ -20,11 +20,12 @@ from barograph.runtime.errors import ConfigError, DataError
 LARGEST = 1e100  # squares and sums of smaller values are finite
 
 # What a parameter with this annotation takes, NumPy's numbers included, and how errors call it.
-NUMBERS: dict[Any, tuple[Any, str]] = {
+KINDS: dict[Any, tuple[Any, str]] = {
     int: (Integral, "a whole number"),
     int | None: (Integral | None, "a whole number"),
     float: (Real, "a number"),
     float | None: (Real | None, "a number"),
+    bool: (bool, "True or False"),
 }
 
 
@@ -48,7 +49,7 @@ class Detector(ABC):
     """
 
     def __post_init__(self) -> None:
-        for name, kind, what in _numbers(type(self)):
+        for name, kind, what in _checks(type(self)):
             value = getattr(self, name)
             require(isinstance(value, kind), name, value, what)
 
@@ -226,18 +227,12 @@ def checked(values: npt.ArrayLike) -> Floats:
     return numbers
 
 
-def allowed(name: str, value: object, choices: Sequence[object]) -> None:
-    """Raise a `ConfigError` if a parameter is none of the choices."""
-    if value not in choices:
-        raise ConfigError(f"{name} is {value!r}: allowed are {', '.join(map(repr, choices))}")
-
-
 @cache
-def _numbers(detector: type[Detector]) -> list[tuple[str, Any, str]]:
-    """Return name and type of each parameter that is a number, and what it must be."""
+def _checks(detector: type[Detector]) -> list[tuple[str, Any, str]]:
+    """Return name and type of each simple parameter, and what it must be."""
     types = get_type_hints(detector)
     names = [entry.name for entry in fields(detector) if entry.init]
-    return [(name, *NUMBERS[types[name]]) for name in names if types[name] in NUMBERS]
+    return [(name, *KINDS[types[name]]) for name in names if types[name] in KINDS]
 
 
 def require(condition: bool, name: str, value: object, rule: str) -> None:

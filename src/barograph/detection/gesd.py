@@ -4,7 +4,6 @@ Whether single results belong to the stable region is an outlier test (Daly et a
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -49,38 +48,30 @@ class Gesd(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each run of outliers."""
-        tested = rosner(values, max(1, int(self.share * values.size)))
-        count = tested.outliers(self.alpha)
+        indices, deviations, pvalues = rosner(values, max(1, int(self.share * values.size)))
+        count = outliers(pvalues, self.alpha)
         rank = np.full(values.size, -1)
-        rank[tested.indices[:count]] = np.arange(count)
-        sides = np.where(rank >= 0, np.sign(tested.deviations)[rank], 0.0)
+        rank[indices[:count]] = np.arange(count)
+        sides = np.where(rank >= 0, np.sign(deviations)[rank], 0.0)
         begins = np.flatnonzero((sides[1:] != 0.0) & (sides[1:] != sides[:-1])) + 1
         return [
-            RawChangePoint(
-                int(i), float(tested.deviations[rank[i]]), float(tested.pvalues[rank[i]])
-            )
+            RawChangePoint(int(i), float(deviations[rank[i]]), float(pvalues[rank[i]]))
             for i in begins
         ]
 
 
-class Extremes(NamedTuple):
-    """The most extreme points of a sample, each tested against the remaining ones."""
-
-    indices: Ints
-    deviations: Floats
-    pvalues: Floats
-
-    def outliers(self, alpha: float) -> int:
-        """Return the number of outliers: all up to the last significant one (Rosner's rule)."""
-        significant = np.flatnonzero(self.pvalues < alpha)
-        return int(significant[-1]) + 1 if significant.size else 0
+def outliers(pvalues: Floats, alpha: float) -> int:
+    """Return the number of outliers: all up to the last significant one (Rosner's rule)."""
+    significant = np.flatnonzero(pvalues < alpha)
+    return int(significant[-1]) + 1 if significant.size else 0
 
 
-def rosner(values: Floats, count: int) -> Extremes:
-    """Remove the most extreme point `count` times; test each against the remaining points.
+def rosner(values: Floats, count: int) -> tuple[Ints, Floats, Floats]:
+    """Remove the most extreme point `count` times; return indices, deviations and p-values.
 
-    R = |x - mean| / s of m points. R exceeds Rosner's critical value at the level alpha if and
-    only if m times the two-sided probability of the Student statistic is below alpha.
+    Each point is tested against the remaining ones: R = |x - mean| / s of m points. R exceeds
+    Rosner's critical value at the level alpha if and only if m times the two-sided probability of
+    the Student statistic is below alpha.
     """
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -95,7 +86,7 @@ def rosner(values: Floats, count: int) -> Extremes:
         if sd > 0:
             deviations[k] = ((rest[-1] if upper else rest[0]) - mean) / sd
         low, high = (low, high - 1) if upper else (low + 1, high)
-    return Extremes(indices, deviations, _pvalues(deviations, values.size - np.arange(count)))
+    return indices, deviations, _pvalues(deviations, values.size - np.arange(count))
 
 
 def _pvalues(deviations: Floats, sizes: Ints) -> Floats:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from barograph.models.reasons import ReasonText, explain
 from barograph.results.candidates import Candidates
 from barograph.results.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
 from barograph.results.sizes import size_of
-from barograph.runtime.errors import ArtifactError, ConfigError
+from barograph.runtime.errors import ArtifactError
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 DIVIDING = 10.0  # a probable step by this factor divides a series into stretches
@@ -39,7 +40,7 @@ def score_candidates(
     if candidates.index.size == 0:
         return np.empty(0)
     scorer = CandidateScorer(model, values, offsets, candidates)
-    return scorer.probability(ReportingRule.of(model).min_probability)
+    return scorer.probability(least_reported(model))
 
 
 def explain_change_points(
@@ -114,7 +115,7 @@ class CandidateScorer:
         self._around = offsets[candidates.series], offsets[candidates.series + 1]
         self._alone = self._score(np.arange(is_end.size), self._bounds)
         if divides:
-            weak = self._is_weak(ReportingRule.of(model).min_probability)
+            weak = self._is_weak(least_reported(model))
             within = _divide(self._values[values.size :], candidates, ~weak, *self._around)
             if within.size:
                 self._alone[within] = self._score(within, self._bounds)
@@ -228,69 +229,54 @@ def _log_odds(probability: Floats) -> Floats:
     return odds
 
 
-@dataclass(frozen=True)
-class ReportingRule:
-    """Reports candidates of at least a probability.
+def least_reported(model: TriageModel) -> float:
+    """Return the least probability of candidates that are reported, by the rule of a model.
 
-    Attributes:
-        min_probability: Candidates below this are not reported, and bound no others when these
-            are scored for the second time.
+    It is the threshold of a model that was made without a rule.
+
+    Raises:
+        ArtifactError: The card has a rule that this program cannot read.
+    """
+    stated = model.card.get(ENTRY)
+    if stated is None:
+        return min(model.threshold, 1.0)
+    with suppress(KeyError, TypeError, ValueError):
+        least = float(stated["min_probability"])
+        if 0 <= least <= 1:
+            return least
+    raise ArtifactError(f"the card's {ENTRY!r} is {stated!r}; it must have min_probability, 0 to 1")
+
+
+def rule_entry(least: float, chosen_from: str) -> Mapping[str, Any]:
+    """Return the entry of a model's card that `least_reported` reads.
+
+    Args:
+        least: The least probability.
+        chosen_from: What it was chosen from, for people who read the card.
+    """
+    return {ENTRY: {"min_probability": least, "chosen_from": chosen_from}}
+
+
+def select(least: float, index: Ints, probability: Floats, levels: Floats) -> list[int]:
+    """Return the positions of the candidates of a series that are reported, ascending.
+
+    Two candidates for one change share its evidence: of candidates within `SAME_CHANGE` points
+    of each other that change the level in the same direction, the most probable is reported.
+
+    Args:
+        least: The least probability.
+        index: The candidates, ascending.
+        probability: Their probabilities.
+        levels: The level before the first, between two, and after the last candidate.
 
     Example:
-        >>> rule = ReportingRule(0.4)
-        >>> rule.select([10, 13], [0.9, 0.6], [1.0, 2.0, 3.0]).tolist()
+        >>> select(0.4, np.array([10, 13]), np.array([0.9, 0.6]), np.array([1.0, 2.0, 3.0]))
         [0]
     """
-
-    min_probability: float
-
-    def __post_init__(self) -> None:
-        """Check the probability."""
-        if not 0 <= self.min_probability <= 1:
-            raise ConfigError(f"min_probability is {self.min_probability}: it must be from 0 to 1")
-
-    @classmethod
-    def of(cls, model: TriageModel) -> ReportingRule:
-        """Return the rule of a model, or its threshold if it was made without a rule.
-
-        Raises:
-            ArtifactError: The card has a rule that this program cannot read.
-        """
-        stated = model.card.get(ENTRY)
-        if stated is None:
-            return cls(min(model.threshold, 1.0))
-        try:
-            return cls(float(stated["min_probability"]))
-        except (ConfigError, KeyError, TypeError, ValueError) as error:
-            raise ArtifactError(
-                f"the card's {ENTRY!r} is {stated!r}; it must have min_probability, 0 to 1"
-            ) from error
-
-    def entry(self, chosen_from: str) -> Mapping[str, Any]:
-        """Return the entry of a model's card that `of` reads.
-
-        Args:
-            chosen_from: What the rule was chosen from, for people who read the card.
-        """
-        return {ENTRY: {"min_probability": self.min_probability, "chosen_from": chosen_from}}
-
-    def select(self, index: Ints, probability: Floats, levels: Floats) -> Ints:
-        """Return the positions of the candidates of a series that are reported, ascending.
-
-        Two candidates for one change share its evidence: of candidates within `SAME_CHANGE` points
-        of each other that change the level in the same direction, the most probable is reported.
-
-        Args:
-            index: The candidates, ascending.
-            probability: Their probabilities.
-            levels: The level before the first, between two, and after the last candidate.
-        """
-        places, rise = np.asarray(index), np.diff(levels) > 0
-        chosen: list[int] = []
-        for k in np.argsort(-np.asarray(probability), kind="stable").tolist():
-            if probability[k] < self.min_probability:
-                break
-            near = (j for j in chosen if abs(int(places[k]) - int(places[j])) <= SAME_CHANGE)
-            if all(rise[j] != rise[k] for j in near):
-                chosen.append(k)
-        return np.sort(np.array(chosen, dtype=np.int64))
+    rise = np.diff(levels) > 0
+    chosen: list[int] = []
+    for k in np.argsort(-probability, kind="stable").tolist():
+        near = (j for j in chosen if abs(int(index[k] - index[j])) <= SAME_CHANGE)
+        if probability[k] >= least and all(rise[j] != rise[k] for j in near):
+            chosen.append(k)
+    return sorted(chosen)

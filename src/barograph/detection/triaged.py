@@ -18,7 +18,7 @@ from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
-from barograph.detection.scoring import SAME_CHANGE, CandidateScorer, ReportingRule
+from barograph.detection.scoring import SAME_CHANGE, CandidateScorer, least_reported, select
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
 from barograph.results.series import Floats, Ints, as_floats
@@ -94,15 +94,15 @@ class Triaged(Detector):
     def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the reported change points of many series, which are scored together."""
         model = self.model or _default_model()
-        rule = ReportingRule.of(model)
+        least = least_reported(model)
         points, known = self.propose(values, offsets)
         if not any(points):
             return points
         scorer = CandidateScorer(model, values, offsets, table_of(points), known)
-        probability = scorer.probability(rule.min_probability)
+        probability = scorer.probability(least)
         if self.min_probability is not None:
-            rule = ReportingRule(self.min_probability)
-        return reported(rule, values, offsets, points, probability)
+            least = self.min_probability
+        return reported(least, values, offsets, points, probability)
 
     def propose(
         self, values: Floats, offsets: Ints
@@ -155,22 +155,37 @@ def table_of(points: Sequence[Sequence[RawChangePoint]]) -> Candidates:
 
 
 def reported(
-    rule: ReportingRule,
+    least: float,
     values: Floats,
     offsets: Ints,
     points: Sequence[Sequence[RawChangePoint]],
     probability: Floats,
 ) -> list[list[RawChangePoint]]:
-    """Return the candidates of each series that a rule reports, with their probabilities."""
+    """Return the candidates of each series that are reported, with their probabilities.
+
+    Args:
+        least: The least probability of a candidate that is reported.
+        values: The values of all series, one after the other.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        points: The candidates of each series.
+        probability: The probabilities of all candidates.
+    """
+    odds = np.log(probability / (1.0 - probability)).tolist()
     result: list[list[RawChangePoint]] = []
-    chances = iter(probability.tolist())
+    first = 0
     for (start, end), run in zip(pairwise(offsets.tolist()), points, strict=True):
-        scored = [_scored(point, next(chances)) for point in run]
         index = np.array([point.index for point in run], dtype=np.int64)
-        real = np.array([point.probability for point in scored], dtype=np.float64)
+        chances = probability[first : first + len(run)]
         edges = pairwise([start, *(start + index).tolist(), end]) if run else ()
-        levels = np.array([np.median(values[first:last]) for first, last in edges])
-        result.append([scored[k] for k in rule.select(index, real, levels).tolist()])
+        levels = np.array([np.median(values[a:b]) for a, b in edges])
+        chosen = select(least, index, chances, levels)
+        result.append(
+            [
+                replace(run[k], probability=float(chances[k]), statistic=odds[first + k])
+                for k in chosen
+            ]
+        )
+        first += len(run)
     return result
 
 
@@ -205,11 +220,6 @@ def with_pulses(
     remaining = [point for point in proposed if point.index not in beside]
     pulses = [RawChangePoint(edge, 0.0) for edge in ends]
     return sorted([*remaining, *pulses], key=lambda point: point.index)
-
-
-def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:
-    odds = np.log(probability / (1.0 - probability))
-    return replace(point, probability=probability, statistic=float(odds))
 
 
 @lru_cache(maxsize=1)

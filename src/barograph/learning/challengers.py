@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
 
 from barograph.detection import triaged
-from barograph.detection.scoring import CandidateScorer, ReportingRule
+from barograph.detection.scoring import CandidateScorer, rule_entry
 from barograph.detection.triaged import Triaged, reported, table_of
 from barograph.learning import tables
 from barograph.learning.annotators import Marked, f1
@@ -105,29 +105,29 @@ def with_rule(trained: Trained, rows: tables.Labelled, params: TrainParams) -> T
     if params.histories == "own" and np.unique(rows.candidates).size >= params.enough:
         part = held_out(rows, params.seed).validation
         probability = twin.predict_proba(rows.matrix[part])[:, 1]
-        rule, source = rule_of_verdicts(rows.truth[part], probability), "verdicts"
+        least, source = rule_of_verdicts(rows.truth[part], probability), "verdicts"
     else:
         try:
             simulated = Simulated(**params.reporting)
         except TypeError as error:
             raise ConfigError(f"train.reporting: {error}") from error
-        rule, source = rule_of_people(twin, simulated.marked()), "simulated people"
-    card = {**twin.card, **rule.entry(source)}
+        least, source = rule_of_people(twin, simulated.marked()), "simulated people"
+    card = {**twin.card, **rule_entry(least, source)}
     return replace(trained, model=replace(trained.model, card=card), twin=replace(twin, card=card))
 
 
-def rule_of_verdicts(truth: npt.ArrayLike, probability: npt.ArrayLike) -> ReportingRule:
-    """Return the rule with the best F1 on candidates with verdicts that a model has not seen.
+def rule_of_verdicts(truth: npt.ArrayLike, probability: npt.ArrayLike) -> float:
+    """Return the least probability with the best F1 on candidates that a model has not seen.
 
     Args:
         truth: 1 for the candidates that a person called real, else 0.
         probability: What the model says of them.
     """
-    return ReportingRule(min(choose_threshold(truth, probability, "f1"), 1.0))
+    return min(choose_threshold(truth, probability, "f1"), 1.0)
 
 
-def rule_of_people(model: TriageModel, marked: Marked) -> ReportingRule:
-    """Return the rule whose reports agree with the marks of people.
+def rule_of_people(model: TriageModel, marked: Marked) -> float:
+    """Return the least probability whose reports agree with the marks of people.
 
     Args:
         model: A model for the use `label_free` that has not seen these series.
@@ -137,7 +137,7 @@ def rule_of_people(model: TriageModel, marked: Marked) -> ReportingRule:
     mean = agreement.mean(axis=1)
     best = int(np.argmax(mean))
     error = (agreement - agreement[best]).std(axis=1) / np.sqrt(len(marked))
-    return ReportingRule(CHOICES[int(np.argmax(mean >= mean[best] - error))])
+    return CHOICES[int(np.argmax(mean >= mean[best] - error))]
 
 
 def agreements(model: TriageModel, marked: Marked) -> Floats:
@@ -157,7 +157,7 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
             [
                 f1([point.index for point in reports], marks)
                 for reports, marks in zip(
-                    reported(ReportingRule(choice), *series, points, scorer.probability(choice)),
+                    reported(choice, *series, points, scorer.probability(choice)),
                     marked.marks,
                     strict=True,
                 )

@@ -21,12 +21,12 @@ from barograph.runtime.extras import needed
 T = TypeVar("T")
 U = TypeVar("U")
 VARIABLE = "BAROGRAPH_WORKERS"
+SCHEDULER = "BAROGRAPH_SCHEDULER"
 CONNECT = 15  # seconds to reach a scheduler
 ARRIVE = 300  # seconds until a scheduler must have its first worker
 PATIENCE = 2.0  # seconds of work without a report
 BLINK = 0.1  # seconds between two reports on a terminal
 LINES = 10  # of a report that is not on a terminal
-DEATHS = 5  # workers that may die during one call before the call itself is blamed
 
 
 def usable_cores() -> int:
@@ -49,38 +49,28 @@ def worker_count() -> int:
 
 
 def map_parallel(
-    function: Callable[..., T],
-    calls: Sequence[tuple[Any, ...]],
-    label: str = "",
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    scheduler_name: str = "Dask scheduler",
+    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], label: str = ""
 ) -> Iterator[T]:
     """Yield the result of every call, in order.
 
-    Every call should use one core and draw random numbers from its own seed.
+    Calls run in `worker_count()` processes of this machine, or on the workers of the Dask scheduler
+    whose address `BAROGRAPH_SCHEDULER` has; these must see the same files. Every call should use
+    one core and draw random numbers from its own seed.
 
     Args:
         function: A function at the top level of a module that the workers can import.
         calls: The arguments of each call.
         label: Label of a progress bar on stderr; without a label there is none.
-        workers: Number of processes on this machine. Defaults to `worker_count()`.
-        scheduler: Address of a Dask scheduler whose workers see the same files. If given, the
-            calls run there instead.
-        scheduler_name: What error messages call the scheduler.
 
     Raises:
-        ConfigError: A scheduler is given, but Dask is not installed.
+        ConfigError: A scheduler is named, but Dask is not installed.
         SourceError: The scheduler cannot be reached, or its workers fail.
     """
-    if scheduler is not None:
-        results = _on_dask(function, calls, scheduler, scheduler_name)
-    else:
-        results = _on_processes(function, calls, worker_count() if workers is None else workers)
-    progress = Progress(label, len(calls)) if label else None
+    scheduler = os.environ.get(SCHEDULER)
+    results = _on_dask(function, calls, scheduler) if scheduler else _on_processes(function, calls)
+    progress = Progress(label, len(calls))
     for number, result in enumerate(results, start=1):
-        if progress:
+        if label:
             progress.update(number)
         yield result
 
@@ -164,9 +154,8 @@ def row_ranges(
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def _on_processes(
-    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], workers: int
-) -> Iterator[T]:
+def _on_processes(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+    workers = worker_count()
     if workers == 1:
         for call in calls:
             yield function(*call)
@@ -200,21 +189,18 @@ def _in_folder(folder: Path, function: Callable[..., T], *call: Any) -> T:
 
 
 def _on_dask(
-    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], scheduler: str, name: str
+    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], scheduler: str
 ) -> Iterator[T]:
-    with needed(name):
-        from dask import config
+    name = f"{SCHEDULER} {scheduler}"
+    with needed(SCHEDULER):
         from distributed import Client, KilledWorker
         from distributed.client import FutureCancelledError
-        from distributed.comm.addressing import resolve_address
     try:
-        with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
-            # Resolve first: a client without an address hangs, or starts a cluster of its own.
-            client: Any = Client(  # type: ignore[no-untyped-call]
-                resolve_address(scheduler), timeout=CONNECT, set_as_default=False
-            )
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            scheduler, timeout=CONNECT, set_as_default=False
+        )
     except (OSError, ValueError) as error:
-        raise SourceError(f"{name} {scheduler}: cannot be reached: {error}") from error
+        raise SourceError(f"{name}: cannot be reached: {error}") from error
     with client:
         # Not pure: equal calls of an earlier run must not share their results with these.
         futures = [client.submit(function, *call, pure=False) for call in calls]
@@ -224,10 +210,8 @@ def _on_dask(
                 yield future.result()
         except BarographError:
             raise
-        except KilledWorker as error:
-            raise SourceError(f"{name} {scheduler}: workers died: {error}") from error
-        except (OSError, ImportError, FutureCancelledError) as error:
+        except (KilledWorker, OSError, ImportError, FutureCancelledError) as error:
             reason = f"{type(error).__name__}: {error}"
-            raise SourceError(f"{name} {scheduler}: the work failed: {reason}") from error
+            raise SourceError(f"{name}: the work failed: {reason}") from error
         finally:
             client.cancel(futures)

@@ -11,7 +11,7 @@ from itertools import islice, repeat
 
 import numpy as np
 
-from barograph.detection.base import Detector, RawChangePoint, allowed, require
+from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.hunter.tau_kappa import factor_table
 from barograph.detection.hunter.windows import t_test, weak_points, workspace
 from barograph.detection.numerics import two_sided
@@ -59,8 +59,6 @@ class Hunter(Detector):
         require(self.window >= 2, "window", self.window, "at least 2 points")
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
-        allowed("parity", self.parity, (True, False))
-        allowed("weak", self.weak, (True, False))
 
     @property
     def shortest(self) -> int:
