@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from barograph.server.store.tokens import Scope
 from barograph.server.triage.effects import EdgeResult, Trace
-from barograph.server.web.pages import assets
+from barograph.server.web.pages import rendering
 from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.responses import ApiError
 from tests.service.conftest import app_of, make_token, refresh_loop
@@ -99,15 +99,15 @@ def test_a_page_without_a_token_shows_nothing(board: TestClient) -> None:
 
 
 def test_static_files_are_cached_for_ever_under_the_digest_of_all(client: TestClient) -> None:
-    answer = client.get(assets.address("board.js"))
-    assert answer.headers["cache-control"] == assets.FOR_EVER
-    assert answer.content == assets.assets()["board.js"]
+    answer = client.get(rendering.asset_address("board.js"))
+    assert answer.headers["cache-control"] == rendering.FOR_EVER
+    assert answer.content == rendering.assets()["board.js"]
     assert client.get("/static/old/board.js").headers["cache-control"] == "no-cache"
 
 
-@pytest.mark.parametrize("name", [name for name in assets.assets() if name.endswith(".js")])
+@pytest.mark.parametrize("name", [name for name in rendering.assets() if name.endswith(".js")])
 def test_a_script_holds_all_modules_that_it_imports_once(name: str) -> None:
-    script = assets.assets()[name].decode()
+    script = rendering.assets()[name].decode()
     assert not re.findall(r"^\s*(?:import\b.*|} from .*)", script, re.MULTILINE)
     parts = re.split(r"^const (\$\w+) = \(\(\) => {$", script, flags=re.MULTILINE)
     exported: dict[str, list[str]] = {}

@@ -290,7 +290,7 @@ def test_gzip_is_unpacked_in_another_thread(
         names.append(threading.current_thread().name)
         return gzip.decompress(packed)[:limit]
 
-    monkeypatch.setattr("barograph.server.web.requests._unpack", unpack)
+    monkeypatch.setattr("barograph.server.web.context._unpack", unpack)
     assert post(client, gzip.compress(b'"x"'), Content_Encoding="gzip")[0] == 422
     assert [name.startswith("asyncio_") for name in names] == [True]
 

@@ -1,10 +1,9 @@
 """The service as one ASGI app."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -20,36 +19,22 @@ from barograph.server.web.background import BackgroundWorker
 from barograph.server.web.context import AppContext
 from barograph.server.web.middleware import Metrics, ServiceMiddleware
 from barograph.server.web.model_watch import CandidateModel, LoadedModel, ModelWatch
-from barograph.server.web.pages import assets, sign_in
-from barograph.server.web.pages import commit as commit_page
-from barograph.server.web.pages import model as model_page
-from barograph.server.web.pages import queue as queue_pages
-from barograph.server.web.pages import series as series_page
 from barograph.server.web.pages.rendering import answer_error
 from barograph.server.web.retraining import Retraining
-from barograph.server.web.routes import (
-    administration,
-    change_points,
-    commits,
-    inference,
-    operations,
-    points,
-    queue,
-    series,
-    training,
-    verdicts,
-)
+from barograph.server.web.routes.points import SCHEMAS
 from barograph.server.web.settings import Settings
 
 MODEL_POLL = 1.0  # seconds between two checks of the model file
 MODULES = (  # requests are matched in this order
-    *(points, operations, series, change_points, verdicts, commits, inference, training),
-    *(administration, queue, queue_pages, assets, sign_in, series_page, commit_page, model_page),
+    *("routes.points", "routes.operations", "routes.series", "routes.change_points"),
+    *("routes.verdicts", "routes.commits", "routes.inference", "routes.training"),
+    *("routes.administration", "routes.queue", "pages.queue", "pages.rendering", "pages.sign_in"),
+    "pages.model",
 )
 ROUTERS = [  # all of the modules
     router
-    for module in MODULES
-    for router in vars(module).values()
+    for name in MODULES
+    for router in vars(import_module(f"barograph.server.web.{name}")).values()
     if isinstance(router, APIRouter)
 ]
 
@@ -61,7 +46,7 @@ class BarographAPI(FastAPI):
         """Return the OpenAPI document; it is made once."""
         if self.openapi_schema is None:
             schemas = super().openapi()["components"]["schemas"]
-            schemas.update(points.SCHEMAS)
+            schemas.update(SCHEMAS)
             for name, schema in schemas.items():
                 if name.startswith("Body_"):  # see `ApiRequest`
                     schema["additionalProperties"] = False
@@ -117,7 +102,8 @@ def create_app(
     def use(loaded: LoadedModel) -> None:
         # The next transaction uses it; the running one ends with the former judge.
         store.judge = loaded.judge
-        metrics.set_model(loaded.judge.version)
+        metrics.model.clear()
+        metrics.model.labels(loaded.judge.version).set(1)
 
     watch.on_model, watch.on_refused = use, metrics.refused_models.inc
     if watch.current is not None:

@@ -5,8 +5,6 @@ origin with the service. Therefore the service knows its own names. An address c
 elsewhere, so any address is accepted, unless the service trusts all callers of this machine.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import math
@@ -92,8 +90,7 @@ class Auth:
             ApiError: The token is unknown (401), or it sends too much, or there were too many
                 wrong ones (429).
         """
-        token = await self._find(secret.strip(), tokens.find)
-        if token is None:
+        if (token := await self._find(secret.strip(), tokens.find)) is None:
             raise self._refusal(request, "unknown token")
         self._requests.check(token.name)
         return token
@@ -146,18 +143,18 @@ class Auth:
             return None
         return await self._cached((lookup, secret_hash(secret)), lambda c: lookup(c, secret))
 
+    def _read(self, lookup: Callable[[sa.Connection], T]) -> T:
+        with self._store.read() as connection:
+            return lookup(connection)
+
     async def _cached(self, key: object, lookup: Callable[[sa.Connection], T]) -> T:
         """Return what the store holds; what is found is cached."""
         until, known = self._known.get(key, (0.0, None))
         if self._clock() < until:
             return known  # type: ignore[return-value]
 
-        def read() -> T:
-            with self._store.read() as connection:
-                return lookup(connection)
-
         try:
-            found = await run_in_threadpool(read)
+            found = await run_in_threadpool(self._read, lookup)
         except StoreError:
             if known is None:
                 raise
@@ -222,14 +219,22 @@ def check_host(request: Request, settings: Settings) -> None:
     Raises:
         ApiError: The Host header is unknown (421), or the Origin is another site (403).
     """
-    name = host_name(request)
+    name, host = host_name(request), request.headers.get("host", "")
     is_named = is_loopback(name) or name in settings.allowed_hosts
     if not (is_named or (not settings.local and _ip_address(name) is not None)):
-        host = request.headers.get("host", "")
         message = f"Host: {host!r:.60} is not this service; --allowed-host adds a name"
         raise ApiError(421, message)
-    origin = request.headers.get("origin")
-    if origin is not None and not _is_own(origin, request, settings):
+    if (origin := request.headers.get("origin")) is None:
+        return
+    # A proxy may replace the Host header, so the allowed hosts count, too. A proxy that is not
+    # trusted may have ended TLS: a page of https is always accepted. Anyone on the way to a browser
+    # can forge a page of http, so it is another site for a service with TLS.
+    try:
+        parts = urlsplit(origin)
+        is_known = parts.netloc.lower() == host.lower() or parts.hostname in settings.allowed_hosts
+    except ValueError:
+        is_known = False
+    if not is_known or parts.scheme not in ("https", request.url.scheme):
         raise ApiError(403, "pages of another site may not use this service")
 
 
@@ -239,22 +244,6 @@ def host_name(request: Request) -> str:
         return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_own(origin: str, request: Request, settings: Settings) -> bool:
-    """Return whether an Origin is that of a page of this service.
-
-    A proxy may replace the Host header, so the names of `allowed_hosts` count too. A proxy that is
-    not trusted may have ended TLS: a page of https is always accepted. Anyone on the way to a
-    browser can forge a page of http, so it is another site for a service with TLS.
-    """
-    try:
-        parts = urlsplit(origin)
-        same = parts.netloc.lower() == request.headers.get("host", "").lower()
-        is_known = same or (parts.hostname or "") in settings.allowed_hosts
-        return is_known and parts.scheme in ("https", request.url.scheme)
-    except ValueError:
-        return False
 
 
 def is_loopback(host: str) -> bool:

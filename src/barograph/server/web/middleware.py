@@ -48,7 +48,7 @@ class Metrics:
         self.points = counter("points", "Measurements by status.", ["status"])
         self._changes = counter("changes", "Commits that raised an alarm.")
         self.refused_models = counter("models_refused", "Model files that were refused.")
-        self._model = gauge("model_info", "The model in use.", ["version"])
+        self.model = gauge("model_info", "The model in use.", ["version"])
         self._ready = gauge("ready", "Whether the service is ready.")
         self._up = gauge("store_up", "Whether the store answers.")
         text = "Series whose candidates are to be recomputed; NaN while the store does not answer."
@@ -65,11 +65,6 @@ class Metrics:
             self.points.labels(status).inc(count)
         changes = {(point.series, point.order) for point in result.points if point.is_change}
         self._changes.inc(len(changes))
-
-    def set_model(self, version: str) -> None:
-        """Set the version of the model in use."""
-        self._model.clear()
-        self._model.labels(version).set(1)
 
     def set_store(self, waiting: int | None) -> None:
         """Note how many series wait for a refresh; None while the store does not answer."""

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from barograph.runtime.errors import BarographError, NotFoundError, StoreError
-from barograph.server.web.schemas import Schema, answer
+from barograph.server.web.schemas import answer
 
 LOG = logging.getLogger("barograph.server.web")
+Headers = Mapping[str, str] | None
 RETRY = {"Retry-After": "1"}
 MAX_DETAILS = 20
 KINDS = {  # the word of each status for programs, and its description in the OpenAPI document
@@ -55,12 +55,7 @@ class ApiError(HTTPException, BarographError):
     """
 
     def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        details: object = None,
-        headers: Mapping[str, str] | None = None,
+        self, status: int, message: str, *, details: object = None, headers: Headers = None
     ) -> None:
         super().__init__(status, message, headers)
         self.details = details
@@ -110,16 +105,12 @@ def next_cursor(rows: Sequence[Any], limit: int) -> int | None:
     return rows[-1].id if len(rows) == limit else None
 
 
-class ErrorDetail(Schema):
-    """What went wrong."""
+TEXT = """The shape of every error.
 
-    status: int = Field(description="The HTTP status.")
-    kind: str = Field(description="A word for programs, such as `invalid` or `unauthorised`.")
-    message: str = Field(description="A sentence for people.")
-    details: Any = Field(description="Errors of single fields or rows, or null.")
-
-
-ERROR = answer("Error", "The shape of every error.", error=ErrorDetail)
+`kind` is a word for programs, `message` a sentence for people, and `details` are errors of single
+fields or rows, or null."""
+DETAIL = answer("ErrorDetail", "What went wrong.", status=int, kind=str, message=str, details=Any)
+ERROR = answer("Error", TEXT, error=DETAIL)
 CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": ERROR, "description": KINDS[409][1]}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ERROR, "description": text}

@@ -4,8 +4,6 @@ A record is its own schema: `schema_of` reads its fields, their types, and the d
 docstring. A route states only what differs: fields that it leaves out, renames or flattens.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from functools import cache

@@ -4,8 +4,6 @@ The server limits connections and the size of a head, and the app limits bodies.
 time that clients may take, see docs/service.md.
 """
 
-from __future__ import annotations
-
 import signal
 import socket
 import sys
@@ -31,10 +29,7 @@ class _Server(uvicorn.Server):
 
 
 def make_server(
-    app: FastAPI,
-    host: str,
-    port: int,
-    listening: Callable[[str], None] = lambda _: None,
+    app: FastAPI, host: str, port: int, listening: Callable[[str], None] = lambda _: None
 ) -> uvicorn.Server:
     """Return a server that is not started yet.
 

@@ -1,5 +1,5 @@
 """The pages of the board, rendered on the server.
 
-A page calls the functions that the routes of the API call, and renders a template. Scripts and
-styles come from `assets`; none stands in a page, so that a strict policy holds.
+The pages of one subject stand beside its routes, or here if they are long. Scripts and styles are
+files, see `rendering`; none stands in a page, so that a strict policy holds.
 """

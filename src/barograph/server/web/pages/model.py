@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
@@ -16,7 +15,7 @@ from barograph.results.wording import MINUS
 from barograph.server.store import reading
 from barograph.server.store.candidate_records import get_candidate
 from barograph.server.triage.effects import traces
-from barograph.server.web.context import Context
+from barograph.server.web.context import Connection, Context
 from barograph.server.web.model_report import (
     USES,
     WEEKS,
@@ -26,8 +25,7 @@ from barograph.server.web.model_report import (
     model_report,
     work_lists,
 )
-from barograph.server.web.pages.rendering import page_router, render, sparkline
-from barograph.server.web.pages.series import names
+from barograph.server.web.pages.rendering import names, page_router, render, sparkline
 from barograph.server.web.retraining import PHASES
 from barograph.server.web.routes.training import retraining_state, served_folder
 
@@ -43,7 +41,7 @@ routes = page_router()
 
 
 @routes.get("/model")
-def get_model_page(connection: sa.Connection, request: Request, context: Context) -> Response:
+def get_model_page(connection: Connection, request: Request, context: Context) -> Response:
     """Return the page."""
     report = model_report(connection, served_folder(context), context.candidate_model)
     lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
@@ -149,7 +147,7 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
     return {"line": line, "dots": dots, "ranges": "".join(ranges), "words": words}
 
 
-def listed(connection: sa.Connection, work_list: WorkList) -> list[dict[str, Any]]:
+def listed(connection: Connection, work_list: WorkList) -> list[dict[str, Any]]:
     """Return the first candidates of a work list, with what the page shows of them."""
     numbers = work_list.candidates[:LISTED]
     plots = traces(connection, numbers)

@@ -1,27 +1,23 @@
 """The queue, what was processed, and the first page of a store without results."""
 
-from __future__ import annotations
-
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-import sqlalchemy as sa
 from fastapi import Query, Request
 from starlette.responses import Response
 
 from barograph.results import wording
 from barograph.results.series import LABELS, Verdict
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
-from barograph.server.store.commit_details import CommitDetails
 from barograph.server.store.reading import find_series
 from barograph.server.triage import filters as saved_filters
 from barograph.server.triage.effects import Trace, traces
 from barograph.server.triage.filters import QueueFilter
-from barograph.server.triage.grouping import SECTIONED, CauseGroup, QueueEntry
+from barograph.server.triage.grouping import SECTIONED, QueueEntry
 from barograph.server.triage.queue import (
     PAGE,
     QueuePage,
@@ -30,9 +26,8 @@ from barograph.server.triage.queue import (
     processed,
     seconds_left,
 )
-from barograph.server.triage.suspects import KnownRange
 from barograph.server.web.auth import LOCAL
-from barograph.server.web.context import AppContext, CallerName, Context
+from barograph.server.web.context import AppContext, CallerName, Connection, Context
 from barograph.server.web.pages.rendering import page_router, render, sparkline
 from barograph.server.web.routes.queue import FilterQuery, Offset, VerdictFilter, Who
 
@@ -45,61 +40,33 @@ TITLES = {
     "withdrawn": "No longer found",
     "any": "All states",
 }
-KIND_NAMES = {"canary": "canary", "low_priority": "low priority", "informational": "informational"}
 EFFECT_WORDS = {"rose": "higher", "fell": "lower"}
-CHIPS = (
-    *((label, label.capitalize(), "") for label in LABELS),
-    *(("args", "Argument", ""), ("hazard", "Hazard", "≥ "), ("probability", "Probability", "≥ ")),
-    *(("since", "Found since", ""), ("until", "Found until", ""), ("state", "State", "")),
-    ("ids", "Chosen", ""),
+CHIPS = {label: label.capitalize() for label in LABELS} | {
+    "args": "Argument",
+    "hazard": "Hazard",
+    "probability": "Probability",
+    "since": "Found since",
+    "until": "Found until",
+    "state": "State",
+    "ids": "Chosen",
+}
+COLUMNS = (  # name, heading and class
+    *(("name", "Worst member", ""), ("change", "Change", "num")),
+    *(("probability", "Probability", "num"), ("hazard", "Hazard", "num c-hide")),
+    *(("series", "Series", "num c-hide"), ("age", "Age", "num c-hide")),
 )
-COLUMNS = (
-    *(
-        ("name", "Worst member", ""),
-        ("change", "Change", "num"),
-        ("probability", "Probability", "num"),
-    ),
-    ("hazard", "Hazard", "num c-hide"),
-    ("series", "Series", "num c-hide"),
-    ("age", "Age", "num c-hide"),
-)
-
 EXAMPLE = (
     '{"project": "demo", "test": "insert", "measurement": "ops_per_sec",\n'
     '       "commit": "4c1e9d7", "value": 41210, "unit": "ops/s"}'
 )
-
 After = Annotated[str, Query(pattern=r"^([0-9.e+-]{1,30}:\d{1,18})?$")]
 
 routes = page_router()
 
 
-class RowView(NamedTuple):
-    """A candidate as a row shows it: its own, or as the worst of a group."""
-
-    entry: QueueEntry
-    spark: dict[str, str] | None
-    percent: float | None
-    tone: str  # the class of its colour
-    word: str
-    detail: str  # the second line: labels, which narrow windows cut
-    args: str  # and the arguments, often all that tells two rows apart
-
-
-class GroupView(NamedTuple):
-    """A group with its heading, if it is the first of its commits."""
-
-    group: CauseGroup
-    row: RowView
-    heading: bool
-    suspects: KnownRange
-    details: CommitDetails
-    points: str  # numbers and versions of the members: a template would be slow with thousands
-
-
 @routes.get("/")
 def get_queue(
-    connection: sa.Connection,
+    connection: Connection,
     request: Request,
     context: Context,
     queue_filter: FilterQuery,
@@ -112,6 +79,7 @@ def get_queue(
     filters = saved_filters.every_filter(connection)
     left = seconds_left(connection, caller, page.total)
     query = query_of(queue_filter)
+    hidden = (f"{count} {kind.replace('_', ' ')}" for kind, count in page.hidden.items())
     return render(
         request,
         "queue.html",
@@ -122,7 +90,7 @@ def get_queue(
         title=TITLES["any" if queue_filter.ids else queue_filter.state],
         chips=_chips(queue_filter),
         columns=COLUMNS,
-        hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
+        hidden=", ".join(hidden),
         saved=filters,
         current=next((saved.name for saved in filters if saved.query == query), ""),
         link=lambda **changes: link(queue_filter, changes),
@@ -135,7 +103,7 @@ def get_queue(
 
 @routes.get("/queue/rows")
 def get_rows(
-    connection: sa.Connection, request: Request, queue_filter: FilterQuery, offset: Offset = 0
+    connection: Connection, request: Request, queue_filter: FilterQuery, offset: Offset = 0
 ) -> Response:
     """Answer the rows of a further page."""
     page = open_groups(connection, queue_filter, offset=offset)
@@ -145,7 +113,7 @@ def get_rows(
 
 @routes.get("/queue/members")
 def get_members(
-    connection: sa.Connection,
+    connection: Connection,
     request: Request,
     queue_filter: FilterQuery,
     of: Offset,
@@ -174,7 +142,7 @@ def get_members(
 
 @routes.get("/processed")
 def get_processed(
-    connection: sa.Connection,
+    connection: Connection,
     request: Request,
     queue_filter: FilterQuery,
     verdict: VerdictFilter = "",
@@ -186,7 +154,12 @@ def get_processed(
     page = processed(connection, queue_filter, kind, who=who, offset=offset)
     rows = rows_of(connection, [decided.entry for decided in page.entries], with_project=True)
     query = query_of(queue_filter)
-    more = f"&{query}" if query else ""
+
+    def link(**changed: object) -> str:
+        fields = {"verdict": verdict, "who": who, **changed}
+        known = urlencode({name: value for name, value in fields.items() if value})
+        return f"/processed?{known}&{query}".rstrip("&")
+
     return render(
         request,
         "processed.html",
@@ -196,15 +169,11 @@ def get_processed(
         verdict=verdict,
         who=who,
         queue_filter=queue_filter,
-        link=lambda **changed: _processed_link({"verdict": verdict, "who": who, **changed}) + more,
+        link=link,
         following=offset + PAGE if page.more else None,
         offset=offset,
         page_size=PAGE,
     )
-
-
-def _processed_link(fields: Mapping[str, object]) -> str:
-    return "/processed?" + urlencode({name: value for name, value in fields.items() if value})
 
 
 def _is_flat(queue_filter: QueueFilter) -> bool:
@@ -214,9 +183,9 @@ def _is_flat(queue_filter: QueueFilter) -> bool:
 
 def query_of(queue_filter: QueueFilter) -> str:
     """Return a filter as the query of an address."""
-    fields: dict[str, object] = {}
-    for name, value in queue_filter.changed().items():
-        fields[name] = ",".join(map(str, value)) if name == "ids" else value  # type: ignore[call-overload]
+    fields = queue_filter.changed()
+    if queue_filter.ids:
+        fields["ids"] = ",".join(map(str, queue_filter.ids))
     return urlencode(fields, doseq=True)
 
 
@@ -227,66 +196,75 @@ def link(queue_filter: QueueFilter, changes: Mapping[str, Any]) -> str:
 
 
 def _views(
-    connection: sa.Connection, page: QueuePage, queue_filter: QueueFilter
-) -> list[GroupView]:
-    worst = [group.worst for group in page.groups]
-    rows = rows_of(connection, worst, with_project=_is_flat(queue_filter))
-    views, previous = [], page.previous
+    connection: Connection, page: QueuePage, queue_filter: QueueFilter
+) -> list[dict[str, Any]]:
+    """Return groups, each with its worst member, and a heading if it is the first of a commit."""
+    flat = _is_flat(queue_filter)
+    rows = rows_of(connection, [group.worst for group in page.groups], with_project=flat)
+    views, previous = [], page.previous and (page.previous.project, page.previous.order)
     for group, row in zip(page.groups, rows, strict=True):
-        is_new = previous is None or (previous.project, previous.order) != (
-            group.project,
-            group.order,
-        )
-        suspects = page.ranges[group.project, group.last_before, group.order]
-        heading = is_new and not _is_flat(queue_filter)
-        details = page.details[group.project, group.commit]
+        place = group.project, group.order
+        # Numbers and versions of the members: a template would be slow with thousands.
         points = " ".join(f"{member.id}:{member.version}" for member in group.members)
-        views.append(GroupView(group, row, heading, suspects, details, points))
-        previous = group
+        views.append(
+            {
+                "group": group,
+                "row": row,
+                "heading": place != previous and not flat,
+                "suspects": page.ranges[group.project, group.last_before, group.order],
+                "details": page.details[group.project, group.commit],
+                "points": points,
+            }
+        )
+        previous = place
     return views
 
 
 def rows_of(
-    connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
-) -> list[RowView]:
+    connection: Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
+) -> list[dict[str, Any]]:
     """Return candidates as rows, with the results around them."""
     plots = traces(connection, [entry.id for entry in entries])
     return [_row(entry, plots.get(entry.id), with_project=with_project) for entry in entries]
 
 
-def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
-    tone = entry.effect if entry.effect in (WORSE, BETTER, TREND) else CHANGED
-    word = EFFECT_WORDS.get(entry.effect, entry.effect)
-    detail, args = _detail(entry, with_project=with_project)
-    size = trace.levels.size if trace and trace.levels else None
-    return RowView(entry, sparkline(trace), size and size.percent, tone, word, detail, args)
-
-
-def _detail(entry: QueueEntry, *, with_project: bool) -> tuple[str, str]:
-    """Return what tells a series from others of its test: its labels, and its arguments."""
+def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> dict[str, Any]:
     identity = entry.identity
     labels = [identity.variant, identity.task, identity.measurement]
     if with_project:  # the heading of a group has it
         labels.insert(0, identity.project)
-    return _joined(labels), _joined(f"{name} {value}" for name, value in identity.args)
+    size = trace.levels.size if trace and trace.levels else None
+    return {
+        "entry": entry,
+        "spark": sparkline(trace),
+        "percent": size and size.percent,
+        # The class of its colour.
+        "tone": entry.effect if entry.effect in (WORSE, BETTER, TREND) else CHANGED,
+        "word": EFFECT_WORDS.get(entry.effect, entry.effect),
+        # The second line: labels, which narrow windows cut, and arguments, often all that tells
+        # two rows apart.
+        "detail": _joined(labels),
+        "args": _joined([f"{name} {value}" for name, value in identity.args]),
+    }
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _joined(parts: Sequence[str]) -> str:
     return " · ".join(wording.middle_cut(wording.printable(part), CUT) for part in parts if part)
 
 
 def _chips(queue_filter: QueueFilter) -> list[tuple[str, str, str, str]]:
     """Return label, value and the address without it for each filter that is set."""
     changed, default = queue_filter.changed(), QueueFilter()
+    texts = {
+        "hazard": f"≥ {queue_filter.hazard}",
+        "probability": f"≥ {queue_filter.probability}",
+        "ids": wording.plural(len(queue_filter.ids), "change point"),
+        "state": TITLES[queue_filter.state].lower(),
+    }
     chips = []
-    for name, label, sign in CHIPS:
+    for name, label in CHIPS.items():
         if name in changed:
-            value = changed[name]
-            text = f"{sign}{value}"
-            if name == "ids":
-                text = wording.plural(len(queue_filter.ids), "change point")
-            if name == "state":
-                text = TITLES[queue_filter.state].lower()
+            text = texts.get(name, str(changed[name]))
             chips.append((name, label, text, link(queue_filter, {name: getattr(default, name)})))
     return chips
 

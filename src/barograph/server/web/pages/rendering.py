@@ -1,25 +1,40 @@
-"""Render templates, and answer errors of pages as pages."""
+"""Templates and static files of the pages, and errors of pages as pages.
 
-from __future__ import annotations
+Scripts and styles are in memory, and browsers cache them for ever: all addresses hold one digest of
+all files. A script is answered together with the modules that it imports: the chart of a page is
+drawn earlier than with a request for each of them.
+"""
 
+import math
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
+from barograph.report.javascript import bundle
 from barograph.results import wording
-from barograph.results.series import Verdict
+from barograph.results.series import SeriesId, Verdict
 from barograph.server.store.tokens import Scope
 from barograph.server.triage.effects import Trace
 from barograph.server.web.auth import COOKIE, READING, Caller
 from barograph.server.web.context import guarded_router
-from barograph.server.web.pages.assets import address
-from barograph.server.web.responses import api_error, error_response
+from barograph.server.web.responses import ApiError, api_error, error_response
 
+FOLDERS = ("barograph.report", "barograph.server.web")
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+FOR_EVER = "public, max-age=31536000, immutable"
 # No inline script or style, and no other host: what a name of a series holds is never run.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -47,8 +62,14 @@ LONGEST = 80  # characters of an address in a message
 WIDTH, HEIGHT = 240, 60  # of a small plot
 MARGIN = 4  # above and below
 TAIL = 0.02  # of the results on each side that may lie beyond the plot
-AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
+AGES = (  # the unit of ages below a limit, and its size, in milliseconds
+    *((60_000, "s", 1000), (3_600_000, "min", 60_000), (2 * DAY, "h", 3_600_000)),
+    *((60 * DAY, "d", DAY), (730 * DAY, "months", 30 * DAY), (math.inf, "years", 365 * DAY)),
+)
+
+
+routes = APIRouter(include_in_schema=False)
 
 
 def render(
@@ -98,7 +119,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status, message = known.status_code, str(known.detail)
     if status == 401 and request.method in READING:
         return _signed_out(request)
-    if "route" not in request.scope:
+    if status == 404 and "route" not in request.scope:
         message = f"there is no page {cut(request.url.path, LONGEST)}"
     page = render(request, "error.html", status=status, message=message, code=status)
     page.headers.update(known.headers or {})
@@ -107,7 +128,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 def _is_page(request: Request) -> bool:
     """Return whether a page is at the address, or a person looks for one there."""
-    if (route := request.scope.get("route")) is not None:
+    if isinstance(route := request.scope.get("route"), APIRoute):
         return not route.include_in_schema
     is_visit = "text/html" in request.headers.get("accept", "") and request.method in READING
     return is_visit and not request.url.path.startswith("/api/")
@@ -121,6 +142,14 @@ def _signed_out(request: Request) -> Response:
         # and then the cookie is sent, if there is one.
         return render(request, "arriving.html")
     return RedirectResponse(f"/sign-in?{urlencode({'next': here(request)})}", 303)
+
+
+def names(name: SeriesId) -> tuple[str, str]:
+    """Return what people call a series, and the rest of its identity without the project."""
+    title = name.test or name.measurement or name.project or "series"
+    args = [f"{key} {value}" for key, value in name.args]
+    rest = [name.variant, name.task, name.measurement, *args]
+    return title, " · ".join(part for part in rest if part and part != title)
 
 
 def cut(text: str, most: int) -> str:
@@ -143,7 +172,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.globals |= {"asset": address, "verdict_choices": CHOICES}
+    made.globals |= {"asset": asset_address, "verdict_choices": CHOICES}
     made.filters |= {
         "age": age,
         "change": lambda percent: wording.typeset(wording.change_text(percent)),
@@ -170,13 +199,7 @@ def age(time: int, now: int | None = None) -> str:
     """
     moment = int(datetime.now(UTC).timestamp() * 1000) if now is None else now
     passed = max(moment - time, 0)
-    for limit, unit, size in AGES:
-        if passed < limit:
-            return f"{passed // size} {unit}"
-    days = passed // DAY
-    if days < 60:
-        return f"{days} d"
-    return f"{days // 30} months" if days < 730 else f"{days // 365} years"
+    return next(f"{passed // size} {unit}" for limit, unit, size in AGES if passed < limit)
 
 
 def utc(time: int) -> str:
@@ -234,3 +257,45 @@ def sparkline(trace: Trace | None) -> dict[str, str] | None:
         "before": level(max(0, split - known.count_before), split, levels.before),
         "after": level(split, min(size, split + known.count_after), levels.after),
     }
+
+
+@cache
+def assets() -> dict[str, bytes]:
+    """Return all static files by name."""
+    places = [resources.files(package).joinpath("static") for package in FOLDERS]
+    files = {
+        file.name: file.read_text("utf-8")
+        for place in places
+        for file in place.iterdir()
+        if file.name.endswith(tuple(MEDIA_TYPES))
+    }
+    return {
+        name: (bundle(name, files) if name.endswith(".js") else text).encode()
+        for name, text in files.items()
+    }
+
+
+@cache
+def version() -> str:
+    """Return the digest of all static files."""
+    digest = sha256()
+    for name, asset in sorted(assets().items()):
+        digest.update(f"{name} {len(asset)} ".encode() + asset)
+    return digest.hexdigest()[:16]
+
+
+def asset_address(name: str) -> str:
+    """Return the address of a static file."""
+    if name not in assets():
+        raise KeyError(f"no static file {name!r}")
+    return f"/static/{version()}/{name}"
+
+
+@routes.get("/static/{digest}/{name}")
+async def get_asset(digest: str, name: str) -> Response:
+    """Answer a static file; a page of an earlier version gets the present file."""
+    asset = assets().get(name)
+    if asset is None:
+        raise ApiError(404, f"no static file {name!r:.60}")
+    headers = {"Cache-Control": FOR_EVER if digest == version() else "no-cache"}
+    return Response(asset, 200, headers, MEDIA_TYPES[Path(name).suffix])

@@ -1,12 +1,10 @@
 """Sign in with a token, and out again."""
 
-from __future__ import annotations
-
 import hmac
 import re
+from typing import Any
 from urllib.parse import parse_qs
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -14,9 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from barograph.server.store import tokens
 from barograph.server.store.tokens import Scope
 from barograph.server.web.auth import COOKIE, check_host, csrf_of
-from barograph.server.web.context import AppContext, Context
+from barograph.server.web.context import AppContext, Connection, Context, read_body
 from barograph.server.web.pages.rendering import render
-from barograph.server.web.requests import read_body
 from barograph.server.web.responses import ApiError
 
 FORM = "application/x-www-form-urlencoded"
@@ -67,7 +64,7 @@ async def post_sign_out(request: Request, context: Context) -> Response:
         await run_in_threadpool(context.store.write, lambda c: tokens.end_session(c, cookie))
         context.auth.forget()
     answer = RedirectResponse("/sign-in", 303)
-    _set_cookie(request, answer, "", 0)
+    answer.delete_cookie(COOKIE, **_flags(request))
     return answer
 
 
@@ -83,33 +80,32 @@ def safe_path(path: str) -> str:
 
 async def _begin(request: Request, context: AppContext, secret: str, target: str) -> Response:
     token = await context.auth.sign_in(request, secret)
-    if not (token.allows(Scope.READ) or token.allows(Scope.ADMIN)):
+    if not token.allows(Scope.READ):
         scopes = ", ".join(sorted(token.scopes))
         raise ApiError(403, f"this token has the scope {scopes}; pages need the scope read")
     lifetime = round(context.settings.session_hours * HOUR)
     former = request.cookies.get(COOKIE, "")
 
-    def replace(connection: sa.Connection) -> str:
+    def replace(connection: Connection) -> str:
         tokens.end_session(connection, former)
         return tokens.begin_session(connection, token, lifetime)
 
     cookie = await run_in_threadpool(context.store.write, replace)
     context.auth.forget()
     answer = RedirectResponse(target, 303)
-    _set_cookie(request, answer, cookie, lifetime // 1000)
+    answer.set_cookie(COOKIE, cookie, lifetime // 1000, **_flags(request))
     return answer
 
 
-def _set_cookie(request: Request, answer: Response, value: str, seconds: int) -> None:
+def _flags(request: Request) -> dict[str, Any]:
     # Strict: no page of another site can send it, not even by a link.
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, value, seconds, secure=secure, httponly=True, samesite="strict")
+    return {"secure": request.url.scheme == "https", "httponly": True, "samesite": "strict"}
 
 
 async def _fields(request: Request, context: AppContext) -> dict[str, str]:
     """Return the fields of a form that a page of this service sent."""
     check_host(request, context.settings)
-    body = await read_body(request, context.settings, [FORM])
+    body = await read_body(request, [FORM])
     try:
         fields = parse_qs(body.decode(), max_num_fields=MAX_FIELDS)
     except ValueError as error:

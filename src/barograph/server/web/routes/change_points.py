@@ -2,18 +2,13 @@
 
 from typing import Annotated, Any
 
-import sqlalchemy as sa
-from fastapi import Body, Path, Query
+from fastapi import Body, Query
 from pydantic import BeforeValidator
 
 from barograph.detection.stepfit import Status
 from barograph.results.series import Verdict
 from barograph.server.store import reading
-from barograph.server.store.candidate_records import (
-    CandidateRecord,
-    find_candidates,
-    get_candidate,
-)
+from barograph.server.store.candidate_records import CandidateRecord, find_candidates, get_candidate
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
 from barograph.server.triage import clusters
@@ -23,27 +18,18 @@ from barograph.server.triage.siblings import Sibling, Siblings, siblings
 from barograph.server.triage.similar_cases import DecidedCase
 from barograph.server.triage.suspects import SuspectRange, suspects
 from barograph.server.triage.timeline import CandidateEvent, timeline
-from barograph.server.web.context import CallerName, Context, guarded_router
+from barograph.server.web.context import CallerName, Connection, Context, guarded_router
 from barograph.server.web.responses import next_cursor
-from barograph.server.web.routes.series import (
-    SERIES,
-    SERIES_LABELS,
-    After,
-    Label,
-    Limit,
-    SeriesNumber,
-)
+from barograph.server.web.routes.series import SERIES, SERIES_LABELS, After, Label, Limit, Number
 from barograph.server.web.schemas import answer, many, page_of, schema_of
 
 PLACE = "/api/v1/change-points/{number}"
 CLUSTER_PLACE = "/api/v1/clusters/{number}"
-Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.")]
-ClusterNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the cluster.")]
+Cases = Annotated[int, Query(ge=1, le=20)]
 INCLUDE = "Include change points without a verdict that the latest refresh did not find."
 IncludeWithdrawn = Annotated[bool, Query(description=INCLUDE)]
 SINCE = "Only those first found since then, in milliseconds since 1970."
 FoundSince = Annotated[int | None, Query(ge=0, le=INTEGER, description=SINCE)]
-Count = Annotated[int, Query(ge=1, le=20, description="Number of cases.")]
 PAST = "Include clusters that the latest run did not find."
 SIZE = {name: f"effect.{name}" for name in ("before", "after", "percent")}
 CHANGE_POINT = schema_of(CandidateRecord, without=("nearby",))
@@ -73,8 +59,8 @@ statuses = guarded_router(Scope.TRIAGE, "clusters")
 
 @routes.get("/api/v1/change-points", response_model=CHANGE_POINTS)
 def get_change_points(
-    connection: sa.Connection,
-    project: Label = None,
+    connection: Connection,
+    project: Label | None = None,
     verdict: Annotated[Verdict | None, Query(description="The current verdict.")] = None,
     include_withdrawn: IncludeWithdrawn = False,
     after: After = 0,
@@ -94,7 +80,7 @@ def get_change_points(
 
 @routes.get("/api/v1/change-points/effectiveness", response_model=schema_of(Effectiveness))
 def get_effectiveness(
-    connection: sa.Connection, project: Label = None, found_since: FoundSince = None
+    connection: Connection, project: Label | None = None, found_since: FoundSince = None
 ) -> Any:
     """Count change points, their commits and tickets, and verdicts that do not fit them."""
     return effectiveness(connection, since=found_since, project=project)
@@ -102,8 +88,8 @@ def get_effectiveness(
 
 @routes.get("/api/v1/series/{number}/change-points", response_model=CHANGE_POINTS)
 def get_change_points_of_series(
-    connection: sa.Connection,
-    number: SeriesNumber,
+    connection: Connection,
+    number: Number,
     include_withdrawn: IncludeWithdrawn = False,
     after: After = 0,
     limit: Limit = 100,
@@ -117,25 +103,25 @@ def get_change_points_of_series(
 
 
 @routes.get(PLACE, response_model=CHANGE_POINT)
-def get_change_point(connection: sa.Connection, number: Number) -> Any:
+def get_change_point(connection: Connection, number: Number) -> Any:
     """Return one change point."""
     return get_candidate(connection, number)
 
 
 @routes.get(f"{PLACE}/suspects", response_model=schema_of(SuspectRange))
-def get_suspects(connection: sa.Connection, number: Number) -> Any:
+def get_suspects(connection: Connection, number: Number) -> Any:
     """Return the suspect commits, what siblings say about them, and which to run next."""
     return suspects(connection, number)
 
 
 @routes.get(f"{PLACE}/siblings", response_model=schema_of(Siblings, siblings=many(SIBLING)))
-def get_siblings(connection: sa.Connection, number: Number) -> Any:
+def get_siblings(connection: Connection, number: Number) -> Any:
     """Return what the other variants of the test did at the same commit."""
     return siblings(connection, number)
 
 
 @routes.get(f"{PLACE}/reasons", response_model=schema_of(CandidateExplanation))
-def get_reasons(connection: sa.Connection, context: Context, number: Number) -> Any:
+def get_reasons(connection: Connection, context: Context, number: Number) -> Any:
     """Return why the model gives a change point its probability, in sentences."""
     model = context.candidate_model.newest()
     return explanation(connection, number, model, siblings(connection, number))
@@ -143,7 +129,10 @@ def get_reasons(connection: sa.Connection, context: Context, number: Number) -> 
 
 @routes.get(f"{PLACE}/alike", response_model=answer("AlikeCases", cases=many(CASE)))
 def get_alike(
-    connection: sa.Connection, context: Context, number: Number, limit: Count = 3
+    connection: Connection,
+    context: Context,
+    number: Number,
+    limit: Annotated[int, Query(ge=1, le=20)] = 3,
 ) -> dict[str, Any]:
     """Return the nearest change points that people have called real or noise in this store."""
     model = context.candidate_model.newest()
@@ -152,15 +141,15 @@ def get_alike(
 
 
 @routes.get(f"{PLACE}/history", response_model=HISTORY)
-def get_history(connection: sa.Connection, number: Number) -> dict[str, Any]:
+def get_history(connection: Connection, number: Number) -> dict[str, Any]:
     """Return what happened to a change point, in the order of time."""
     return {"events": timeline(connection, number)}
 
 
 @cluster_routes.get("/api/v1/clusters", response_model=page_of("clusters", CLUSTER))
 def get_clusters(
-    connection: sa.Connection,
-    project: Label = None,
+    connection: Connection,
+    project: Label | None = None,
     include_past: Annotated[bool, Query(description=PAST)] = False,
     after: After = 0,
     limit: Limit = 100,
@@ -172,14 +161,14 @@ def get_clusters(
 
 
 @cluster_routes.get(CLUSTER_PLACE, response_model=CLUSTER)
-def get_cluster(connection: sa.Connection, number: ClusterNumber) -> Any:
+def get_cluster(connection: Connection, number: Number) -> Any:
     """Return one cluster."""
     return clusters.get(connection, number)
 
 
 @cluster_routes.get(f"{CLUSTER_PLACE}/members", response_model=page_of("series", SERIES))
 def get_members(
-    connection: sa.Connection, number: ClusterNumber, after: After = 0, limit: Limit = 100
+    connection: Connection, number: Number, after: After = 0, limit: Limit = 100
 ) -> dict[str, Any]:
     """Return the series that take the step, most similar first."""
     members = clusters.get(connection, number).cluster.members
@@ -191,8 +180,8 @@ def get_members(
 
 @statuses.post(f"{CLUSTER_PLACE}/status", response_model=CLUSTER)
 def post_status(
-    connection: sa.Connection,
-    number: ClusterNumber,
+    connection: Connection,
+    number: Number,
     caller: CallerName,
     status: Annotated[Status, Body(embed=True)],
 ) -> Any:

@@ -31,7 +31,7 @@ class InvocationsRequest(Schema):
     """Rows of features, in one of the four forms that MLflow's scoring server takes."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]}]},
+        json_schema_extra={"examples": [{"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]}]}
     )
     dataframe_split: Frame | None = None
     dataframe_records: list[dict[str, Number]] | None = None
@@ -93,30 +93,24 @@ def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...]) -> Floats:
     forms = [name for name in FORMS if getattr(sent, name) is not None]
     if len(forms) != 1:
         raise ApiError(422, f"expected exactly one of {FORMS}, got {forms}")
-    [form] = forms
-    table = getattr(sent, form)
-    if isinstance(table, Frame):
-        table = [dict(zip(table.columns, row, strict=True)) for row in _frame_rows(table)]
-    if isinstance(table, dict):
-        if len({len(column) for column in table.values()}) > 1:
-            raise ApiError(422, f"{form}: the columns have different lengths")
-        table = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    table = getattr(sent, forms[0])
+    try:
+        if isinstance(table, Frame):
+            repeated = [name for name, count in Counter(table.columns).items() if count > 1]
+            if repeated:
+                raise ApiError(422, f"column {repeated[0]!r:.60} occurs more than once")
+            table = [dict(zip(table.columns, row, strict=True)) for row in table.data]
+        elif isinstance(table, dict):
+            turned = zip(*table.values(), strict=True)
+            table = [dict(zip(table, row, strict=True)) for row in turned]
+    except ValueError as error:
+        raise ApiError(422, f"{forms[0]}: rows or columns have different lengths") from error
     if not 0 < len(table) <= MAX_ROWS:
-        raise ApiError(422, f"{form}: {len(table)} rows; allowed are 1 to {MAX_ROWS}")
+        raise ApiError(422, f"{forms[0]}: {len(table)} rows; allowed are 1 to {MAX_ROWS}")
     rows = [_ordered(row, columns) if isinstance(row, dict) else row for row in table]
     if any(len(row) != len(columns) for row in rows):
         raise ApiError(422, f"expected rows of {len(columns)} features: {list(columns)}")
     return np.array(rows, dtype=np.float64)
-
-
-def _frame_rows(frame: Frame) -> list[list[float]]:
-    repeated = [name for name, count in Counter(frame.columns).items() if count > 1]
-    if repeated:
-        raise ApiError(422, f"dataframe_split: column {repeated[0]!r:.60} occurs more than once")
-    width = len(frame.columns)
-    if any(len(row) != width for row in frame.data):
-        raise ApiError(422, f"dataframe_split: expected rows of {width} values, one per column")
-    return frame.data
 
 
 def _ordered(row: dict[str, float], columns: tuple[str, ...]) -> list[float]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import Response
@@ -23,9 +22,8 @@ from barograph.server.store.arrivals import (
 )
 from barograph.server.store.audit import now
 from barograph.server.store.tokens import Scope
-from barograph.server.web.context import Context, guarded_router
-from barograph.server.web.pages.rendering import page_router, render
-from barograph.server.web.pages.series import names
+from barograph.server.web.context import Connection, Context, guarded_router
+from barograph.server.web.pages.rendering import names, page_router, render
 from barograph.server.web.responses import ERRORS
 from barograph.server.web.schemas import answer, schema_of
 
@@ -65,7 +63,7 @@ class DataHealth:
     lag: int
 
 
-def data_health(connection: sa.Connection) -> DataHealth:
+def data_health(connection: Connection) -> DataHealth:
     """Return the health of the data.
 
     Args:
@@ -102,9 +100,9 @@ async def get_health() -> dict[str, Any]:
 @probes.get("/ping", response_model=HEALTH, responses=UNAVAILABLE)  # MLflow's clients ask it
 def get_ready(context: Context) -> dict[str, Any]:
     """Answer 200 while a compiled model is loaded, and the store can be read and written."""
-    version = context.model.judge.version
+    model = context.model.judge.version
     context.store.check()
-    return {"status": "ready", "model": version, "version": barograph.__version__}
+    return {"status": "ready", "model": model, "version": barograph.__version__}
 
 
 @routes.get("/metrics", responses={200: TEXT}, response_class=Response)
@@ -122,13 +120,13 @@ def get_metrics(context: Context) -> Response:
 
 
 @routes.get("/api/v1/data-health", response_model=schema_of(DataHealth))
-def get_data_health(connection: sa.Connection) -> Any:
+def get_data_health(connection: Connection) -> Any:
     """Return what fell silent, came late, waits or was rejected: no data is not no regression."""
     return data_health(connection)
 
 
 @page_routes.get("/data-health")
-def get_health_page(connection: sa.Connection, request: Request, context: Context) -> Response:
+def get_health_page(connection: Connection, request: Request, context: Context) -> Response:
     """Return the page of the data's health."""
     health = data_health(connection)
     return render(

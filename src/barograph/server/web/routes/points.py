@@ -20,8 +20,14 @@ from barograph.runtime.errors import DataError, StoreError
 from barograph.server.store import IngestResult, Measurement, PointResult, PointStatus, arrivals
 from barograph.server.store.measurement import INTEGER
 from barograph.server.store.tokens import Scope
-from barograph.server.web.context import AppContext, guarded_router
-from barograph.server.web.requests import check_elements, decode_json, media_type, read_body
+from barograph.server.web.context import (
+    AppContext,
+    check_elements,
+    decode_json,
+    guarded_router,
+    media_type,
+    read_body,
+)
 from barograph.server.web.responses import MAX_DETAILS, ApiError
 from barograph.server.web.routes.series import DECISION, LIMITS, STEP, step_fields
 from barograph.server.web.schemas import answer, descriptions, many, schema_of
@@ -151,7 +157,7 @@ async def post_points(request: Request) -> Response:
     """
     # Not as parameters of the route: FastAPI would take as long for them as for decoding the body.
     context: AppContext = request.app.state.context
-    body = await read_body(request, context.settings, (JSON, *NDJSON))
+    body = await read_body(request, (JSON, *NDJSON))
     is_lines = media_type(request) != JSON
     caller: str = request.state.caller.name
     return await run_in_threadpool(_ingest, context, caller, body, is_lines=is_lines)

@@ -1,13 +1,10 @@
 """The queue, processed change points, saved filters, and patterns that hide series."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import sqlalchemy as sa
-from fastapi import Body, Depends, Path, Query
+from fastapi import Body, Depends, Query
 
 from barograph.results.series import Verdict
 from barograph.server.store.measurement import INTEGER
@@ -16,7 +13,7 @@ from barograph.server.triage import filters as saved_filters
 from barograph.server.triage import patterns as hiding
 from barograph.server.triage.effects import levels
 from barograph.server.triage.filters import QueueFilter, SavedFilter
-from barograph.server.triage.grouping import CauseGroup, QueueEntry
+from barograph.server.triage.grouping import SORTS, CauseGroup, QueueEntry
 from barograph.server.triage.patterns import KINDS
 from barograph.server.triage.queue import (
     PAGE,
@@ -29,24 +26,16 @@ from barograph.server.triage.queue import (
     overview,
     processed,
 )
-from barograph.server.web.context import CallerName, guarded_router
-from barograph.server.web.routes.series import Text
+from barograph.server.web.context import CallerName, Connection, guarded_router
+from barograph.server.web.routes.series import Label, Text
 from barograph.server.web.schemas import answer, many, page_of, schema_of
 
 FILTER_PLACE = "/api/v1/saved-filters/{name:path}"
 Kind = Literal["canary", "low_priority", "informational"]
-VerdictFilter = Annotated[
-    Literal["", "true_positive", "false_positive", "under_investigation", "unsure"],
-    Query(description="Only this verdict."),
-]
+VerdictFilter = Literal["", "true_positive", "false_positive", "under_investigation", "unsure"]
 Who = Annotated[str, Query(max_length=200, description="Only of this person.")]
-FilterName = Annotated[Text, Path(min_length=1, max_length=saved_filters.LONGEST_NAME)]
-NewName = Annotated[
-    Text, Body(embed=True, alias="name", min_length=1, max_length=saved_filters.LONGEST_NAME)
-]
-SavedQuery = Annotated[str, Body(embed=True, max_length=4000, description="Query of the queue.")]
-Words = Annotated[Text, Query(max_length=2000)]
-Word = Annotated[Text, Query(max_length=20)]
+NewName = Annotated[Text, Body(embed=True, alias="name")]
+SavedQuery = Annotated[str, Body(embed=True, description="Query of the queue.")]
 Offset = Annotated[int, Query(ge=0, le=INTEGER, description="Rows or groups to skip.")]
 GroupLimit = Annotated[int, Query(ge=0, le=1000, description="Groups of the page.")]
 RowLimit = Annotated[int, Query(ge=1, le=1000, description="Rows of the page.")]
@@ -54,39 +43,32 @@ NEWER = "Count groups found since, see `newest`."
 NewerThan = Annotated[int | None, Query(ge=0, le=INTEGER, description=NEWER)]
 LabelName = Literal["project", "variant", "task", "test", "measurement", "args"]
 Globs = Annotated[list[Text], Body(description="Globs over the names of series.")]
-IDS = "Numbers of change points, separated by commas."
+IDS = "Numbers of change points, separated by commas"
 Ids = Annotated[
-    Text, Query(max_length=20_000, pattern=r"^(\d{1,18}(,\d{1,18})*)?$", description=IDS)
+    str, Query(max_length=20_000, pattern=r"^(\d{1,18}(,\d{1,18})*)?$", description=f"{IDS}.")
 ]
-Numbers = Annotated[
-    Text,
-    Query(
-        max_length=2000, pattern=r"^\d{1,18}(,\d{1,18}){0,99}$", description=f"{IDS} At most 100."
-    ),
-]
-SORT = (
-    "`expected`, `commit`, `name`, `change`, `hazard`, `probability`, `series` or `age`, with `-` "
-    "in front for the reverse."
-)
+OF = f"{IDS}, at most 100."
+Numbers = Annotated[str, Query(pattern=r"^\d{1,18}(,\d{1,18}){0,99}$", description=OF)]
+SORT = f"One of {', '.join(SORTS)}, with `-` in front for the reverse."
 
 
 def _filter(
-    project: Words = "",
-    variant: Words = "",
-    task: Words = "",
-    test: Words = "",
-    measurement: Words = "",
-    args: Annotated[Words, Query(description="An argument or its value.")] = "",
-    q: Annotated[Words, Query(description="Words in names or commits.")] = "",
+    project: Label = "",
+    variant: Label = "",
+    task: Label = "",
+    test: Label = "",
+    measurement: Label = "",
+    args: Annotated[Label, Query(description="An argument or its value.")] = "",
+    q: Annotated[Label, Query(description="Words in names or commits.")] = "",
     effect: Literal["", "worse", "better", "unknown"] = "",
     hazard: Annotated[float, Query(ge=0, allow_inf_nan=False, description="Least magnitude.")] = 0,
     probability: Annotated[float, Query(ge=0, le=1, description="Least probability.")] = 0,
-    since: Annotated[Word, Query(description="Found since a day, or within days.")] = "",
-    until: Annotated[Word, Query(description="Found up to a day.")] = "",
+    since: Annotated[str, Query(description="Found since a day, or within days.")] = "",
+    until: Annotated[str, Query(description="Found up to a day.")] = "",
     state: Literal["open", "investigation", "unsure", "withdrawn", "any"] = "open",
     show: Annotated[list[Kind] | None, Query(description="Kinds hidden otherwise.")] = None,
     ids: Ids = "",
-    sort: Annotated[Word, Query(description=SORT)] = "expected",
+    sort: Annotated[str, Query(description=SORT)] = "expected",
 ) -> QueueFilter:
     return QueueFilter(
         *(project, variant, task, test, measurement, args, q, effect, hazard, probability),
@@ -138,14 +120,14 @@ administration = guarded_router(Scope.ADMIN, "queue")
 
 
 @routes.get("/api/v1/board", response_model=schema_of(BoardOverview))
-def get_board(connection: sa.Connection, caller: CallerName) -> Any:
+def get_board(connection: Connection, caller: CallerName) -> Any:
     """Return what waits, what is silent, and how old the newest result is."""
     return overview(connection, caller)
 
 
 @routes.get("/api/v1/queue", response_model=QUEUE)
 def get_queue(
-    connection: sa.Connection,
+    connection: Connection,
     queue_filter: FilterQuery,
     offset: Offset = 0,
     limit: GroupLimit = PAGE,
@@ -166,7 +148,7 @@ def get_queue(
 
 @routes.get("/api/v1/processed", response_model=PROCESSED)
 def get_processed(
-    connection: sa.Connection,
+    connection: Connection,
     queue_filter: FilterQuery,
     verdict: VerdictFilter = "",
     who: Who = "",
@@ -193,7 +175,7 @@ def get_processed(
 
 
 @routes.get("/api/v1/queue/groups", response_model=PRESENT)
-def get_groups(connection: sa.Connection, queue_filter: FilterQuery, of: Numbers) -> dict[str, Any]:
+def get_groups(connection: Connection, queue_filter: FilterQuery, of: Numbers) -> dict[str, Any]:
     """Return the members of the groups that change points are in, none if it left the queue.
 
     A page that was opened earlier sees from it what changed in the groups that it shows.
@@ -208,21 +190,21 @@ def get_groups(connection: sa.Connection, queue_filter: FilterQuery, of: Numbers
 
 
 @routes.get("/api/v1/queue/values", response_model=VALUES)
-def get_values(connection: sa.Connection, label: Annotated[LabelName, Query()]) -> dict[str, Any]:
+def get_values(connection: Connection, label: Annotated[LabelName, Query()]) -> dict[str, Any]:
     """Return the values that the open change points have, for a filter to choose from."""
     counts = label_values(connection, label)
     return {"values": [{"value": value, "count": count} for value, count in counts[:1000]]}
 
 
 @routes.get("/api/v1/saved-filters", response_model=FILTERS)
-def get_saved_filters(connection: sa.Connection) -> dict[str, Any]:
+def get_saved_filters(connection: Connection) -> dict[str, Any]:
     """Return the filters of the queue that people saved."""
     return {"filters": saved_filters.every_filter(connection)}
 
 
 @saving.put(FILTER_PLACE, response_model=FILTER)
 def put_saved_filter(
-    connection: sa.Connection, name: FilterName, caller: CallerName, query: SavedQuery
+    connection: Connection, name: Text, caller: CallerName, query: SavedQuery
 ) -> Any:
     """Save a filter of the queue; one of the same name is replaced."""
     return saved_filters.save_filter(connection, name, query, caller)
@@ -230,30 +212,28 @@ def put_saved_filter(
 
 @saving.patch(FILTER_PLACE, response_model=FILTER)
 def rename_saved_filter(
-    connection: sa.Connection, name: FilterName, caller: CallerName, new: NewName
+    connection: Connection, name: Text, caller: CallerName, new: NewName
 ) -> Any:
     """Rename a saved filter; a name that another filter has is refused."""
     return saved_filters.rename_filter(connection, name, new, caller)
 
 
 @saving.delete(FILTER_PLACE, response_model=FILTERS)
-def delete_saved_filter(
-    connection: sa.Connection, name: FilterName, caller: CallerName
-) -> dict[str, Any]:
+def delete_saved_filter(connection: Connection, name: Text, caller: CallerName) -> dict[str, Any]:
     """Delete a saved filter; return those that are left."""
     saved_filters.delete_filter(connection, name, caller)
     return {"filters": saved_filters.every_filter(connection)}
 
 
 @routes.get("/api/v1/patterns", response_model=PATTERNS)
-def get_patterns(connection: sa.Connection) -> Any:
+def get_patterns(connection: Connection) -> Any:
     """Return the patterns that make series canaries, of low priority, or informational."""
     return hiding.stored_patterns(connection)
 
 
 @administration.put("/api/v1/patterns", response_model=PATTERNS)
 def put_patterns(
-    connection: sa.Connection,
+    connection: Connection,
     caller: CallerName,
     canary: Globs,
     low_priority: Globs,
@@ -277,7 +257,7 @@ def _group(group: CauseGroup, page: QueuePage, rows: Mapping[int, Any]) -> dict[
     }
 
 
-def _rows(connection: sa.Connection, entries: Sequence[QueueEntry]) -> list[dict[str, Any]]:
+def _rows(connection: Connection, entries: Sequence[QueueEntry]) -> list[dict[str, Any]]:
     """Return change points with the size of each change."""
     known = levels(connection, [entry.id for entry in entries])
     return [

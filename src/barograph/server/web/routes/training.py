@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import sqlalchemy as sa
 from fastapi import Body
 
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.server.store import retrainings
 from barograph.server.store.retrainings import RetrainingRecord
 from barograph.server.store.tokens import Scope
-from barograph.server.web.context import AppContext, CallerName, Context, guarded_router
+from barograph.server.web.context import AppContext, CallerName, Connection, Context, guarded_router
 from barograph.server.web.model_report import (
     ComparedFile,
     ModelReport,
@@ -49,13 +48,13 @@ administration = guarded_router(Scope.ADMIN, "model")
 
 
 @routes.get("/api/v1/model/record", response_model=PAST)
-def get_record(connection: sa.Connection, context: Context) -> Any:
+def get_record(connection: Connection, context: Context) -> Any:
     """Return how the model did, by week; verdicts are compared with what it had said before."""
     return model_report(connection, served_folder(context), context.candidate_model)
 
 
 @routes.get("/api/v1/work-lists", response_model=WORK_LISTS)
-def get_work_lists(connection: sa.Connection) -> dict[str, Any]:
+def get_work_lists(connection: Connection) -> dict[str, Any]:
     """Return doubted labels, and the open change points whose verdicts would teach most."""
     return {"lists": work_lists(connection)}
 
