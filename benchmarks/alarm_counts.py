@@ -10,7 +10,7 @@ from side_by_side import shares
 from barograph.detection.online import AlarmStep, Budget, OnlineJudge, PendingSeries, StepKind
 from barograph.detection.online.second_look import BEFORE, direction_of
 from barograph.detection.online.views import HISTORY
-from barograph.learning.online.alarm_rates import Raised, known_within
+from barograph.learning.online.alarms import Raised, known_within
 from barograph.learning.online.truth import Truth
 from barograph.models import TriageModel
 from barograph.results.series import Floats

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import OnlineDetector
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.learning.online.alarm_rates import Alarms, Raised
+from barograph.learning.online.alarms import Alarms, Raised
 from barograph.learning.online.rows import CALM
 from barograph.learning.online.truth import Truth
 from barograph.models.kinds import from_fitted

@@ -1,7 +1,7 @@
 """A model of the marks of several people, and the rule for what to report to agree with them.
 
 The model learns from soft labels: the share of people who marked a candidate. The rule selects the
-set of candidates with the greatest expected agreement. In `annotators.f1`, a point that a single
+set of candidates with the greatest expected agreement. In `f1_of_marks`, a point that a single
 person marked counts for precision, and a point that all people marked counts fully for recall. It
 can therefore pay to report a candidate that the majority would not mark, especially in series with
 few candidates. With q the probability that a person marks a candidate and n the number of reported
@@ -29,7 +29,8 @@ from sklearn.model_selection import GroupKFold
 from barograph.detection import Hunter
 from barograph.features import feature_matrix, series_context
 from barograph.features.subseries import SubSeries
-from barograph.learning.annotators import Marked, f1
+from barograph.learning.metrics import f1_of_marks
+from barograph.learning.online.truth import Marked
 from barograph.results.marks import MARGIN
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError
@@ -180,7 +181,7 @@ def choose_rule(marked: Marked, rows: MarkedCandidates, q: Floats) -> tuple[floa
 def agreement(marked: Marked, chosen: dict[int, list[int]]) -> float:
     """Return the mean F1 of the reports over the series with at least three people."""
     crowded = [k for k, marks in enumerate(marked.marks) if len(marks) >= CROWD]
-    return float(np.mean([f1(chosen.get(k, []), marked.marks[k]) for k in crowded]))
+    return float(np.mean([f1_of_marks(chosen.get(k, []), marked.marks[k]) for k in crowded]))
 
 
 def expected_f1(probability: Floats, crowd: float) -> Floats:

@@ -25,7 +25,7 @@ from barograph.detection.online import (
     PendingSeries,
     make_judge,
 )
-from barograph.learning.online.alarm_rates import Raised, known_within
+from barograph.learning.online.alarms import Raised, known_within
 from barograph.learning.online.truth import Truth
 from barograph.models import OnlineModels
 from barograph.results.marks import MARGIN

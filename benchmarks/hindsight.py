@@ -23,13 +23,11 @@ from online_marks import PRIOR_WEIGHT, SIMULATED
 from operating_points import RATES, point_at_rate
 from side_by_side import arguments, is_missing, shares, show
 
-from barograph.learning.annotators import Marked
-from barograph.learning.online.alarm_rates import every_alarm
+from barograph.learning.online.alarms import ALWAYS, NEVER, SecondLookAlarms, every_alarm
 from barograph.learning.online.hindsight import truth_in_hindsight
-from barograph.learning.online.learn import ALWAYS, NEVER, Prior, learn, surprises_of
-from barograph.learning.online.pair_comparison import compare_pairs, surprises_like
-from barograph.learning.online.second_look_alarms import SecondLookAlarms
-from barograph.learning.online.truth import Truth
+from barograph.learning.online.learn import Prior, learn, surprises_of
+from barograph.learning.online.pair import compare_pairs, surprises_like
+from barograph.learning.online.truth import Marked, Truth
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
 from barograph.results.series import Floats
@@ -85,8 +83,8 @@ def main() -> None:
         rows.append(row(name, surprises_of(learned.online, learned.confirm, test), test))
         other = surprises_like(shipped, truth, learned.surprises)
         for labels, judge in (("hindsight", hindsight), ("marks", Truth.of(choice))):
-            compared = compare_pairs(judge, labels, learned.surprises, other)
-            decided[f"{name}, compared by {labels}"] = compared.to_card()
+            entry, _ = compare_pairs(judge, labels, learned.surprises, other)
+            decided[f"{name}, compared by {labels}"] = entry
     show(
         title,
         rows,

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.learning.annotators import Marked, f1
+from barograph.learning.metrics import f1_of_marks
+from barograph.learning.online.truth import Marked
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import ConfigError, DataError
 
@@ -137,5 +138,5 @@ def person_agreement(marks: Sequence[Sequence[int]]) -> float:
     """Return the mean F1 of each person's marks, of two people or more, against the others'."""
     if len(marks) < 2:
         raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
-    scores = [f1(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
+    scores = [f1_of_marks(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
     return float(np.mean(scores))

@@ -35,7 +35,8 @@ from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
 from barograph.detection.scoring import least_reported
 from barograph.features import FEATURE_SETS
-from barograph.learning.annotators import Marked, f1
+from barograph.learning.metrics import f1_of_marks
+from barograph.learning.online.truth import Marked
 from barograph.models import TriageModel
 from barograph.results.series import Floats, Ints
 
@@ -67,10 +68,10 @@ def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
         crowded.votes,
         crowded.people,
         triage.probability(crowded),
-        [f1(reported.get(k, []), marked.marks[k]) for k in panel],
-        [f1([], marked.marks[k]) for k in panel],
+        [f1_of_marks(reported.get(k, []), marked.marks[k]) for k in panel],
+        [f1_of_marks([], marked.marks[k]) for k in panel],
         [person_agreement(marked.marks[k]) for k in panel],
-        [f1(strict[k], marked.marks[k]) for k in panel],
+        [f1_of_marks(strict[k], marked.marks[k]) for k in panel],
         triage.threshold,
     )
 
@@ -106,14 +107,16 @@ def shipped(marked: Marked) -> HeldOutScores:
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
 
     def agreement(by_series: list[list[RawChangePoint]]) -> list[float]:
-        return [f1([point.index for point in by_series[k]], marked.marks[k]) for k in panel]
+        return [
+            f1_of_marks([point.index for point in by_series[k]], marked.marks[k]) for k in panel
+        ]
 
     return HeldOutScores(
         votes,
         people,
         probability,
         agreement(reported),
-        [f1([], marked.marks[k]) for k in panel],
+        [f1_of_marks([], marked.marks[k]) for k in panel],
         [person_agreement(marked.marks[k]) for k in panel],
         agreement(hunter),
         least_reported(TriageModel.default("label_free")),

@@ -34,7 +34,7 @@ from barograph.detection.online import (
 from barograph.detection.online.budget import JobBudget
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.newest import COMPARED
-from barograph.learning.annotators import Marked
+from barograph.learning.online.truth import Marked
 from barograph.models import OnlineModels
 from barograph.results.series import MIN_CHANGE, Floats, Ints
 from barograph.simulator.people import survey

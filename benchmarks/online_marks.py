@@ -35,16 +35,15 @@ from side_by_side import arguments, is_missing, shares, show, table
 from barograph.detection import Gesd, Hunter
 from barograph.detection.gesd import rosner
 from barograph.detection.online import Budget, TailRates
-from barograph.learning.annotators import Marked
-from barograph.learning.online.alarm_rates import (
+from barograph.learning.online.alarms import (
     Alarms,
+    SecondLookAlarms,
     every_alarm,
 )
 from barograph.learning.online.histories import Simulated
 from barograph.learning.online.learn import Prior, learn, surprises_of
 from barograph.learning.online.rows import NAMES, rows_of
-from barograph.learning.online.second_look_alarms import SecondLookAlarms
-from barograph.learning.online.truth import FIRST, Truth
+from barograph.learning.online.truth import FIRST, Marked, Truth
 from barograph.models import TriageModel
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError

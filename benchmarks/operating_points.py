@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.learning.online.alarm_rates import (
+from barograph.learning.online.alarms import (
     DELAYS,
     Alarms,
     Raised,

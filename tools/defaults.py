@@ -11,7 +11,7 @@ from pathlib import Path
 import barograph.models
 from barograph.models.triage import DEFAULTS, FILES, TriageModel, load_models
 from barograph.pipeline import characterise, load, simulate, subseries, train
-from barograph.pipeline.stage import in_folder, run
+from barograph.pipeline.params import in_folder, run
 from barograph.runtime.errors import ArtifactError, ConfigError
 from barograph.runtime.files import whole
 

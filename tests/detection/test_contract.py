@@ -12,7 +12,7 @@ from barograph.detection import Dynp, Gesd, Nothing, Pelt, Setds, StepFit
 from barograph.detection.base import Detector
 from barograph.results.series import Floats, Region
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.studies.detector_benchmark.cases import default_detectors
+from barograph.studies.detector_cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
 ALL = {**default_detectors(), "StepFit": StepFit(threshold=5.0)}

@@ -3,7 +3,7 @@
 import pytest
 from histories import person_agreement
 
-from barograph.learning.annotators import f1
+from barograph.learning.metrics import f1_of_marks
 from barograph.runtime.errors import ConfigError
 
 
@@ -23,12 +23,12 @@ from barograph.runtime.errors import ConfigError
 def test_f1_matches_hand_calculation(
     predicted: list[int], marks: list[list[int]], expected: float
 ) -> None:
-    assert f1(predicted, marks) == pytest.approx(expected, rel=1e-12)
+    assert f1_of_marks(predicted, marks) == pytest.approx(expected, rel=1e-12)
 
 
 def test_f1_matches_only_within_its_margin() -> None:
-    assert f1([26], [[20]]) == pytest.approx(0.5)
-    assert f1([25], [[20]]) == 1.0
+    assert f1_of_marks([26], [[20]]) == pytest.approx(0.5)
+    assert f1_of_marks([25], [[20]]) == 1.0
 
 
 def test_person_agreement_compares_each_person_with_the_others() -> None:
@@ -38,6 +38,6 @@ def test_person_agreement_compares_each_person_with_the_others() -> None:
 
 def test_missing_annotators_are_refused() -> None:
     with pytest.raises(ConfigError, match="has no annotator"):
-        f1([3], [])
+        f1_of_marks([3], [])
     with pytest.raises(ConfigError, match="2 people or more, got 1"):
         person_agreement([[3]])

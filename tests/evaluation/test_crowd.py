@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from barograph.detection import Hunter
-from barograph.learning.annotators import Marked, f1
+from barograph.learning.metrics import f1_of_marks
+from barograph.learning.online.truth import Marked
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError
 
@@ -111,7 +112,7 @@ def test_choose_rule_maximises_agreement() -> None:
     q = np.array([0.15, 0.7, 0.3])
     chosen = report(rows, q, *choose_rule(data, rows, q))
     assert chosen[0] == [50]
-    assert f1(chosen[0], marks[0]) == 1.0
+    assert f1_of_marks(chosen[0], marks[0]) == 1.0
     everything = report(rows, q, 50.0, 0.0)
     assert everything == {0: [20, 50], 1: [70]}
 

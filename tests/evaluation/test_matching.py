@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import rand_score
 
-from barograph.learning.matching import Counts, count, pairs, rand_index
-from barograph.runtime.errors import ConfigError
+from barograph.learning.metrics import Counts, count, pairs, rand_index
 
 points = st.sets(st.integers(1, 39), max_size=8)
 
@@ -49,7 +47,6 @@ def test_rand_index_equals_that_of_the_segment_labels(reported: set[int], truth:
     labels = [
         np.searchsorted(sorted(side), np.arange(40), side="right") for side in (reported, truth)
     ]
-    assert rand_index(reported, truth, 40) == pytest.approx(rand_score(*labels), abs=1e-12)
     pairs_of_points = list(combinations(range(40), 2))
     agree = sum(
         (labels[0][i] == labels[0][j]) == (labels[1][i] == labels[1][j]) for i, j in pairs_of_points
@@ -76,13 +73,3 @@ def test_empty_result_without_changes_is_perfect() -> None:
 def test_empty_result_with_changes_scores_zero() -> None:
     missed = count([], [5], margin=5)
     assert (missed.f1, missed.printed_rand) == (0.0, 0.0)
-
-
-def test_negative_margin_is_refused() -> None:
-    with pytest.raises(ConfigError, match="margin must be 0 or more points, got -1"):
-        count([1], [1], margin=-1)
-
-
-def test_rand_index_refuses_points_outside_the_series() -> None:
-    with pytest.raises(ConfigError, match=r"change point 40 lies outside 1\.\.39"):
-        rand_index([40], [], 40)

@@ -10,12 +10,12 @@ import yaml
 
 from barograph.detection import OnlineDetector
 from barograph.features.subseries import Policy
-from barograph.learning.paper_forest import POLICY
 from barograph.learning.tables import bounds_table, build, keys_of, path_of
 from barograph.models import OnlineModels, TriageModel
-from barograph.pipeline import algorithm_1, replay, report
-from barograph.pipeline.algorithm_1 import methods_table
+from barograph.pipeline import replay, report
 from barograph.results.history import History
+from barograph.studies import algorithm_1
+from barograph.studies.algorithm_1 import POLICY, methods_table
 
 REPORTS = Path("data/reports")
 

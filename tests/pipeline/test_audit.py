@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from barograph.pipeline import audit
+from barograph.studies import audit
 
 SECTION = """
 audit:

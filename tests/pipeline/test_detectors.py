@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.pipeline import detectors
 from barograph.results.history import History
 from barograph.results.series import FINAL
-from barograph.studies.detector_benchmark.report import CAPTIONS
-from barograph.studies.detector_benchmark.tables import segments, triaged_series
+from barograph.studies import detectors
+from barograph.studies.detector_tables import shuffled, triaged_series
+from barograph.studies.detectors import CAPTIONS
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """
@@ -64,7 +64,7 @@ def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
 @pytest.mark.usefixtures("comparison_project")
 def test_histories_have_times_in_seconds() -> None:
     history = History.read("data/interim")
-    (first, *_) = segments(history, seed=0)
+    (first, *_) = shuffled(history, seed=0)
     assert first.times is not None
-    assert len(first.times) == len(first[1])
+    assert len(first.times) == first.values.size
     assert np.all(np.diff(first.times) > 3600)

@@ -156,7 +156,10 @@ def stages() -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "code"), stages())
 def test_stage_depends_on_all_code_it_uses(name: str, code: list[str]) -> None:
-    used = closure(PACKAGE / "pipeline" / f"{name}.py")
+    (stage,) = (
+        path for room in ("pipeline", "studies") for path in PACKAGE.glob(f"{room}/{name}.py")
+    )
+    used = closure(stage)
     missing = {
         str(path)
         for path in (path.relative_to(PACKAGE) for path in used if path.name not in PLUMBING)

@@ -19,7 +19,7 @@ import yaml
 from barograph.learning.simulation import FILES
 from barograph.pipeline import load, simulate
 from barograph.pipeline.load import FOLDER
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import run
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
 from tests.sources.documents import change_point, point, series, triaged, write_dump

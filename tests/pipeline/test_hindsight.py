@@ -11,8 +11,7 @@ import pytest
 
 from barograph.learning import registry
 from barograph.learning.comparison import LEAST_GROUPS
-from barograph.learning.online.pair import Lesson
-from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.online.pair import BESIDE, Lesson
 from barograph.learning.registry import Index
 from barograph.learning.release import Evidence, ReleaseParams, decide
 from barograph.models.trees import Boosted

@@ -17,8 +17,8 @@ from barograph.learning.tables import bounds_table, build, keys_of, labelled
 from barograph.models import TriageModel
 from barograph.models.calibration import ABOVE_HALF
 from barograph.models.catalogue import classifier
-from barograph.pipeline import hybrid
 from barograph.results.history import History
+from barograph.studies import hybrid
 from barograph.studies.statistics import candidate_rows
 
 INTERIM = Path("data/interim")

@@ -105,7 +105,7 @@ def change(path: Path, place: str, value: object) -> None:
 @pytest.mark.parametrize("profile", ["quick", "paper"])
 def test_shipped_parameters_pass(shipped: Path, profile: str) -> None:
     change(shipped, "profile", profile)
-    params.main()
+    params.run(params.check)
 
 
 def test_every_shipped_parameter_is_known(shipped: Path) -> None:
@@ -192,7 +192,7 @@ def test_wrong_value_is_refused_before_the_first_stage(
         shipped.write_text(yaml.safe_dump(document), encoding="utf-8")
     change(shipped, place, value)
     with pytest.raises(SystemExit) as left:
-        params.main()
+        params.run(params.check)
     error = str(left.value)
     assert error.startswith("ConfigError: ")
     assert message in error
@@ -202,4 +202,4 @@ def test_wrong_value_is_refused_before_the_first_stage(
 def test_the_check_before_dvc_needs_a_profile(shipped: Path) -> None:
     shipped.write_text(shipped.read_text().replace("profile: quick\n", ""))
     with pytest.raises(SystemExit, match="profile is None, but there is no section of that name"):
-        params.main()
+        params.run(params.check)

@@ -12,9 +12,8 @@ from barograph.learning.metrics import METRICS, Interval
 from barograph.learning.registry import card
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.triage import FILES
-from barograph.pipeline import release, report
+from barograph.pipeline import evaluate, release, report
 from barograph.runtime.errors import DataError
-from barograph.studies import table_one
 from tests.shared import ROOT
 
 REPORTS = report.FOLDER
@@ -40,7 +39,7 @@ def write() -> None:
         for protocol in ("random", "grouped", "forward")
     ]
     note = "These words go on for longer than a line of any terminal is. " * 4
-    table = report.markdown(table_one.compact(rows))
+    table = report.markdown(evaluate.compact(rows))
     report.write_text(REPORTS / "evaluate/table.md", f"# A title\n\n{note}\n\n{table}\n\n## More\n")
 
 

@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.pipeline import selection as stage
 from barograph.pipeline import subseries
 from barograph.pipeline.load import FOLDER
 from barograph.results.history import History
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError
 from barograph.studies import selection
-from barograph.studies.selection import FURTHER, POOL
+from barograph.studies.selection import POOL
 
 SECTION = """
 selection: {policy: adaptive, runs: 2, population: 6, generations: 2, trees: 4}
@@ -23,15 +22,14 @@ selection: {policy: adaptive, runs: 2, population: 6, generations: 2, trees: 4}
 
 @pytest.fixture
 def asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A project with bounds; the slow characteristics are drawn, and each time is noted."""
+    """A project with bounds; the characteristics are drawn, and each time is noted."""
     calls: list[int] = []
 
-    def further(values: Floats, starts: Floats, *_: Any, **__: Any) -> Floats:
+    def drawn(values: Floats, starts: Floats, *_: Any, **__: Any) -> Floats:
         calls.append(starts.size)
-        width = 2 * sum(map(len, FURTHER.values()))
-        return np.random.default_rng(0).normal(size=(starts.size, width))
+        return np.random.default_rng(0).normal(size=(starts.size, 2 * len(POOL)))
 
-    monkeypatch.setattr(selection, "further_matrix", further)
+    monkeypatch.setattr(selection, "pool_matrix", drawn)
     params = project / "params.yaml"
     params.write_text(params.read_text() + SECTION)
     subseries.main()
@@ -39,13 +37,13 @@ def asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_stage_reports_every_characteristic(asked: list[int]) -> None:
-    stage.main()
-    table = pd.read_csv(stage.FOLDER / "characteristics.csv")
+    selection.main()
+    table = pd.read_csv(selection.FOLDER / "characteristics.csv")
     assert sorted(table["characteristic"]) == sorted(POOL)
-    runs = pd.read_csv(stage.FOLDER / "runs.csv")
+    runs = pd.read_csv(selection.FOLDER / "runs.csv")
     assert len(runs) == 2
     assert runs["validation_accuracy"].between(0.5, 1.0).all()
-    assert "Population 6, 2 generations" in (stage.FOLDER / "characteristics.md").read_text()
+    assert "Population 6, 2 generations" in (selection.FOLDER / "characteristics.md").read_text()
     assert asked == [100]
 
 

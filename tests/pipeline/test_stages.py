@@ -1,7 +1,6 @@
 """Each stage on a small project; a step of six standard deviations must be learnt from it."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +54,6 @@ def test_tables_name_missing_table_or_column() -> None:
         tables.columns(frame, "bauer8")
     with pytest.raises(DataError, match=r"misses the columns \['pre_entropy'\] of change8"):
         tables.columns(frame, "change8")
-    with pytest.raises(ConfigError, match="no feature set 'bauer7'"):
-        tables.columns(frame, "bauer7")
 
 
 @pytest.mark.usefixtures("trained")
@@ -70,11 +67,6 @@ def test_tables_refuse_another_version_of_features(
     }
     assert tables.read_for("confirm").attrs == kept
     frame = tables.read("label_free")
-    model = replace(TriageModel.load("data/models/label_free.baro"), versions={"features": "0"})
-    with pytest.raises(DataError, match=r"of version 1 of the features.* needs .* of 0"):
-        tables.judged_by(model, frame)
-    with pytest.raises(DataError, match=r"has the feature sets \['bauer8'.* needs 'online'"):
-        tables.judged_by(replace(model, feature_set="online"), frame)
     monkeypatch.setattr(tables, "FEATURES_VERSION", "2")
     for stage in (train, evaluate, windows, classify):
         with pytest.raises(

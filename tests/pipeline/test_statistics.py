@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from barograph.pipeline import subseries
-from barograph.pipeline.statistics import FOLDER, main
 from barograph.results.history import History
 from barograph.runtime.errors import ConfigError
-from barograph.studies.statistics import candidate_rows
+from barograph.studies.statistics import FOLDER, candidate_rows, main
 
 
 def test_stage_compares_the_decided_candidates(project: Path) -> None:

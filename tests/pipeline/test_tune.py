@@ -66,21 +66,21 @@ def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     split = candidates.held_out(rows, 1)
     seen: list[Any] = []
 
-    def spied(name: str, matrix: Any, *_: Any) -> str:
+    def spied(name: str, matrix: Any, *_: Any) -> tuning.Search:
         seen.append((name, matrix))
-        return "not today"
+        return tuning.Search(name, 1, (tuning.Trial({}, 0.5, (0.4, 0.6)),))
 
-    monkeypatch.setattr(tuning, "search_or_reason", spied)
+    monkeypatch.setattr(tuning, "search", spied)
     tune.main()
     np.testing.assert_array_equal(seen[0][1], rows.matrix[split.train])
-    assert "Not tuned, label_free, logistic: not today." in (tune.FOLDER / "tuning.md").read_text()
     assert tune.chosen_for("label_free", "random_forest") == {}
 
 
+@pytest.mark.usefixtures("described")
 def test_tune_reports_too_few_verdicts() -> None:
-    params = tuning.TuneParams({}, 2, 5, 1)
-    few = np.zeros((4, 2))
-    reason = tuning.search_or_reason(
-        "logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5
-    )
-    assert reason == "4 groups cannot be divided into 5 folds"
+    params = Path("params.yaml")
+    params.write_text(params.read_text().replace("folds: 3", "folds: 3\n  least_verdicts: 200"))
+    tune.main()
+    page = (tune.FOLDER / "tuning.md").read_text()
+    assert "Not tuned, label_free, logistic: 100 verdicts, 200 are needed." in page
+    assert json.loads(tune.CHOSEN.read_text()) == {}

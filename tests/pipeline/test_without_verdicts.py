@@ -7,16 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from barograph.pipeline import (
-    algorithm_1,
-    audit,
-    characterise,
-    detectors,
-    hybrid,
-    selection,
-    statistics,
-    subseries,
-)
+from barograph.pipeline import characterise, subseries
+from barograph.studies import algorithm_1, audit, detectors, hybrid, selection, statistics
 from tests.pipeline.conftest import forget_verdicts
 
 REPORTS = Path("data/reports")

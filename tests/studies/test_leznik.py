@@ -4,7 +4,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.models.stacked import StackedTriage
-from barograph.studies import leznik
+from barograph.studies import hybrid
 from tests.shared import SHARED, needs_shared
 
 POINTS = SHARED / "data/mongodb/triaged_points.csv"
@@ -17,11 +17,11 @@ PUBLISHED = {
 }
 
 
-def published_points() -> leznik.TriagedPoints:
+def published_points() -> hybrid.TriagedPoints:
     frame = pd.read_csv(POINTS)
     names = frame["file"].astype(str)
-    return leznik.TriagedPoints(
-        features=frame[list(leznik.FEATURES)].to_numpy(dtype=np.float64),
+    return hybrid.TriagedPoints(
+        features=frame[list(hybrid.FEATURES)].to_numpy(dtype=np.float64),
         perfomalist=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
         truth=np.asarray(frame["label"] == "true_positive", dtype=np.int64),
         series=pd.factorize(names)[0].astype(np.int64),
@@ -36,7 +36,7 @@ def forest(trees: int) -> StackedTriage:
     return StackedTriage(RandomForestClassifier(trees, random_state=0, n_jobs=1))
 
 
-def simulated_points(rows: int = 600) -> leznik.TriagedPoints:
+def simulated_points(rows: int = 600) -> hybrid.TriagedPoints:
     generator = np.random.default_rng(0)
     features = generator.random((rows, 6))
     perfomalist = generator.random(rows) > 0.5
@@ -44,25 +44,25 @@ def simulated_points(rows: int = 600) -> leznik.TriagedPoints:
         features[:, 0] + 0.3 * perfomalist + 0.2 * generator.standard_normal(rows) > 0.7
     ).astype(np.int64)
     series = generator.integers(0, 90, rows)
-    return leznik.TriagedPoints(features, perfomalist, truth, series)
+    return hybrid.TriagedPoints(features, perfomalist, truth, series)
 
 
 def test_rates_follow_from_the_confusion_counts() -> None:
     truth = np.array([1, 1, 1, 1, 0, 0])
-    result = leznik.rates(truth, [1, 1, 1, 0, 0, 1], np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.6]))
+    result = hybrid.rates(truth, [1, 1, 1, 0, 0, 1], np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.6]))
     assert result == (4 / 6, 3 / 4, 1 / 2, 7 / 8)
 
 
 def test_rates_of_an_empty_class_are_nan() -> None:
-    result = leznik.rates(np.array([1, 1]), [1, 0], np.array([0.9, 0.2]))
+    result = hybrid.rates(np.array([1, 1]), [1, 0], np.array([0.9, 0.2]))
     assert result[:2] == (0.5, 0.5)
     assert np.isnan(result[2:]).all()
 
 
-@pytest.mark.parametrize("protocol", leznik.PROTOCOLS)
+@pytest.mark.parametrize("protocol", hybrid.PROTOCOLS)
 def test_splits_have_distinct_test_parts_of_a_tenth(protocol: str) -> None:
     rows = simulated_points()
-    parts = list(leznik.splits(rows, protocol))
+    parts = list(hybrid.splits(rows, protocol))
     assert len(parts) == 10
     assert len({tuple(test) for _, test in parts}) == 10
     for train, test in parts:
@@ -75,10 +75,10 @@ def test_splits_have_distinct_test_parts_of_a_tenth(protocol: str) -> None:
 def test_stacked_and_forest_models_learn_from_the_same_inputs() -> None:
     rows = simulated_points()
     assert rows.inputs.shape == (600, 7)
-    parts = list(leznik.splits(rows, "rows", repetitions=3))
+    parts = list(hybrid.splits(rows, "rows", repetitions=3))
     for model in (stacked(), forest(50)):
-        rates = [leznik.fit_and_rate(model, rows, *part) for part in parts]
-        result = leznik.Rates(*np.mean(np.array(rates), axis=0).tolist())
+        rates = [hybrid.fit_and_rate(model, rows, *part) for part in parts]
+        result = hybrid.Rates(*np.mean(np.array(rates), axis=0).tolist())
         assert result.accuracy > 0.8
         assert result.auc > 0.85
 
@@ -87,8 +87,8 @@ def test_stacked_and_forest_models_learn_from_the_same_inputs() -> None:
 def test_published_rules_have_the_published_rates() -> None:
     rows = published_points()
     assert rows.truth.size == 15_331
-    table = leznik.voting_rates(rows)
-    table["perfomalist"] = leznik.rates(rows.truth, rows.perfomalist)
+    table = hybrid.voting_rates(rows)
+    table["perfomalist"] = hybrid.rates(rows.truth, rows.perfomalist)
     for name in ("voting without distance", "voting with distance", "perfomalist"):
         result = table[name]
         rounded = tuple(round(share, 4) for share in result[:3])
@@ -100,6 +100,6 @@ def test_published_rules_have_the_published_rates() -> None:
 @needs_shared
 def test_models_reach_the_published_accuracy_on_one_split() -> None:
     rows = published_points()
-    part = next(leznik.splits(rows, "rows"))
-    assert leznik.fit_and_rate(stacked(), rows, *part).accuracy > 0.80
-    assert leznik.fit_and_rate(forest(60), rows, *part).accuracy > 0.84
+    part = next(hybrid.splits(rows, "rows"))
+    assert hybrid.fit_and_rate(stacked(), rows, *part).accuracy > 0.80
+    assert hybrid.fit_and_rate(forest(60), rows, *part).accuracy > 0.84

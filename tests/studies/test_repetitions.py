@@ -7,11 +7,11 @@ import pytest
 
 from barograph.learning.protocols import random_splits
 from barograph.learning.tables import Labelled
-from barograph.studies.repetitions import Repetition, repeat, repetition
+from barograph.pipeline.evaluate import Call, calls_of, repetition, summaries
 
 
 @pytest.fixture
-def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]:
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """Three repetitions of a forest on forty rows, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
@@ -22,13 +22,14 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]
         matrix, truth, number, number, number.astype(str).astype(object), number, number
     )
     splits = random_splits(40, 3, seed=1)
-    return [Repetition("random_forest", rows, split, k, 3, "f1") for k, split in enumerate(splits)]
+    return calls_of("random_forest", rows, enumerate(splits), 3, "f1")
 
 
-def test_repeat_scores_every_repetition_in_order(planned: list[Repetition]) -> None:
-    first = repeat(planned, "test")
-    assert repeat(planned[::-1], "test") == first[::-1]
-    single = planned[0]
-    rows = single.rows
-    facts = single.seed, single.trees, single.goal
-    assert repetition(single.classifier, rows.matrix, rows.truth, single.split, *facts) == first[0]
+def test_summaries_have_the_scores_of_every_repetition_in_order(planned: list[Call]) -> None:
+    first, _, last = planned
+    forward, backward = (summaries([[a], [b]], "test") for a, b in ((first, last), (last, first)))
+    assert forward == backward[::-1]
+    scores = repetition(*first)
+    assert {name: interval.mean for name, interval in forward[0].items()} == scores
+    both = summaries([planned], "test")[0]["auc"]
+    assert both.mean == pytest.approx(np.mean([repetition(*call)["auc"] for call in planned]))

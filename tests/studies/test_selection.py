@@ -20,7 +20,6 @@ from barograph.studies.selection import (
     SelectionParams,
     _features_of,
     evolve,
-    further_matrix,
     members,
     pool_matrix,
     study,
@@ -153,12 +152,11 @@ def test_failing_functions_give_nan_and_do_not_modify_the_side() -> None:
 
 
 @pytest.mark.slow
-def test_further_matrix_uses_separate_processes() -> None:
+def test_pool_matrix_uses_separate_processes() -> None:
     values = np.random.default_rng(1).normal(size=60)
     starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
-    further = further_matrix(values, starts, splits, ends, processes=1)
+    matrix = pool_matrix(values, starts, splits, ends, processes=1)
     assert "tsfeatures" not in sys.modules
-    matrix = pool_matrix(values, starts, splits, ends, further=further)
     assert matrix.shape == (2, 2 * len(POOL))
     pre = dict(zip(POOL, matrix[0], strict=False))
     centred = values[:40] - values[:40].mean()

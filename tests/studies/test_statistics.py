@@ -67,11 +67,6 @@ def small() -> pd.DataFrame:
     return rows
 
 
-def all_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    built = {name: build(table) for name, build in statistics.TABLES.items()}
-    return {"normality": statistics.normality(table, 0), **built}
-
-
 def scientific(p_value: float) -> str:
     """Return a p-value as the paper prints it: R has a lower limit."""
     return "-" if np.isnan(p_value) else f"{p_value:.2E}" if p_value > 0.0 else "2.20E-16"
@@ -179,7 +174,7 @@ def test_undefined_tests_have_no_p_value() -> None:
 
 
 def test_every_table_accepts_constant_features(small: pd.DataFrame) -> None:
-    tables = all_tables(statistics.triaged(small.assign(delta_mean=1.0)))
+    tables = statistics.all_tables(statistics.triaged(small.assign(delta_mean=1.0)), 0)
     assert np.isnan(tables["normality"]["p_value"][0])
     assert np.isnan(tables["table4_median_split"]["p_value"][0])
     assert tables["table4_median_split"]["rows"][1] == 0

@@ -6,7 +6,7 @@ import pytest
 
 from barograph.learning.metrics import METRICS, Interval
 from barograph.learning.protocols import PROTOCOLS
-from barograph.studies import table_one
+from barograph.pipeline import evaluate
 
 
 @pytest.fixture
@@ -24,24 +24,24 @@ def rows() -> list[dict[str, Any]]:
 
 
 def test_compact_has_all_protocols_and_the_paper(rows: list[dict[str, Any]]) -> None:
-    table = table_one.compact(rows)
+    table = evaluate.compact(rows)
     heads = ["AUC random", "grouped", "forward", "acc. random", "grouped", "forward", "paper AUC"]
-    assert list(table.columns) == [*table_one.HEADS, *heads]
+    assert list(table.columns) == [*evaluate.HEADS, *heads]
     assert table["AUC random"].tolist() == ["75.00"] * 4
     assert table["forward"].to_numpy().tolist() == [["-", "-"]] * 4
     assert table["paper AUC"].tolist() == ["94.54", "-", "-", "-"]
 
 
 def test_in_full_has_an_interval_for_every_metric(rows: list[dict[str, Any]]) -> None:
-    table = table_one.in_full(rows)
-    assert list(table.columns) == [*table_one.KEYS, *METRICS]
+    table = evaluate.in_full(rows)
+    assert list(table.columns) == [*evaluate.KEYS, *METRICS]
     assert table["mcc"].tolist()[0] == "75.00 [50.00; 100.00]"
     papers = table[table["protocol"] == "the paper's"]
     assert papers[["auc", "mcc"]].to_numpy().tolist() == [["94.54", "-"]]
 
 
 def test_nested_omits_rows_without_repetitions(rows: list[dict[str, Any]]) -> None:
-    assert table_one.flat(rows + rows[:1])["auc_low"].tolist() == [0.5] * 12
-    tree = table_one.nested(rows)
+    assert evaluate.flat(rows + rows[:1])["auc_low"].tolist() == [0.5] * 12
+    tree = evaluate.nested(rows)
     assert tree["adaptive"]["random"]["bauer8"]["svm"]["brier"] == 0.75
     assert "forward" not in tree["adaptive"]

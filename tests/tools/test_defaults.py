@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from barograph.models.triage import USES
-from barograph.pipeline.params import profile_name
-from barograph.pipeline.stage import in_folder
+from barograph.pipeline.params import in_folder, profile_name
 from barograph.runtime.errors import ConfigError
 from tools import defaults
 

@@ -5,9 +5,8 @@ from functools import cache
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.learning.annotators import Marked
 from barograph.learning.online.learn import Learned, learn
-from barograph.learning.online.truth import Truth
+from barograph.learning.online.truth import Marked, Truth
 from barograph.results.series import Floats
 
 LENGTH, SERIES = 220, 16

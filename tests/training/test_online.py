@@ -18,15 +18,10 @@ from barograph.detection.online.second_look import (
     requests,
 )
 from barograph.features import feature_matrix
-from barograph.learning.annotators import Marked
-from barograph.learning.online.alarm_rates import (
-    Raised,
-    every_alarm,
-)
+from barograph.learning.online.alarms import Raised, SecondLookAlarms, every_alarm
 from barograph.learning.online.learn import Prior, learn, surprises_of
 from barograph.learning.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
-from barograph.learning.online.second_look_alarms import SecondLookAlarms
-from barograph.learning.online.truth import Truth
+from barograph.learning.online.truth import Marked, Truth
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
 from barograph.runtime.errors import NotEnoughDataError
@@ -51,13 +46,13 @@ def test_truth_excludes_points_near_marks_and_first_five_points() -> None:
 def test_truth_disputes_marks_without_a_majority() -> None:
     truth = flat(((20,), (20,), (30,)))
     assert truth.disputed.tolist() == [30]
-    assert truth.shares.tolist() == [1 / 3]
     assert truth.share[[19, 20, 30]].tolist() == [0.0, 1.0, 1 / 3]
     half = flat(((20,), ()))
     assert half.changes.size == 0
     assert half.share[20] == 0.5
     rest = truth.without(np.arange(40) == 30)
-    assert rest.disputed.size == rest.shares.size == 0
+    assert rest.disputed.size == 0
+    assert rest.share[30] == 0.0
     assert rest.changes.tolist() == [20]
 
 

@@ -14,8 +14,7 @@ from barograph.features import FEATURE_SETS
 from barograph.learning import registry
 from barograph.learning import release as releasing
 from barograph.learning.comparison import CROSS_FIT, Comparison
-from barograph.learning.online.pair import Lesson
-from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.online.pair import BESIDE, Lesson
 from barograph.learning.protocols import stable_split
 from barograph.learning.registry import Index, put_in_service
 from barograph.learning.release import Evidence, ReleaseParams

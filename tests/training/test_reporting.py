@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from barograph.detection.scoring import least_reported
-from barograph.learning.annotators import Marked
 from barograph.learning.challengers import CHOICES, agreements, rule_of_people, rule_of_verdicts
+from barograph.learning.online.truth import Marked
 from barograph.models import TriageModel
 from barograph.runtime.errors import NotEnoughDataError
 

@@ -10,7 +10,7 @@ import pytest
 
 from barograph.cli import main
 from barograph.cli.retrain import read_params
-from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.online.pair import BESIDE
 from barograph.learning.registry import registry_of
 from barograph.learning.retrain import Retrained
 from barograph.models.triage import FILES

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from barograph.learning.protocols import folds_by_group
 from barograph.learning.tune import SPACES, TuneParams, draw_settings, search
 from barograph.models.catalogue import classifier
 from barograph.results.series import Floats, Ints
@@ -18,7 +19,8 @@ def sample(rows: int = 200) -> tuple[Floats, Ints, Ints]:
 
 def search_sample(name: str, trials: int = 3, seed: int = 1) -> Any:
     matrix, truth, groups = sample()
-    return search(name, matrix, truth, groups, TuneParams({}, trials, folds=3, seed=seed), 15)
+    parts = folds_by_group(truth, groups, 3, seed)
+    return search(name, matrix, truth, parts, TuneParams({}, trials, folds=3, seed=seed), 15)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -56,22 +58,18 @@ def test_search_never_divides_a_group() -> None:
     groups = np.repeat(np.arange(60), 5)
     matrix = np.repeat(generator.standard_normal((60, 4)), 5, axis=0)
     truth = np.repeat(generator.integers(0, 2, 60), 5)
-    tried = search("random_forest", matrix, truth, groups, TuneParams({}, 1, folds=5, seed=0), 15)
+    parts = folds_by_group(truth, groups, 5, 0)
+    tried = search("random_forest", matrix, truth, parts, TuneParams({}, 1, folds=5, seed=0), 15)
     assert tried.best.auc < 0.75
 
 
 def test_search_refuses_what_cannot_be_tuned() -> None:
-    matrix, truth, groups = sample()
-    options = TuneParams({}, 1, folds=5, seed=0), 1
-    with pytest.raises(ConfigError, match="'most_frequent' has no settings to tune"):
-        search("most_frequent", matrix, truth, groups, *options)
-    with pytest.raises(ConfigError, match="trials must be at least 1, not 0"):
-        draw_settings("svm", 0, 0)
+    _, truth, groups = sample()
     with pytest.raises(NotEnoughDataError, match="200 verdicts of one class only"):
-        search("svm", matrix, truth * 0, groups, *options)
+        folds_by_group(truth * 0, groups, 5, 0)
     with pytest.raises(NotEnoughDataError, match="2 groups cannot be divided into 5 folds"):
-        search("svm", matrix, truth, groups % 2, *options)
+        folds_by_group(truth, groups % 2, 5, 0)
     with pytest.raises(NotEnoughDataError, match="fewer than 3 verdicts of a class"):
-        search("svm", matrix, (groups == 0).astype(np.int64), groups, *options)
+        folds_by_group((groups == 0).astype(np.int64), groups, 5, 0)
     with pytest.raises(ConfigError, match="svm has no parameter 'model__luck'"):
         classifier("svm", seed=0, trees=1, settings={"model__luck": 7})

@@ -92,8 +92,8 @@ def demo_params() -> RetrainParams:
         params.train,
         trees=40,
         points=6000,
-        simulated={**params.train.simulated, "long_series": 20},
-        reporting={**params.train.reporting, "long_series": 10, "short_series": 20},
+        simulated=replace(params.train.simulation("simulated"), long_series=20),
+        reporting=replace(params.train.simulation("reporting"), long_series=10, short_series=20),
     )
     tuning = replace(params.tune, trials=1)
     prior = replace(params.prior, long_series=10, short_series=60)

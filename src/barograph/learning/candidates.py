@@ -1,6 +1,5 @@
 """Learn the models that judge candidates, from people's verdicts on them."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -8,25 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils.validation import has_fit_parameter
 
-from barograph.learning import tables
+from barograph.learning import limits, tables
 from barograph.learning.comparison import CROSS_FIT, beside_built_in
-from barograph.learning.limits import (
-    Classifier,
-    Count,
-    FeatureSet,
-    Goal,
-    Named,
-    NotNegative,
-    Seed,
-    Use,
-    WholeNumber,
-)
 from barograph.learning.metrics import scores
+from barograph.learning.online.histories import Simulated
 from barograph.learning.protocols import Split, is_usable, stable_split
 from barograph.models.calibration import METHODS, decision_rule
-from barograph.models.catalogue import classifier, own_threshold, real_probability
+from barograph.models.catalogue import classifier, own_threshold, real_probability, takes_weights
 from barograph.models.kinds import from_fitted
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.results.series import Floats, Ints
@@ -63,20 +51,20 @@ class TrainParams:
             scarce: the seed, unlike that of any data learned from, and the numbers of series.
     """
 
-    feature_sets: dict[Use, FeatureSet]
-    classifier: Classifier
-    calibration: Annotated[str, Named(lambda: METHODS)]
-    trees: Count
-    goal: Goal
-    seed: Seed
-    enough: WholeNumber = 0
-    prior_weight: NotNegative = 1.0
-    histories: Annotated[str, Named(lambda: ("own", "simulated"))] = "own"
-    points: Count = 400_000
-    simulated: dict[str, Any] = field(default_factory=dict)
+    feature_sets: dict[limits.Use, limits.FeatureSet]
+    classifier: limits.Classifier
+    calibration: Annotated[str, limits.Named(lambda: METHODS)]
+    trees: limits.Count
+    goal: limits.Goal
+    seed: limits.Seed
+    enough: limits.WholeNumber = 0
+    prior_weight: limits.NotNegative = 1.0
+    histories: Annotated[str, limits.Named(lambda: ("own", "simulated"))] = "own"
+    points: limits.Count = 400_000
+    simulated: Simulated | None = None
     disputed_as_noise: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
-    reporting: dict[str, Any] = field(default_factory=dict)
+    reporting: Simulated | None = None
 
     def __post_init__(self) -> None:
         """Refuse a use without a feature set, and settings that the classifier does not have."""
@@ -95,6 +83,18 @@ class TrainParams:
     def learns_histories(self) -> bool:
         """Whether the online models learn from every point of whole histories."""
         return all(self.feature_sets[use] == use for use in FILES["online"])
+
+    def simulation(self, name: str) -> Simulated:
+        """Return the simulated histories of a parameter; a `ConfigError` if it is left out."""
+        simulated: Simulated | None = getattr(self, name)
+        if simulated is None:
+            raise ConfigError(f"train.{name} is missing: its seed and the numbers of series")
+        return simulated
+
+    def weight_of_prior(self, verdicts: int) -> float:
+        """Return the weight of a simulated row: it falls with every verdict, to 0 at `enough`."""
+        share = max(0.0, 1.0 - verdicts / self.enough) if self.enough else 0.0
+        return self.prior_weight * share
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def train(
     split = held_out(rows, params.seed)
     threshold = own_threshold(params.classifier)
     method = params.calibration if threshold is None else None
-    fit = partial(_fit, rows, prior, params, settings)
-    fitted = fit(split.train)
+    learn = partial(fit, rows, prior, params, settings)
+    fitted = learn(split.train)
     twin = TriageModel.of(
         fitted,
         use,
@@ -146,7 +146,7 @@ def train(
         goal=params.goal,
         method=method,
         threshold=threshold,
-        data_hash=hashlib.sha256(rows.digest).hexdigest(),
+        data_hash=rows.data_hash,
     )
     truth = rows.truth[split.test]
     probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
@@ -156,11 +156,10 @@ def train(
         default = TriageModel.default(use)
         if default.feature_set == twin.feature_set:
             rule = partial(decision_rule, goal=params.goal, method=method, threshold=threshold)
-            facts[CROSS_FIT] = beside_built_in(default, rows, fit, rule)
+            facts[CROSS_FIT] = beside_built_in(default, rows, learn, rule)
     twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
-    everything = fit(np.arange(rows.truth.size))
-    model = replace(twin, classifier=from_fitted(everything))
-    return Trained(model, twin, truth, probability)
+    everything = from_fitted(learn(np.arange(rows.truth.size)))
+    return Trained(replace(twin, classifier=everything), twin, truth, probability)
 
 
 def usable_verdicts(
@@ -176,12 +175,10 @@ def usable_verdicts(
     Raises:
         NotEnoughDataError: They are too few, and nothing else may be mixed in.
     """
-    pair = FILES["online"] if params.learns_histories else ()
-    disputed_as_noise = params.disputed_as_noise and use not in pair
+    of_histories = params.learns_histories and use in FILES["online"]
+    disputed = params.disputed_as_noise and not of_histories
     try:
-        rows = tables.labelled(
-            frames(use), params.feature_sets[use], disputed_as_noise=disputed_as_noise
-        )
+        rows = tables.labelled(frames(use), params.feature_sets[use], disputed_as_noise=disputed)
         held_out_seed(rows, params.seed)
     except NotEnoughDataError:
         if not params.enough:
@@ -200,53 +197,42 @@ def shipped(use: str, reason: str) -> Trained:
         reason: Why it was not learned; named on the card.
     """
     model = TriageModel.default(use)
-    card = {**model.card, KEPT: f"the built-in model: {reason}"}
-    model = replace(model, metrics={}, card=card)
+    kept = {KEPT: f"the built-in model: {reason}"}
+    model = replace(model, metrics={}, card={**model.card, **kept})
     return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0))
 
 
-def _fit(
+def fit(
     rows: tables.Labelled,
     prior: tables.Labelled | None,
     params: TrainParams,
     settings: Mapping[str, Any],
     part: Ints,
 ) -> Any:
-    """Learn a classifier from some of the rows, by their numbers."""
+    """Learn a classifier from some of the rows, and from simulated rows of a lower weight.
+
+    A classifier without weights, such as the voting scheme, learns from the own rows alone.
+
+    Args:
+        rows: The verdicts; each row has the weight 1.
+        prior: Simulated rows.
+        params: What is learned.
+        settings: Settings of the classifier that replace those of the catalogue.
+        part: The numbers of the rows to learn from.
+    """
     model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
-    if prior is None:
+    weight = params.weight_of_prior(np.unique(rows.candidates[part]).size)
+    if prior is None or not weight or not takes_weights(params.classifier):
         return model.fit(matrix, truth)
-    verdicts = np.unique(rows.candidates[part]).size
-    weight = prior_weight(verdicts, params.prior_weight, params.enough)
-    return fit_with_prior(model, matrix, truth, prior, weight)
+    weights = np.repeat([1.0, weight], [truth.size, prior.truth.size])
+    both, verdicts = np.concatenate([matrix, prior.matrix]), np.concatenate([truth, prior.truth])
+    return model.fit(both, verdicts, model__sample_weight=weights)
 
 
 def read_prior(use: str, feature_set: str) -> tables.Labelled:
     """Read the simulated rows of one use."""
     return tables.labelled(tables.read_for(use, PRIOR), feature_set)
-
-
-def prior_weight(verdicts: int, weight: float, enough: int) -> float:
-    """Return the weight of a simulated row: it falls with every verdict, to 0 at `enough`."""
-    if weight < 0:
-        raise ConfigError(f"prior_weight is {weight}; expected a number of at least 0")
-    return weight * max(0.0, 1.0 - verdicts / enough) if enough > 0 else 0.0
-
-
-def fit_with_prior(
-    model: Any, matrix: Floats, truth: Ints, prior: tables.Labelled, weight: float
-) -> Any:
-    """Fit a classifier to own rows of weight 1 and simulated rows of a lower weight.
-
-    A classifier without weights, such as the voting scheme, learns from the own rows alone.
-    """
-    if not weight or not has_fit_parameter(model[-1], "sample_weight"):
-        return model.fit(matrix, truth)
-    both = np.concatenate([matrix, prior.matrix])
-    verdicts = np.concatenate([truth, prior.truth])
-    weights = np.concatenate([np.ones(truth.size), np.full(prior.truth.size, weight)])
-    return model.fit(both, verdicts, model__sample_weight=weights)
 
 
 def held_out(rows: tables.Labelled, seed: int) -> Split:

@@ -22,7 +22,6 @@ from barograph.detection import triaged
 from barograph.detection.scoring import CandidateScorer, rule_entry
 from barograph.detection.triaged import Triaged, reported, table_of
 from barograph.learning import tables
-from barograph.learning.annotators import Marked, f1
 from barograph.learning.candidates import (
     Trained,
     TrainParams,
@@ -31,14 +30,15 @@ from barograph.learning.candidates import (
     train,
     usable_verdicts,
 )
-from barograph.learning.online.histories import Simulated
+from barograph.learning.metrics import f1_of_marks
 from barograph.learning.online.pair import train_pair
+from barograph.learning.online.truth import Marked
 from barograph.models.calibration import choose_threshold
 from barograph.models.catalogue import takes_weights
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.results.history import History
 from barograph.results.series import Floats
-from barograph.runtime.errors import ConfigError, NotEnoughDataError
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 CHOICES = tuple(round(0.02 * k, 2) for k in range(5, 46, 2))
@@ -107,11 +107,8 @@ def with_rule(trained: Trained, rows: tables.Labelled, params: TrainParams) -> T
         probability = twin.predict_proba(rows.matrix[part])[:, 1]
         least, source = rule_of_verdicts(rows.truth[part], probability), "verdicts"
     else:
-        try:
-            simulated = Simulated(**params.reporting)
-        except TypeError as error:
-            raise ConfigError(f"train.reporting: {error}") from error
-        least, source = rule_of_people(twin, simulated.marked()), "simulated people"
+        people = params.simulation("reporting").marked()
+        least, source = rule_of_people(twin, people), "simulated people"
     card = {**twin.card, **rule_entry(least, source)}
     return replace(trained, model=replace(trained.model, card=card), twin=replace(twin, card=card))
 
@@ -155,7 +152,7 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
     return np.array(
         [
             [
-                f1([point.index for point in reports], marks)
+                f1_of_marks([point.index for point in reports], marks)
                 for reports, marks in zip(
                     reported(choice, *series, points, scorer.probability(choice)),
                     marked.marks,

@@ -33,8 +33,7 @@ from barograph.learning.comparison import (
     judgements_compared,
 )
 from barograph.learning.limits import Count, Fraction, Seed, WholeNumber
-from barograph.learning.online.pair import COMPARABLE, VERDICTS, Lesson, compare_with_champion
-from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.online.pair import BESIDE, COMPARABLE, VERDICTS, Lesson, beside_champion
 from barograph.learning.protocols import stable_split
 from barograph.learning.registry import SERVED, Index
 from barograph.learning.tracking import promote, record_run
@@ -231,12 +230,12 @@ def _decide_pair(
     facts["champion"] = index.champion
     try:
         champion = load_models(index.folder(index.champion) / registry.TWIN)
-        compared = compare_with_champion(evidence.learned_from(), twins, champion)
+        entry, gain = beside_champion(evidence.learned_from(), twins, champion)
     except (ArtifactError, DataError) as error:
         return _not_comparable(index, error, evidence) | facts
-    facts["beside_champion"] = compared.to_card()
-    shown = f"share of {compared.changes:,} changes reported in time"
-    return _decided(*_by_rule(compared.gain, CHAMPION, shown, evidence), **facts)
+    facts["beside_champion"] = entry
+    shown = f"share of {entry['changes']:,} changes reported in time"
+    return _decided(*_by_rule(gain, CHAMPION, shown, evidence), **facts)
 
 
 def _by_rule(gain: Comparison, other: str, shown: str, evidence: Evidence) -> tuple[bool, str]:

@@ -6,7 +6,6 @@ A data set is replayed in parts of whole series: any number of workers gives the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from barograph.detection.online.budget import DEFAULT_RATE
 from barograph.detection.online.decide import REGIME_SETS
 from barograph.models import OnlineModels, TriageModel
 from barograph.results.history import History
-from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
+from barograph.results.series import FINAL, Flags, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
 
 COLUMNS = ("probability", "alarm", "found")
@@ -55,35 +54,28 @@ def replay_part(part: HistoryPart, judge: ReplayJudge, min_points: int = 2) -> p
         it is a change point after the last value (`found`).
     """
     points, offsets = part.points()
-    histories = np.split(points.column("value").to_numpy(), offsets[1:-1])
-    index = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    table = points.select(["series", "order", "commit"])
-    table = table.add_column(1, "index", pa.array(index, pa.int32()))
-    for name, column in zip(COLUMNS, _replay(judge, histories, min_points), strict=True):
-        table = table.append_column(name, pa.array(column))
-    return table
-
-
-def _replay(
-    judge: ReplayJudge, histories: Sequence[Floats], min_points: int
-) -> tuple[Floats, Flags, Flags]:
-    """Return the columns of `COLUMNS`."""
-    offsets = np.cumsum([0, *(values.size for values in histories)])
-    probability = np.zeros(offsets[-1])
-    alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
-    chosen = [k for k, values in enumerate(histories) if values.size >= min_points]
-    series = [histories[k] for k in chosen]
-    rows = np.concatenate([np.arange(*offsets[k : k + 2]) for k in chosen] or [np.empty(0, int)])
+    values, lengths = points.column("value").to_numpy(), np.diff(offsets)
+    firsts = np.repeat(offsets[:-1], lengths)
+    long = lengths >= min_points
+    rows, chosen = np.repeat(long, lengths), offsets[:-1][long].tolist()
+    series = [values[first : first + n] for first, n in zip(chosen, lengths[long], strict=True)]
+    probability = np.zeros(values.size)
+    alarm, standing = (np.zeros(values.size, dtype=np.bool_) for _ in range(2))
     if isinstance(judge, TriageModel):
-        decisions = [d for values in series for d in OnlineDetector.algorithm_1(judge, values)]
+        decisions = [d for one in series for d in OnlineDetector.algorithm_1(judge, one)]
         probability[rows] = [decision.probability for decision in decisions]
         alarm[rows] = standing[rows] = [decision.is_change for decision in decisions]
     else:
-        batch = judge.judge([PendingSeries(values, 0) for values in series])
+        batch = judge.judge([PendingSeries(one, 0) for one in series])
         probability[rows], alarm[rows] = batch.newest, batch.is_change
-        for first, log in zip(offsets[chosen].tolist(), batch.logs, strict=True):
+        for first, log in zip(chosen, batch.logs, strict=True):
             standing[first + np.array(log.change_points, dtype=np.int64)] = True
-    return probability, alarm, standing
+    table = points.select(["series", "order", "commit"])
+    index = pa.array(np.arange(values.size) - firsts, pa.int32())
+    table = table.add_column(1, "index", index)
+    for name, column in zip(COLUMNS, (probability, alarm, standing), strict=True):
+        table = table.append_column(name, pa.array(column))
+    return table
 
 
 def change_points_of(points: pa.Table) -> pa.Table:

@@ -18,8 +18,7 @@ import numpy as np
 from barograph.learning import tables
 from barograph.learning.candidates import Trained, TrainParams, usable_verdicts
 from barograph.learning.challengers import train_all
-from barograph.learning.online.pair import lesson
-from barograph.learning.online.pair_comparison import BESIDE
+from barograph.learning.online.pair import BESIDE, lesson
 from barograph.learning.registry import Index
 from barograph.learning.release import Evidence, ReleaseDecision, ReleaseParams, challengers
 from barograph.learning.simulation import SimulateParams, simulate

@@ -20,14 +20,7 @@ import bson
 import numpy as np
 
 from barograph.detection import Hunter
-from barograph.learning.limits import (
-    Count,
-    Fraction,
-    OpenFraction,
-    Range,
-    Seed,
-    WholeNumber,
-)
+from barograph.learning.limits import Count, Fraction, OpenFraction, Range, Seed, WholeNumber
 from barograph.results.fields import EPOCH
 from barograph.results.series import ChangePoint
 from barograph.runtime.files import published

@@ -9,36 +9,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.features import (
-    FEATURE_SETS,
-    FEATURES_VERSION,
-    feature_matrix,
-    series_context,
-)
+from barograph.features import FEATURE_SETS, FEATURES_VERSION, feature_matrix, series_context
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.subseries import WIDEST, Policy, SubSeries, subseries
-from barograph.models.triage import TriageModel
 from barograph.results.history import History
 from barograph.results.series import FINAL, UNKNOWN_TIME, Flags, Floats, Ints, Verdict
-from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.runtime.errors import DataError, NotEnoughDataError
 
 FOLDER = Path("data/processed")
-CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
 # The bounds that each use sees: `online` judges the newest point, before any later result;
 # `confirm` judges a point that 1 to 10 others have followed.
 POLICIES: dict[str, tuple[str, ...]] = {
     "adaptive": ("adaptive",),
     "label_free": ("label_free",),
     "online": ("label_free:w0",),
-    "confirm": CONFIRM,
+    "confirm": tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1)),
 }
 
 FrameReader = Callable[[str], pd.DataFrame]  # returns what a model of one use learns from
@@ -68,11 +61,12 @@ class Labelled:
     candidates: Ints
     decided: Ints
 
-    @cached_property
-    def digest(self) -> bytes:
-        """The SHA-256 over what a model would learn from these rows."""
+    @property
+    def data_hash(self) -> str:
+        """The hash of what a model would learn from these rows, in hex digits."""
         shape = f"{self.matrix.dtype}{self.matrix.shape}".encode()
-        return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
+        digest = hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
+        return hashlib.sha256(digest).hexdigest()
 
     def verdicts(self, rows: Flags | Ints) -> dict[str, int]:
         """Count the verdicts of some rows by kind; each window of a candidate is a row."""
@@ -93,12 +87,11 @@ def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Fr
 
     @cache
     def frame(use: str) -> pd.DataFrame:
-        return _joined(
-            [
-                build(history, edges[is_seen[edges["candidate"]]], feature_sets[use], keys)
-                for edges in (bounds_table(history, [Policy.named(name)]) for name in POLICIES[use])
-            ]
-        )
+        edges = bounds_table(history, map(Policy.named, POLICIES[use]))
+        edges = edges[is_seen[edges["candidate"]]]
+        parts = [part for _, part in edges.groupby("policy", sort=False)]
+        tables = [build(history, part, feature_sets[use], keys) for part in parts or [edges]]
+        return pd.concat(tables, ignore_index=True)
 
     return frame
 
@@ -115,18 +108,11 @@ def bounds_table(history: History, policies: Iterable[Policy]) -> pd.DataFrame:
     """
     frames = []
     for policy in policies:
-        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "policy": str(policy),
-                    "candidate": np.arange(splits.size),
-                    "start": starts,
-                    "split": splits,
-                    "end": ends,
-                }
-            )
-        )
+        edges = subseries(policy, history.offsets, history.candidates)
+        frame = pd.DataFrame(dict(zip(("start", "split", "end"), edges, strict=True)))
+        frame.insert(0, "policy", str(policy))
+        frame.insert(1, "candidate", np.arange(len(frame)))
+        frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -156,7 +142,12 @@ def build(
         context = series_context(name, history.values, edges, firsts, lasts)
         matrix = feature_matrix(history.values, *edges, name, context=context)
         features |= dict(zip(FEATURE_SETS[name], matrix.T, strict=True))
-    return _stamped(pd.concat([rows, pd.DataFrame(features)], axis=1))
+    frame = pd.concat([rows, pd.DataFrame(features)], axis=1)
+    names = set(frame.columns)
+    held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
+    # Parquet keeps what a table says of itself.
+    frame.attrs = {"feature_sets": held, "features_version": FEATURES_VERSION}
+    return frame
 
 
 def keys_of(history: History) -> pd.DataFrame:
@@ -207,43 +198,17 @@ def read(policy: str, root: Path = Path()) -> pd.DataFrame:
 
 def read_for(use: str, root: Path = Path()) -> pd.DataFrame:
     """Read what a model of one use learns from; for `confirm`, the tables of all windows."""
-    return _joined([read(policy, root) for policy in POLICIES[use]])
-
-
-def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat([read(policy, root) for policy in POLICIES[use]], ignore_index=True)
 
 
 def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
     """Return the columns of a feature set, in its order."""
-    if feature_set not in FEATURE_SETS:
-        raise ConfigError(f"no feature set {feature_set!r}; there are {sorted(FEATURE_SETS)}")
     derived, sources = _derived(feature_set), list(_sources(feature_set))
     missing = [name for name in sources if name not in frame.columns]
     if missing:
         raise DataError(f"the feature table misses the columns {missing} of {feature_set}")
     matrix = frame[sources].to_numpy(dtype=np.float64)
     return derived.columns(matrix) if derived else matrix
-
-
-def judged_by(model: TriageModel, frame: pd.DataFrame) -> Floats:
-    """Return the columns that a model needs; refuse a table of other features."""
-    feature_sets, version = (frame.attrs.get(name) for name in ("feature_sets", "features_version"))
-    expected = model.versions.get("features", version)
-    if model.feature_set not in (feature_sets or ()) or version != expected:
-        raise DataError(
-            f"the table has the feature sets {feature_sets} of version {version} of the features; "
-            f"the model for the use {model.use!r} needs {model.feature_set!r} of {expected}"
-        )
-    return columns(frame, model.feature_set)
-
-
-def _stamped(frame: pd.DataFrame) -> pd.DataFrame:
-    """Name the feature sets in the table, and their version; Parquet keeps both."""
-    names = set(frame.columns)
-    feature_sets = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
-    frame.attrs = {"feature_sets": feature_sets, "features_version": FEATURES_VERSION}
-    return frame
 
 
 def _derived(feature_set: str) -> Derived | None:
@@ -268,31 +233,15 @@ def labelled(frame: pd.DataFrame, feature_set: str, *, disputed_as_noise: bool =
     Raises:
         NotEnoughDataError: They are all of one class.
     """
-    decided = triaged(frame)
-    if disputed_as_noise:
-        disputed = frame["verdict"] == Verdict.UNDER_INVESTIGATION.value
-        decided = frame[disputed | frame["verdict"].isin(FINAL)]
+    disputed = [Verdict.UNDER_INVESTIGATION.value] if disputed_as_noise else []
+    decided = frame[frame["verdict"].isin([*FINAL, *disputed])]
     truth = (decided["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
     if np.unique(truth).size < 2:
         raise NotEnoughDataError(
             f"{truth.size} triaged points, {truth.sum()} of them true: both kinds are needed"
         )
-    return Labelled(
-        matrix=columns(decided, feature_set),
-        truth=truth,
-        series=decided["series"].to_numpy(dtype=np.int64),
-        identities=decided["identity"].to_numpy(dtype=np.int64),
-        commits=decided["commit"].to_numpy(dtype=object),
-        candidates=decided["candidate"].to_numpy(dtype=np.int64),
-        decided=decided["decided"].to_numpy(dtype=np.int64),
-    )
-
-
-def triaged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that people decided."""
-    return frame[frame["verdict"].isin(FINAL)]
-
-
-def untriaged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without a verdict."""
-    return frame.drop(triaged(frame).index)
+    names = ("series", "identity", "candidate", "decided")
+    series, identities, numbers, dates = (decided[name].to_numpy(np.int64) for name in names)
+    commits = decided["commit"].to_numpy(dtype=object)
+    matrix = columns(decided, feature_set)
+    return Labelled(matrix, truth, series, identities, commits, numbers, dates)

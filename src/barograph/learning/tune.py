@@ -11,8 +11,6 @@ from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from barograph.learning import tables
@@ -21,10 +19,11 @@ from barograph.learning.limits import Count, Folds, Named, Seed, Use, WholeNumbe
 from barograph.learning.protocols import folds_by_group
 from barograph.models.catalogue import classifier, real_probability
 from barograph.results.series import Floats, Ints
-from barograph.runtime.errors import ConfigError, NotEnoughDataError
+from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
 Hyperparameters = Mapping[str, Any]
+Parts = list[tuple[Ints, Ints]]  # the rows to learn from and to judge, fold by fold
 
 # The values to try by classifier; the names are parameters of the pipeline.
 SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
@@ -72,22 +71,22 @@ class Search:
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row for each trial, the best first."""
-        order = sorted(range(len(self.trials)), key=lambda number: -self.trials[number].auc)
-        return [self._row(number, self.trials[number]) for number in order]
-
-    def _row(self, number: int, trial: Trial) -> dict[str, Any]:
-        values = classifier(
-            self.classifier, seed=0, trees=self.trees, settings=trial.settings
-        ).get_params()
-        return {
-            "classifier": self.classifier,
-            "tried": number,  # 0 is the catalogue's settings
-            **{name: values[name] for name in SPACES[self.classifier]},
-            "auc": trial.auc,
-            "sd": float(np.std(trial.aucs, ddof=1)),
-            **{f"auc_{fold}": auc for fold, auc in enumerate(trial.aucs)},
-            "chosen": trial is self.best,
-        }
+        rows = []
+        for number, trial in sorted(enumerate(self.trials), key=lambda pair: -pair[1].auc):
+            model = classifier(self.classifier, seed=0, trees=self.trees, settings=trial.settings)
+            values = model.get_params()
+            rows.append(
+                {
+                    "classifier": self.classifier,
+                    "tried": number,  # 0 is the catalogue's settings
+                    **{name: values[name] for name in SPACES[self.classifier]},
+                    "auc": trial.auc,
+                    "sd": float(np.std(trial.aucs, ddof=1)),
+                    **{f"auc_{fold}": auc for fold, auc in enumerate(trial.aucs)},
+                    "chosen": trial is self.best,
+                }
+            )
+        return rows
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class TuneParams:
 
 
 def search(
-    name: str, matrix: Floats, truth: Ints, groups: npt.ArrayLike, params: TuneParams, trees: int
+    name: str, matrix: Floats, truth: Ints, parts: Parts, params: TuneParams, trees: int
 ) -> Search:
     """Try the catalogue's settings, and others drawn from the space of the classifier.
 
@@ -119,17 +118,10 @@ def search(
         name: One of SPACES.
         matrix: One row of features for each point.
         truth: 1 for the points that a person called real, else 0.
-        groups: The group of each point. A group is never divided between fitting and judging.
-        params: The number of trials and of folds, and the seed of folds, draws and classifier.
+        parts: The rows to learn from and to judge of each fold.
+        params: The number of trials, and the seed of draws and classifier.
         trees: Number of trees; ignored by classifiers without trees.
-
-    Raises:
-        NotEnoughDataError: A fold would have points of one class only.
     """
-    parts = folds_by_group(truth, groups, params.folds, params.seed)
-    for number, (_, test) in enumerate(parts):
-        if np.unique(truth[test]).size < 2:
-            raise NotEnoughDataError(f"fold {number} of {params.folds} has only one class")
     results = []
     for settings in draw_settings(name, params.trials, params.seed):
         aucs = []
@@ -141,22 +133,8 @@ def search(
     return Search(name, trees, tuple(results))
 
 
-def search_or_reason(*call: Any) -> Search | str:
-    """Return the search, or why there are too few verdicts for it."""
-    try:
-        return search(*call)
-    except NotEnoughDataError as error:
-        return str(error)
-
-
 def draw_settings(name: str, trials: int, seed: int) -> list[Hyperparameters]:
     """Return the settings to try, each once; the first, empty ones are the catalogue's."""
-    if name not in SPACES:
-        raise ConfigError(
-            f"{name!r} has no settings to tune; classifiers that have: {sorted(SPACES)}"
-        )
-    if trials < 1:
-        raise ConfigError(f"the number of trials must be at least 1, not {trials}")
     space = SPACES[name]
     grid = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
     order = np.random.default_rng(seed).permutation(len(grid))
@@ -177,21 +155,29 @@ def tune(
     without: dict[tuple[str, str], Search | str] = {}
     for use, names in params.searches.items():
         try:
-            part = _part(frames(use), use, params, learned)
+            rows = tables.labelled(frames(use), str(learned.feature_sets[use]))
+            data = _folds(rows, params, learned.seed)
         except NotEnoughDataError as error:
             without |= dict.fromkeys(((use, name) for name in names), str(error))
         else:
-            calls |= {(use, name): (name, *part, params, learned.trees) for name in names}
-    results = map_parallel(search_or_reason, list(calls.values()), label="tune")
+            calls |= {(use, name): (name, *data, params, learned.trees) for name in names}
+    results = map_parallel(search, list(calls.values()), label="tune")
     return without | dict(zip(calls, results, strict=True))
 
 
-def _part(
-    frame: pd.DataFrame, use: str, params: TuneParams, learned: TrainParams
-) -> tuple[Floats, Ints, Ints]:
-    rows = tables.labelled(frame, str(learned.feature_sets[use]))
+def _folds(rows: tables.Labelled, params: TuneParams, seed: int) -> tuple[Floats, Ints, Parts]:
+    """Return features, verdicts and folds of the training rows; no series is divided.
+
+    Raises:
+        NotEnoughDataError: There are too few verdicts, or a fold would have one class only.
+    """
     verdicts = np.unique(rows.candidates).size
     if verdicts < params.least_verdicts:
         raise NotEnoughDataError(f"{verdicts} verdicts, {params.least_verdicts} are needed")
-    part = held_out(rows, learned.seed).train
-    return rows.matrix[part], rows.truth[part], rows.identities[part]
+    part = held_out(rows, seed).train
+    truth, series = rows.truth[part], rows.identities[part]
+    folds = folds_by_group(truth, series, params.folds, params.seed)
+    for number, (_, test) in enumerate(folds):
+        if np.unique(truth[test]).size < 2:
+            raise NotEnoughDataError(f"fold {number} of {params.folds} has only one class")
+    return rows.matrix[part], truth, folds

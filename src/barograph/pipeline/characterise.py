@@ -9,8 +9,7 @@ from barograph.learning import tables
 from barograph.learning.limits import FeatureSet
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 

@@ -13,8 +13,8 @@ from barograph.models.calibration import UNSURE
 from barograph.models.reasons import explain, paragraph
 from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
+from barograph.results.series import FINAL
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
@@ -42,8 +42,8 @@ def classify(
     model: TriageModel, version: str, frame: pd.DataFrame, params: ClassifyParams
 ) -> pd.DataFrame:
     """Return the untriaged candidates with probability, class and reasons, most likely first."""
-    untriaged = tables.untriaged(frame)
-    rows = tables.judged_by(model, untriaged)
+    untriaged = frame[~frame["verdict"].isin(FINAL)]
+    rows = tables.columns(untriaged, model.feature_set)
     probability = model.predict_proba(rows)[:, 1]
     real = probability >= model.threshold
     sets = model.predict_set(rows, params.coverage)

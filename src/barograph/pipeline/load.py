@@ -19,8 +19,7 @@ from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.detection.triaged import table_of
 from barograph.learning.limits import Fraction, Named
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
 from barograph.results.parquet import CANDIDATES_SCHEMA
 from barograph.results.series import as_floats
 from barograph.runtime.errors import ConfigError

@@ -1,4 +1,4 @@
-"""Read the parameters of a stage from params.yaml into a frozen dataclass.
+"""Run a stage, and read its parameters from params.yaml into a frozen dataclass.
 
 A section at the top of the file applies to every profile; the section of the same name under the
 chosen profile adds to it. The annotations of the fields say which values are allowed.
@@ -7,14 +7,22 @@ chosen profile adds to it. The annotations of the fields say which values are al
 parameters that are missing.
 """
 
+import os
 import sys
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+import yaml
+
 from barograph.learning.limits import suggestion
-from barograph.runtime.errors import ConfigError, DataError
+from barograph.learning.tracking import SWITCH
+from barograph.pipeline import report
+from barograph.runtime.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.sources.formats.yaml_text import decode_yaml
 
 PARAMS = Path("params.yaml")
@@ -26,20 +34,17 @@ SECTIONS = {
     "characterise": ("pipeline.characterise", "CharacteriseParams"),
     "train": ("learning.candidates", "TrainParams"),
     "tune": ("learning.tune", "TuneParams"),
-    "evaluate": ("studies.table_one", "EvaluateParams"),
-    "windows": ("studies.windows", "WindowsParams"),
-    "audit": ("pipeline.audit", "AuditParams"),
+    "evaluate": ("pipeline.evaluate", "EvaluateParams"),
+    "windows": ("pipeline.windows", "WindowsParams"),
+    "audit": ("studies.audit", "AuditParams"),
     "classify": ("pipeline.classify", "ClassifyParams"),
     "replay": ("pipeline.replay", "ReplayParams"),
-    "statistics": ("pipeline.statistics", "StatisticsParams"),
-    "hybrid": ("pipeline.hybrid", "HybridParams"),
+    "statistics": ("studies.statistics", "StatisticsParams"),
+    "hybrid": ("studies.hybrid", "HybridParams"),
     "selection": ("studies.selection", "SelectionParams"),
-    "detectors": ("studies.detector_benchmark.tables", "BenchmarkSize"),
+    "detectors": ("studies.detector_tables", "BenchmarkSize"),
     "release": ("learning.release", "ReleaseParams"),
 }
-SIMULATED = ("learning.online.histories", "Simulated")
-# Mappings within a section.
-MAPPINGS = {"train": {"simulated": SIMULATED, "reporting": SIMULATED}}
 T = TypeVar("T")
 
 
@@ -57,9 +62,6 @@ def parameters(kind: type[T], stage: str, path: Path = PARAMS, profile: str | No
     """
     document = _document(path, profile)
     section = _mapping(document, stage, path) | _mapping(document[document[PROFILE]], stage, path)
-    for name in section.keys() & MAPPINGS.get(stage, {}).keys():
-        if isinstance(section[name], dict) and section[name]:
-            _read(_imported(*MAPPINGS[stage][name]), section[name], f"{path}: {stage}.{name}")
     return _read(kind, section, f"{path}: {stage}")
 
 
@@ -75,7 +77,7 @@ def check(path: Path = PARAMS) -> None:
     document = _document(path)
     for profile in document.keys() - SECTIONS.keys() - {PROFILE}:
         sections = document[profile]
-        if not isinstance(sections, dict) or not all(map(_is_mapping, sections.values())):
+        if not isinstance(sections, dict) or not {dict}.issuperset(map(type, sections.values())):
             raise ConfigError(f"{path}: no section {profile!r}; {suggestion(profile, SECTIONS)}")
         if unknown := [stage for stage in sections if stage not in SECTIONS]:
             known = suggestion(unknown[0], SECTIONS)
@@ -88,17 +90,14 @@ def check(path: Path = PARAMS) -> None:
 
 def section_class(stage: str) -> type:
     """Return the dataclass of a section."""
-    return _imported(*SECTIONS[stage])
+    module, name = SECTIONS[stage]
+    kind: type = getattr(import_module(f"barograph.{module}"), name)
+    return kind
 
 
 def profile_name(path: Path = PARAMS) -> str:
     """Return the name of the profile in use."""
     return str(_document(path)[PROFILE])
-
-
-def _imported(module: str, name: str) -> type:
-    kind: type = getattr(import_module(f"barograph.{module}"), name)
-    return kind
 
 
 def _document(path: Path, profile: str | None = None) -> dict[str, Any]:
@@ -125,13 +124,9 @@ def _document(path: Path, profile: str | None = None) -> dict[str, Any]:
 
 def _mapping(document: dict[str, Any], stage: str, path: Path) -> dict[str, Any]:
     section = document.get(stage, {})
-    if not _is_mapping(section):
+    if not isinstance(section, dict):
         raise ConfigError(f"{path}: {stage} must be a mapping, got {section!r}")
-    return dict(section)
-
-
-def _is_mapping(section: object) -> bool:
-    return isinstance(section, dict)
+    return section
 
 
 def _read(kind: type[T], section: dict[str, Any], where: str) -> T:
@@ -164,7 +159,9 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
         items = _of_type(value, dict, "a mapping", where).items()
         return {_typed(k, inner[0], where): _typed(v, inner[1], f"{where}.{k}") for k, v in items}
     if type(None) in inner:
-        return None if value is None else _typed(value, inner[0], where)
+        return None if value in (None, {}) else _typed(value, inner[0], where)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _read(hint, _of_type(value, dict, "a mapping", where), where)
     if hint is float and type(value) is int:
         return float(value)
     return value if hint is Any else _of_type(value, hint, hint.__name__, where)
@@ -176,13 +173,57 @@ def _of_type(value: Any, kind: type[T], name: str, where: str) -> T:
     return value
 
 
-def main() -> None:
-    """Check params.yaml; print what is wrong in one line, and exit with 1."""
+def run(main: Callable[[], None]) -> None:
+    """Run a stage; print expected errors in one line, without a traceback, and exit with 1.
+
+    Expected are our own errors and those of the system, such as a full disk: their message names
+    the file.
+    """
     try:
-        check()
-    except ConfigError as error:
-        sys.exit(f"ConfigError: {error}")
+        main()
+    except (BarographError, OSError) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+def page_without_verdicts(
+    page: Path, metrics: str | None = None
+) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Decorate a stage that needs verdicts: with too few, it only writes a page that says so.
+
+    Args:
+        page: The page.
+        metrics: The name of the stage's metrics, if it has some.
+    """
+
+    def decorate(main: Callable[[], None]) -> Callable[[], None]:
+        @wraps(main)
+        def stage() -> None:
+            try:
+                main()
+            except NotEnoughDataError as error:
+                report.write_text(page, f"No tables: {error}.\n")
+                if metrics is not None:
+                    report.write_json(report.FOLDER / f"{metrics}.json", {})
+
+        return stage
+
+    return decorate
+
+
+@contextmanager
+def in_folder(folder: Path, profile: str) -> Iterator[None]:
+    """Change to another folder, with a profile of params.yaml of its own and without MLflow."""
+    document = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+    document["profile"] = profile
+    report.write_text(folder / PARAMS, yaml.safe_dump(document))
+    switch = os.environ.get(SWITCH, "")
+    os.environ[SWITCH] = "off"
+    try:
+        with chdir(folder):
+            yield
+    finally:
+        os.environ[SWITCH] = switch
 
 
 if __name__ == "__main__":
-    main()
+    run(check)

@@ -2,7 +2,7 @@
 
 from barograph.learning.candidates import PRIOR
 from barograph.pipeline import characterise, load, simulate, subseries
-from barograph.pipeline.stage import in_folder, run
+from barograph.pipeline.params import in_folder, run
 
 PROFILE = "prior"
 

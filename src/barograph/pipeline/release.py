@@ -15,8 +15,7 @@ from barograph.learning.release import Evidence, ReleaseParams, release
 from barograph.models.triage import FILES
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
 from barograph.pipeline.train import FOLDER, TWINS
 from barograph.results.history import History
 
@@ -27,7 +26,12 @@ def main() -> None:
     evidence = Evidence(params, learned_from, must_gain=False)
     files = {name: (FOLDER / f"{name}.baro", TWINS / f"{name}.baro") for name in FILES}
     decisions = release(files, evidence)
-    report.write_text(SERVED / "release.md", page(decisions))
+    lines = [
+        f"- {name}: {'released' if decision['promoted'] else 'not released'}; {decision['why']}."
+        for name, decision in decisions.items()
+    ]
+    note = "Commands and service use the built-in model of a use without a file in this folder."
+    report.write_page(SERVED / "release.md", "Released models", "\n".join(lines), note)
     report.write_json(report.FOLDER / "release.json", decisions)
     report.write_json(report.FOLDER / "auc.json", aucs(decisions))
 
@@ -40,16 +44,6 @@ def aucs(decisions: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
         for use, facts in decision["metrics"].items()
         if "auc" in facts
     }
-
-
-def page(decisions: Mapping[str, Mapping[str, Any]]) -> str:
-    """Render which files were released, and why others were not."""
-    lines = [
-        f"- {name}: {'released' if decision['promoted'] else 'not released'}; {decision['why']}."
-        for name, decision in decisions.items()
-    ]
-    note = "Commands and service use the built-in model of a use without a file in this folder."
-    return "\n".join(["# Released models", "", *lines, "", note, ""])
 
 
 def learned_from() -> Lesson:

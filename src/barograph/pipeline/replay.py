@@ -8,19 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
+from barograph.learning import replay
 from barograph.learning.limits import Count, Seed, WholeNumber
-from barograph.learning.replay import (
-    alarm_rates,
-    change_points_of,
-    compare_with_verdicts,
-    replay_judge,
-    replay_part,
-)
 from barograph.models import OnlineModels
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.results.history import History
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
@@ -77,19 +70,19 @@ def trained_models() -> OnlineModels:
 
 def write_replay(folder: Path, models: OnlineModels, min_points: int) -> dict[str, Any]:
     """Replay every series, write the change points that were found, and return the metrics."""
-    judge = replay_judge(models)
+    judge = replay.replay_judge(models)
     calls = [(part, judge, min_points) for part in history_parts(INTERIM, CHUNK)]
-    points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
+    points = pa.concat_tables(map_parallel(replay.replay_part, calls, label="replay"))
     history = History.read(INTERIM)
-    change_points = change_points_of(points).to_pandas()
+    change_points = replay.change_points_of(points).to_pandas()
     names = [str(identity) for identity in history.ids]
     change_points.insert(0, "name", [names[number] for number in change_points["series"]])
     report.write_csv(folder / "found.csv", change_points)
     report.write_parquet(folder / "found.parquet", change_points)
     try:
-        return compare_with_verdicts(history, points)
+        return replay.compare_with_verdicts(history, points)
     except NotEnoughDataError:
-        return alarm_rates(history, points)
+        return replay.alarm_rates(history, points)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,24 @@
-"""Write what people and DVC read: JSON metrics, CSV and Markdown tables, and a summary.
+"""Write what people and DVC read: JSON metrics, CSV and Markdown tables, figures, a summary.
 
 `python -m barograph.pipeline.report` prints the results of the default pipeline.
 """
 
+from __future__ import annotations
+
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from barograph.runtime.errors import DataError
 from barograph.runtime.files import CsvText, whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FOLDER = Path("data/reports")
 WIDTH = 120  # columns of the terminal that the summary fits into
@@ -31,14 +36,13 @@ NEXT = {
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON with sorted keys and no field that changes from run to run."""
-    with whole(path) as draft:
-        draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
 
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:
     """Write a table for programs, with numbers in their shortest exact form."""
     frame.to_csv(text := CsvText(), index=False, lineterminator="\r\n")
-    write_bytes(path, text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:
@@ -47,21 +51,33 @@ def write_parquet(path: Path, frame: pd.DataFrame) -> None:
         frame.to_parquet(draft, index=False, compression="zstd")
 
 
-def write_table(path: Path, title: str, frame: pd.DataFrame, notes: Sequence[str]) -> None:
-    """Write a table for people, in Markdown."""
-    write_text(path, "\n".join([f"# {title}", "", markdown(frame), "", *notes, ""]))
+def write_page(path: Path, title: str, *parts: str | pd.DataFrame) -> None:
+    """Write a page for people: texts, and tables in Markdown, below a title."""
+    shown = [part if isinstance(part, str) else markdown(part) for part in parts]
+    write_text(path, "\n\n".join([f"# {title}", *shown]) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a page, whole or not at all."""
+    """Write a text as it is, whole or not at all."""
     with whole(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(text.encode())
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all."""
-    with whole(path) as draft:
-        draft.write_bytes(content)
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a PNG without a date and without the version of the program: the same bytes."""
+    import matplotlib as mpl
+
+    with whole(path) as draft, mpl.rc_context({"savefig.dpi": 120}):
+        figure.savefig(draft, format="png", metadata={"Software": None})
+
+
+def note_figure(text: str, path: Path) -> None:
+    """Draw a figure that only says why there is nothing to draw."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 1), layout="constrained")
+    figure.text(0.02, 0.5, text, wrap=True, va="center")
+    write_figure(figure, path)
 
 
 def markdown(frame: pd.DataFrame) -> str:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from barograph.learning.simulation import SimulateParams, simulate
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, run
 
 FOLDER = Path("data/raw/simulated")
 

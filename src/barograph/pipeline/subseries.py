@@ -4,7 +4,7 @@ from barograph.features.subseries import ADAPTIVE, LABEL_FREE, WIDEST, Policy
 from barograph.learning.tables import bounds_table
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import run
 from barograph.results.history import History
 
 OUT = INTERIM / "subseries.parquet"

@@ -13,8 +13,7 @@ import pandas as pd
 from barograph.learning.candidates import TrainParams
 from barograph.learning.tune import Search, TuneParams, tune
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import run
+from barograph.pipeline.params import parameters, profile_name, run
 
 FOLDER = report.FOLDER / "tune"
 TABLE = FOLDER / "tuning.csv"
@@ -31,29 +30,15 @@ def table_of(searches: dict[tuple[str, str], Search]) -> pd.DataFrame:
     return frame[[*first, *(name for name in frame.columns if name not in first)]]
 
 
-def page(table: pd.DataFrame, without: dict[tuple[str, str], str], params: TuneParams) -> str:
-    """Render what was tried, and what could not be tuned."""
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table for people: the settings of a try in one cell, and no single folds."""
     settings = table[[name for name in table.columns if name.startswith("model__")]]
-    shown = table.assign(
-        settings=[
-            ", ".join(
-                f"{str(name).rpartition('__')[2]} {value}" for name, value in row.dropna().items()
-            )
-            for _, row in settings.iterrows()
-        ],
-        chosen=table["chosen"].map({True: "yes", False: ""}),
-    )
-    parts = [
-        f"# Settings that were tried, profile {profile_name()}",
-        f"Mean AUC over {params.folds} folds that share no series, and its standard deviation, "
-        f"seed {params.seed}. Try 0 has the settings of the catalogue, the others are drawn. "
-        "No row that the models are judged on was used. `train` takes the chosen settings; "
-        "`evaluate` keeps the catalogue's, since its splits test on these very rows. "
-        "tuning.csv has every fold.",
-        report.markdown(shown.reindex(columns=SHOWN).round(4)),
-        *(f"Not tuned, {use}, {name}: {why}." for (use, name), why in without.items()),
+    cells = [
+        ", ".join(f"{str(name).rpartition('__')[2]} {v}" for name, v in row.dropna().items())
+        for _, row in settings.iterrows()
     ]
-    return "\n\n".join(parts) + "\n"
+    chosen = table["chosen"].map({True: "yes", False: ""})
+    return table.assign(settings=cells, chosen=chosen).reindex(columns=SHOWN).round(4)
 
 
 def chosen_for(use: str, classifier: str) -> Mapping[str, Any]:
@@ -81,7 +66,17 @@ def main() -> None:
         }
     table = table_of(searches)
     report.write_csv(TABLE, table)
-    report.write_text(FOLDER / "tuning.md", page(table, without, params))
+    report.write_page(
+        FOLDER / "tuning.md",
+        f"Settings that were tried, profile {profile_name()}",
+        f"Mean AUC over {params.folds} folds that share no series, and its standard deviation, "
+        f"seed {params.seed}. Try 0 has the settings of the catalogue, the others are drawn. "
+        "No row that the models are judged on was used. `train` takes the chosen settings; "
+        "`evaluate` keeps the catalogue's, since its splits test on these very rows. "
+        "tuning.csv has every fold.",
+        shown(table),
+        *(f"Not tuned, {use}, {name}: {why}." for (use, name), why in without.items()),
+    )
     report.write_json(CHOSEN, chosen)
     report.write_json(report.FOLDER / "tune.json", metrics)
 

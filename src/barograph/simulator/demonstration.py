@@ -93,7 +93,7 @@ class DemoSeries:
 @cache
 def simulated() -> tuple[SimulatedSeries, ...]:
     """Return all series as they are simulated, with their events."""
-    return tuple(World(SEED, PROFILE, LAYOUT).stream(0, len(NAMES) * LAYOUT.series))
+    return tuple(World(SEED, PROFILE, LAYOUT).stream(0, len(NAMES) * len(LAYOUT.slots)))
 
 
 def demo_series(now: int) -> Iterator[DemoSeries]:

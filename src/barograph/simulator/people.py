@@ -85,18 +85,16 @@ def survey(
     leniency = rng.normal(attention.leniency, attention.leniency_spread, people)
     chances = mark_chances(values, events, leniency, attention)
     marked = rng.random(chances.shape) < chances
-    places = np.array([event.index for event in events], dtype=np.int64)
     # Half of the marks are exact, a quarter are off by one and a quarter by two.
     off = rng.choice((0, 0, 1, 2), chances.shape) * rng.choice((-1, 1), chances.shape)
+    places = np.array([event.index for event in events], dtype=np.int64) + off
     strays = rng.random(people) < STRAY_SHARE
-    stray_places = rng.integers(1, max(2, values.size), people)
-    marks = []
-    for person in range(people):
-        marked_places = (places + off[person])[marked[person]]
-        if strays[person]:
-            marked_places = np.append(marked_places, stray_places[person])
-        marks.append(np.unique(np.clip(marked_places, 1, values.size - 1)).astype(np.int64))
-    return tuple(marks)
+    elsewhere = rng.integers(1, max(2, values.size), people)
+    marks = [
+        np.append(places[k][marked[k]], elsewhere[k : k + 1][strays[k : k + 1]])
+        for k in range(people)
+    ]
+    return tuple(np.unique(np.clip(m, 1, values.size - 1)).astype(np.int64) for m in marks)
 
 
 def mark_chances(
@@ -209,7 +207,10 @@ def triage_candidates(
         lag, wrong, pending = LEAST_LAG + rng.geometric(0.35), rng.random(), rng.random()
         # The first analysis with `lag` points from the candidate on, or with all.
         calculated = int(created[index : index + int(lag)].max()) + HOUR_MS
-        missed, delay = draw_commit(series, int(series.orders[index]), seed)
+        # Whether the commit is missed and how long it waits; people triage commit by commit.
+        where = series.home.profile.key, series.home.number, int(series.orders[index])
+        of_commit = stream(seed, Stream.COMMIT, *where)
+        missed, delay = of_commit.random(), of_commit.exponential()
         verdict = verdict_of_votes(votes_for(index, marks), len(marks))
         if verdict.is_final and wrong < MISTAKEN:
             verdict = opposite(verdict)
@@ -234,10 +235,3 @@ def opposite(verdict: Verdict) -> Verdict:
     if verdict is Verdict.TRUE_POSITIVE:
         return Verdict.FALSE_POSITIVE
     return Verdict.TRUE_POSITIVE
-
-
-def draw_commit(series: SimulatedSeries, order: int, seed: int) -> tuple[float, float]:
-    """Draw whether a commit is missed and how long it waits; people triage commit by commit."""
-    home = series.home
-    rng = stream(seed, Stream.COMMIT, home.profile.key, home.number, order)
-    return float(rng.random()), float(rng.exponential())

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def stream(seed: int, use: Stream, *where: int) -> np.random.Generator:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitChange:
     """A commit that changes performance; `undone` is the order of the commit that reverts it."""
 
     order: int
@@ -73,6 +74,9 @@ class Event:
     kind: str  # step, regressed, reverted or slow
 
 
+Slot = tuple[int, int, int, int]  # variant, task (0 is the canary task), test and thread level
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The number of variants, tasks and tests of a project, and its thread levels."""
@@ -83,20 +87,17 @@ class Layout:
     threads: tuple[int, ...] = (1, 16)
 
     @property
-    def tests_of_variant(self) -> int:
-        """The number of series of a variant: one canary, and all tests at all thread levels."""
-        return 1 + (self.tasks - 1) * self.tests * len(self.threads)
-
-    @property
-    def series(self) -> int:
-        """The number of series of a project."""
-        return self.variants * self.tests_of_variant
+    def slots(self) -> list[Slot]:
+        """The series of a project: of a variant one canary, and all tests at all thread levels."""
+        tests = product(range(1, self.tasks), range(self.tests), range(len(self.threads)))
+        of_variant = [(0, 0, 0), *tests]
+        return [(variant, *rest) for variant in range(self.variants) for rest in of_variant]
 
 
 DEFAULT_LAYOUT = Layout()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project:
     """One project of a world, with everything that its series share.
 
@@ -108,15 +109,10 @@ class Project:
     seed: int
     number: int
     profile: Profile
-    layout: Layout
     name: str
     times: Ints
     platforms: tuple[Platform, ...]
     up: float
-
-    def changes(self, reach: str, *where: int) -> tuple[Change, ...]:
-        """Return the changes of one reach, the same for every series."""
-        return _changes(self.seed, self.number, self.profile, self.layout, reach, where)
 
 
 @lru_cache(maxsize=4)
@@ -126,28 +122,20 @@ def project(seed: int, number: int, profile: Profile, layout: Layout) -> Project
     rng = stream(seed, Stream.PROJECT, world, number)
     gaps = rng.exponential(profile.hours_between_commits * HOUR_MS, profile.commits) + 60_000
     times = EPOCH_MS + int(rng.integers(365 * 24)) * HOUR_MS + np.cumsum(gaps).astype(np.int64)
-    return Project(
-        seed=seed,
-        number=number,
-        profile=profile,
-        layout=layout,
-        name=f"{profile.name}-{number + 1}",
-        times=times // 1000 * 1000,
-        platforms=tuple(
-            Platform.draw(profile, stream(seed, Stream.PLATFORM, world, number, variant))
-            for variant in range(layout.variants)
-        ),
-        up=float(rng.beta(6.0, 6.0)),
+    platforms = tuple(
+        Platform.draw(profile, stream(seed, Stream.PLATFORM, world, number, variant))
+        for variant in range(layout.variants)
     )
+    name, up = f"{profile.name}-{number + 1}", float(rng.beta(6.0, 6.0))
+    return Project(seed, number, profile, name, times // 1000 * 1000, platforms, up)
 
 
 @lru_cache(maxsize=256)
-def _changes(
-    seed: int, number: int, profile: Profile, layout: Layout, reach: str, where: tuple[int, ...]
-) -> tuple[Change, ...]:
-    rng = stream(seed, Stream.CHANGES, profile.key, number, REACHES.index(reach), *where)
-    home = project(seed, number, profile, layout)
-    means = [rate * profile.commits for rate in group_rates(profile, reach)]
+def changes_of(home: Project, reach: str, *where: int) -> tuple[CommitChange, ...]:
+    """Return the changes of one reach in a project, the same for every series."""
+    coordinates = home.profile.key, home.number, REACHES.index(reach), *where
+    rng = stream(home.seed, Stream.CHANGES, *coordinates)
+    means = [rate * home.profile.commits for rate in group_rates(home.profile, reach)]
     return tuple(sorted(draw_changes(home, means, rng), key=lambda change: change.order))
 
 
@@ -159,7 +147,9 @@ def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
     return share * float(np.mean(profile.steps_per_100)), share * float(mean_reverts)
 
 
-def draw_changes(home: Project, means: Sequence[float], rng: np.random.Generator) -> list[Change]:
+def draw_changes(
+    home: Project, means: Sequence[float], rng: np.random.Generator
+) -> list[CommitChange]:
     """Draw commits that change performance; on average `means` lasting and reverted ones."""
     return [
         _draw_change(home, lasting, rng)
@@ -168,7 +158,7 @@ def draw_changes(home: Project, means: Sequence[float], rng: np.random.Generator
     ]
 
 
-def _draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
+def _draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> CommitChange:
     profile = home.profile
     order = int(rng.integers(1, profile.commits + 1))
     relative = bool(rng.random() < profile.relative_share)
@@ -186,7 +176,7 @@ def _draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Chan
         undone = order + max(1, round(runs / float(np.mean(profile.run_share))))
         size *= profile.revert_boost
     better = 1 if rng.random() < home.up else -1
-    return Change(order, undone, relative, float(size), better)
+    return CommitChange(order, undone, relative, float(size), better)
 
 
 def commit_hash(name: str, order: int) -> str:
@@ -195,7 +185,7 @@ def commit_hash(name: str, order: int) -> str:
 
 
 def steps(
-    changes: list[Change], orders: Ints, cv: float, sign: int, rng: np.random.Generator
+    changes: list[CommitChange], orders: Ints, cv: float, sign: int, rng: np.random.Generator
 ) -> list[Event]:
     """Turn the changes that affect this series into shifts at the points that first show them."""
     events: dict[int, Event] = {}
@@ -223,11 +213,8 @@ def _add(events: dict[int, Event], length: int, index: int, shift: float, kind: 
 
 def path_of(events: list[Event], length: int) -> Floats:
     """Return the logarithm of the level, the sum of the shifts."""
-    jumps = np.zeros(length)
-    for event in events:
-        jumps[event.index] += event.shift
-    path: Floats = np.cumsum(jumps)
-    return path
+    places = np.array([event.index for event in events], dtype=np.int64)
+    return np.cumsum(np.bincount(places, [event.shift for event in events], length))
 
 
 def slow_events(slow: Floats, cv: float) -> list[Event]:

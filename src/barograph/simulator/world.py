@@ -7,33 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from barograph.results.series import Direction, Floats, Ints, SeriesId
-from barograph.simulator.noise import (
-    Character,
-    Platform,
-    noise,
-    spikes,
-    spread_changes,
-    wander,
-)
+from barograph.simulator import projects
+from barograph.simulator.noise import Character, Platform, noise, spikes, spread_changes, wander
 from barograph.simulator.profiles import Profile, Runners
-from barograph.simulator.projects import (
-    DEFAULT_LAYOUT,
-    HOUR_MS,
-    LARGEST,
-    REACH,
-    Change,
-    Event,
-    Layout,
-    Project,
-    Stream,
-    draw_changes,
-    group_rates,
-    path_of,
-    project,
-    slow_events,
-    steps,
-    stream,
-)
 from barograph.simulator.runners import Disturbance, Fleet, disturb
 
 VARIANTS = ("standalone", "replica-set", "sharded", "standalone-arm", "small-cache", "encrypted")
@@ -49,13 +25,13 @@ class SimulatedSeries:
     """One series with its events."""
 
     number: int
-    home: Project
+    home: projects.Project
     identity: SeriesId
     direction: Direction
     canary: bool
     orders: Ints
     values: Floats
-    events: tuple[Event, ...]
+    events: tuple[projects.Event, ...]
     cv: float
 
     def committed(self) -> Ints:
@@ -64,10 +40,7 @@ class SimulatedSeries:
 
     def created(self) -> Ints:
         """Return the time of each result: two to six hours after its commit."""
-        return self.committed() + 2 * HOUR_MS + self.orders * 7919 % 240 * 60_000
-
-
-Slot = tuple[int, int, int, int]  # variant, task (0 is the canary task), test and thread level
+        return self.committed() + 2 * projects.HOUR_MS + self.orders * 7919 % 240 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +49,7 @@ class World:
 
     seed: int
     profile: Profile
-    layout: Layout = DEFAULT_LAYOUT
+    layout: projects.Layout = projects.DEFAULT_LAYOUT
 
     def stream(self, start: int, stop: int) -> Iterator[SimulatedSeries]:
         """Simulate the series `start` to `stop - 1`, one at a time."""
@@ -84,10 +57,11 @@ class World:
 
     def series(self, number: int) -> SimulatedSeries:
         """Simulate one series."""
-        home = project(self.seed, number // self.layout.series, self.profile, self.layout)
-        place = self._place(number % self.layout.series)
+        slots = self.layout.slots
+        home = projects.project(self.seed, number // len(slots), self.profile, self.layout)
+        place = slots[number % len(slots)]
         platform = home.platforms[place[0]]
-        rng = stream(self.seed, Stream.SERIES, self.profile.key, number)
+        rng = projects.stream(self.seed, projects.Stream.SERIES, self.profile.key, number)
         identity, direction = self._identity(home, place)
         orders = run_orders(platform, rng)
         character = Character.draw(platform, rng)
@@ -95,34 +69,18 @@ class World:
         disturbance = Disturbance.none(orders.size)
         if runners is not None:
             fleet = _fleet(self.seed, self.profile, runners, home.number, place[0])
-            own = stream(self.seed, Stream.RUNNERS, self.profile.key, number)
+            own = projects.stream(self.seed, projects.Stream.RUNNERS, self.profile.key, number)
             disturbance = disturb(runners, fleet, orders, -sign, own, canary=canary)
         if disturbance.exact_cv:
             character = Character(cv=disturbance.exact_cv)
         felt = affecting_changes(home, place, platform, rng)
-        events = [*steps(felt, orders, character.cv, sign, rng), *disturbance.events]
+        events = [*projects.steps(felt, orders, character.cv, sign, rng), *disturbance.events]
         values, slow = measure(platform, character, events, disturbance, -sign, rng)
-        return SimulatedSeries(
-            number=number,
-            home=home,
-            identity=identity,
-            direction=direction,
-            canary=canary,
-            orders=orders,
-            values=values,
-            events=tuple(sorted(events + slow, key=lambda event: event.index)),
-            cv=character.cv,
-        )
+        ordered = tuple(sorted(events + slow, key=lambda event: event.index))
+        facts = identity, direction, canary, orders, values, ordered, character.cv
+        return SimulatedSeries(number, home, *facts)
 
-    def _place(self, slot: int) -> Slot:
-        variant, rest = divmod(slot, self.layout.tests_of_variant)
-        if rest == 0:
-            return variant, 0, 0, 0
-        rest, thread = divmod(rest - 1, len(self.layout.threads))
-        task, test = divmod(rest, self.layout.tests)
-        return variant, task + 1, test, thread
-
-    def _identity(self, home: Project, place: Slot) -> tuple[SeriesId, Direction]:
+    def _identity(self, home: projects.Project, place: projects.Slot) -> tuple[SeriesId, Direction]:
         kinds = self.profile.measurements
         variant, task, test, thread = place
         measurement, sign = kinds[(2 * home.number + 3 * task + test) % len(kinds)]
@@ -139,7 +97,7 @@ class World:
 
 @lru_cache(maxsize=32)
 def _fleet(seed: int, profile: Profile, runners: Runners, number: int, variant: int) -> Fleet:
-    rng = stream(seed, Stream.FLEET, profile.key, number, variant)
+    rng = projects.stream(seed, projects.Stream.FLEET, profile.key, number, variant)
     return Fleet.draw(runners, profile.commits, rng)
 
 
@@ -165,8 +123,8 @@ def run_orders(platform: Platform, rng: np.random.Generator) -> Ints:
 
 
 def affecting_changes(
-    home: Project, place: Slot, platform: Platform, rng: np.random.Generator
-) -> list[Change]:
+    home: projects.Project, place: projects.Slot, platform: Platform, rng: np.random.Generator
+) -> list[projects.CommitChange]:
     """Draw the changes that affect this series: those of its groups, and its own."""
     factor = float(np.exp(rng.normal(0.0, RATE_SPREAD)))
     rates = factor * platform.steps, factor * platform.reverts
@@ -174,18 +132,18 @@ def affecting_changes(
     groups: dict[str, tuple[int, ...]] = {"variant": (variant,)}
     if task:  # no commit changes a canary
         groups = {"project": (), **groups, "task": (task,), "test": (task, test)}
-    felt: list[Change] = []
+    felt: list[projects.CommitChange] = []
     for reach, where in groups.items():
         chances = [
-            share_affected(rate, platform.run_share * REACH[reach], common)
-            for rate, common in zip(rates, group_rates(home.profile, reach), strict=True)
+            share_affected(rate, platform.run_share * projects.REACH[reach], common)
+            for rate, common in zip(rates, projects.group_rates(home.profile, reach), strict=True)
         ]
-        changes = home.changes(reach, *where)
+        changes = projects.changes_of(home, reach, *where)
         felt += [c for c in changes if rng.random() < chances[0 if c.undone is None else 1]]
     if task == 0:
         return felt
-    per_history = platform.run_share * REACH["series"] * home.profile.commits
-    return felt + draw_changes(home, [rate * per_history for rate in rates], rng)
+    per_history = platform.run_share * projects.REACH["series"] * home.profile.commits
+    return felt + projects.draw_changes(home, [rate * per_history for rate in rates], rng)
 
 
 def share_affected(rate: float, share: float, common: float) -> float:
@@ -196,11 +154,11 @@ def share_affected(rate: float, share: float, common: float) -> float:
 def measure(
     platform: Platform,
     character: Character,
-    events: list[Event],
+    events: list[projects.Event],
     disturbance: Disturbance,
     worse: int,
     rng: np.random.Generator,
-) -> tuple[Floats, list[Event]]:
+) -> tuple[Floats, list[projects.Event]]:
     """Draw the values around the level that the events imply, and find the slow shifts."""
     length = disturbance.offsets.size
     level = 10.0 ** rng.uniform(*platform.profile.log10_level) * np.exp(rng.standard_normal())
@@ -210,7 +168,7 @@ def measure(
     shaken = slow + spread * noise(character, length, rng)
     shaken = character.cv * (shaken + spikes(platform, length, worse, rng))
     factor = np.exp(np.clip(shaken, -3.0, 3.0)) if character.log_normal else 1.0 + shaken
-    path = path_of(events, length) + disturbance.offsets + ramp
+    path = projects.path_of(events, length) + disturbance.offsets + ramp
     values = np.exp(path) * np.maximum(factor, FLOOR)
     if character.grid:
         step = character.grid * character.cv
@@ -218,7 +176,7 @@ def measure(
     values = level * values
     if disturbance.exact_cv:
         values = np.maximum(np.rint(values * COUNTS), 1.0)
-    return values, slow_events(character.cv * slow + ramp, character.cv)
+    return values, projects.slow_events(character.cv * slow + ramp, character.cv)
 
 
 def ramps(platform: Platform, cv: float, length: int, rng: np.random.Generator) -> Floats:
@@ -230,5 +188,5 @@ def ramps(platform: Platform, cv: float, length: int, rng: np.random.Generator) 
         climb = int(rng.integers(int(profile.ramp_length[0]), int(profile.ramp_length[1]) + 1))
         height = cv * profile.sd_scale * np.exp(rng.normal(0.0, profile.sd_spread))
         done = np.clip((np.arange(length) - start) / climb, 0.0, 1.0)
-        path += min(height, LARGEST) * rng.choice((-1, 1)) * done
+        path += min(height, projects.LARGEST) * rng.choice((-1, 1)) * done
     return path

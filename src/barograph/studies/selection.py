@@ -1,4 +1,6 @@
-"""Which characteristics separate changes from noise: the selection study of Bauer et al. 2022, 2.1.
+"""Stage `selection`: the search for the best characteristics of Bauer et al. 2022, 2.1.
+
+It may take hours.
 
 A genetic search over subsets of a pool, with the validation accuracy of a small forest as fitness.
 A selected characteristic counts for both sides. The paper gives the size of the population and the
@@ -30,6 +32,10 @@ from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.learning.limits import Bounds, Count, Range, Seed
 from barograph.learning.protocols import Split, is_usable, random_splits
 from barograph.learning.tables import keys_of
+from barograph.pipeline import report
+from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline.params import page_without_verdicts, parameters, profile_name, run
+from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
@@ -57,6 +63,7 @@ CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
 ELITE = 0.05  # the share of a generation that survives unchanged
 Ranked = list[tuple[int, float]]  # the subsets of a generation and their fitness, the fittest first
+FOLDER = report.FOLDER / "selection"
 
 
 @dataclass(frozen=True)
@@ -120,9 +127,8 @@ def select(
         )
     values = history.values  # noqa: PD011 - not a data frame
     starts, middles, ends = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
-    further = further_matrix(values, starts, middles, ends, processes=worker_count())
-    pool = Pool(POOL, pool_matrix(values, starts, middles, ends, further), truth)
-    return study(pool, splits, params)
+    matrix = pool_matrix(values, starts, middles, ends, processes=worker_count())
+    return study(Pool(POOL, matrix, truth), splits, params)
 
 
 def study(pool: Pool, splits: Sequence[Split], params: SelectionParams) -> dict[str, pd.DataFrame]:
@@ -138,68 +144,61 @@ def study(pool: Pool, splits: Sequence[Split], params: SelectionParams) -> dict[
         `runs`: the fittest subset of each run and its accuracy.
     """
     size, everything = len(pool.names), (1 << len(pool.names)) - 1
+    single = [1 << k for k in range(size)]
     # A pool of one member has no rest.
-    left_out = [everything & ~(1 << k) or everything for k in range(size)]
-    alone, without, complete, runs = [], [], [], []
+    others = [everything, *single, *(everything & ~bit or everything for bit in single)]
     last: list[Ranked] = []
+    tested: list[list[float]] = []
     for number, split in enumerate(splits):
-        score = partial(accuracies, pool, split, params, dict[tuple[str, int], float]())
-        fitness = partial(score, "validation", label=f"run {number}")
-        *_, ranked = evolve(
-            size, fitness, params.population, params.generations, params.seed + number
-        )
-        best, validation = ranked[0]
-        subsets = [best, everything, *(1 << k for k in range(size)), *left_out]
-        tested = score("test", subsets, label=f"run {number}, test")
+        label = f"run {number}"
+        fitness = partial(accuracies, pool, split.train, split.validation, params, label, {})
+        seed = params.seed + number
+        *_, ranked = evolve(size, fitness, params.population, params.generations, seed)
         last.append(ranked)
-        complete.append(tested[1])
-        alone.append(tested[2 : size + 2])
-        without.append(tested[size + 2 :])
-        runs.append(
-            {
-                "run": number,
-                "chosen": " ".join(pool.names[k] for k in members(best)),
-                "size": best.bit_count(),
-                "validation_accuracy": validation,
-                "test_accuracy": tested[0],
-                "test_accuracy_of_all": tested[1],
-            }
-        )
-    shares = [[s >> k & 1 for ranked in last for s, _ in ranked] for k in range(size)]
-    table = pd.DataFrame(
-        {
-            "characteristic": pool.names,
-            "winners": [sum(ranked[0][0] >> k & 1 for ranked in last) for k in range(size)],
-            "share_of_last": [np.mean(share) for share in shares],
-            "accuracy_alone": np.mean(alone, axis=0),
-            "loss_left_out": np.mean(complete) - np.mean(without, axis=0),
-        }
-    )
+        subsets = [ranked[0][0], *others]
+        tested.append(accuracies(pool, split.train, split.test, params, label, {}, subsets))
+    best, complete, *_ = np.array(tested).T
+    means = np.mean(tested, axis=0)[2:]
+    runs = {
+        "run": range(len(last)),
+        "chosen": [" ".join(pool.names[k] for k in members(ranked[0][0])) for ranked in last],
+        "size": [ranked[0][0].bit_count() for ranked in last],
+        "validation_accuracy": [ranked[0][1] for ranked in last],
+        "test_accuracy": best,
+        "test_accuracy_of_all": complete,
+    }
+    characteristics = {
+        "characteristic": pool.names,
+        "winners": [sum(ranked[0][0] >> k & 1 for ranked in last) for k in range(size)],
+        "share_of_last": [np.mean([s >> k & 1 for r in last for s, _ in r]) for k in range(size)],
+        "accuracy_alone": means[:size],
+        "loss_left_out": np.mean(complete) - means[size:],
+    }
     order = ["winners", "share_of_last", "accuracy_alone"]
-    table = table.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    table = pd.DataFrame(characteristics).sort_values(
+        order, ascending=False, kind="stable", ignore_index=True
+    )
     return {"characteristics": table, "runs": pd.DataFrame(runs)}
 
 
 def accuracies(
     pool: Pool,
-    split: Split,
+    train: Ints,
+    test: Ints,
     params: SelectionParams,
-    known: dict[tuple[str, int], float],
-    part: str,
-    subsets: Sequence[int],
     label: str,
+    known: dict[int, float],
+    subsets: Sequence[int],
 ) -> list[float]:
-    """Return the accuracy on a part of the split, `validation` or `test`, of each subset.
+    """Return the accuracy on the rows `test` of a forest on each subset, from the rows `train`.
 
-    Generations have many subsets in common: `known` keeps the accuracies, by part and subset.
+    Generations have many subsets in common: `known` keeps the accuracies by subset.
     """
+    missing = [subset for subset in dict.fromkeys(subsets) if subset not in known]
     forest = params.trees, params.seed  # the same for all subsets
-    missing = [s for s in dict.fromkeys(subsets) if (part, s) not in known]
-    rows = getattr(split, part)
-    calls = [(pool.columns(s), pool.truth, split.train, rows, *forest) for s in missing]
-    computed = map_parallel(accuracy, calls, label)
-    known |= {(part, s): value for s, value in zip(missing, computed, strict=True)}
-    return [known[part, s] for s in subsets]
+    calls = [(pool.columns(subset), pool.truth, train, test, *forest) for subset in missing]
+    known |= dict(zip(missing, map_parallel(accuracy, calls, label), strict=True))
+    return [known[subset] for subset in subsets]
 
 
 def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, trees: int, seed: int) -> float:
@@ -269,7 +268,9 @@ def _without_empty(population: Flags, generator: np.random.Generator) -> Flags:
     return population
 
 
-def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further: Floats) -> Floats:
+def pool_matrix(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
+) -> Floats:
     """Return one row per candidate: the POOL of Pre, then that of After.
 
     Args:
@@ -277,23 +278,15 @@ def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further:
         starts: Where each Pre starts.
         splits: Where each After starts.
         ends: Where each After ends.
-        further: The result of `further_matrix` for the same bounds.
+        processes: The number of processes for the further characteristics.
     """
-    nine = feature_matrix(values, starts, splits, ends, "bauer9")
-    pairs = zip(np.split(nine, 2, axis=1), np.split(further, 2, axis=1), strict=True)
-    return np.concatenate([part for pair in pairs for part in pair], axis=1)
-
-
-def further_matrix(
-    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
-) -> Floats:
-    """Return one row per candidate: the further characteristics of Pre, then those of After."""
     sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
     chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
     # A spawned process shares no state with this one.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        rows = np.concatenate(list(executor.map(further_rows, chunks)))
-    return np.concatenate(np.split(rows, 2), axis=1)
+        further = np.split(np.concatenate(list(executor.map(further_rows, chunks))), 2)
+    nine = np.split(feature_matrix(values, starts, splits, ends, "bauer9"), 2, axis=1)
+    return np.concatenate([nine[0], further[0], nine[1], further[1]], axis=1)
 
 
 def further_rows(sides: list[Floats]) -> Floats:
@@ -316,3 +309,25 @@ def _features_of(side: Floats, functions: dict[str, Callable[..., dict[str, floa
     numbers = np.array(row)
     numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
     return numbers
+
+
+@page_without_verdicts(FOLDER / "characteristics.md")
+def main() -> None:
+    """Run the stage."""
+    params = parameters(SelectionParams, "selection")
+    tables = select(params, History.read(INTERIM), pd.read_parquet(BOUNDS))
+    note = (
+        f"Population {params.population}, {params.generations} generations, {params.runs} run(s), "
+        f"forests of {params.trees} trees, bounds `{params.policy}`. Fitness is the accuracy on "
+        "validation. Winners: in how many runs the fittest subset of the last generation holds it. "
+        "Share: of the last generations. Alone: accuracy on test of a forest on it alone, both "
+        "sides. Loss: how much accuracy on test the whole pool loses without it."
+    )
+    title = f"Selection of characteristics (Bauer et al. 2022, 2.1), profile {profile_name()}"
+    for name, table in tables.items():
+        report.write_csv(FOLDER / f"{name}.csv", table)
+        report.write_page(FOLDER / f"{name}.md", title, table.round(4), note)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,4 +1,4 @@
-"""How confirmed and false change points differ: the analysis of Leznik et al. 2022, 3.
+"""Stage `statistics`: how confirmed and false change points differ (Leznik et al. 2022, 3).
 
 Every function takes the table of `triaged` rows and returns one table. The tests reproduce the
 paper's printed p-values: Wilcoxon's rank-sum test in its asymptotic form without continuity
@@ -7,7 +7,7 @@ with intervals and q-values over the projects are additions. All of them assume 
 Points of one series are not independent, so the intervals are too narrow.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,31 @@ from scipy import stats
 
 from barograph.features import leznik
 from barograph.learning import tables as feature_tables
+from barograph.learning.limits import Bounds, Seed
+from barograph.pipeline import report
+from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline.params import page_without_verdicts, parameters, profile_name, run
+from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.results.series import FINAL, Floats, Verdict
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
 
 SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05
+COUNTS = ("true_positives", "false_positives")
+FOLDER = report.FOLDER / "statistics"
+TITLES = {
+    "normality": "Normality of the features (Shapiro-Wilk)",
+    "table2_medians": "Table 2: medians, quartiles and variances of the features (rank-sum test)",
+    "table3_projects": "Table 3: median distance by project (rank-sum test)",
+    "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
+}
+NOTE = (
+    "A delta is the absolute difference between a feature of Pre and of After, which is the "
+    "candidate and the next point. w: the statistic of Shapiro-Wilk. q_value: the p-value adjusted "
+    "over the projects (Benjamini and Hochberg). effect: the rank-biserial correlation with its "
+    "95 % interval, which assumes independent rows; points of one series are not independent."
+)
 
 
 def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
@@ -73,6 +92,16 @@ def features_of(rows: pd.DataFrame) -> list[str]:
     return [name for name in rows.columns if name in (*leznik.NAMES, "distance")]
 
 
+def all_tables(table: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """Return every table by the name of its file."""
+    return {
+        "normality": normality(table, seed),
+        "table2_medians": medians(table),
+        "table3_projects": by_project(table),
+        "table4_median_split": median_split(table),
+    }
+
+
 def normality(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Test each feature for normality on a random sample of at most 5,000 rows."""
     rows = []
@@ -113,8 +142,7 @@ def by_project(table: pd.DataFrame) -> pd.DataFrame:
             "true_median": np.median(real) if real.size else np.nan,
             "false_median": np.median(false) if false.size else np.nan,
             "p_value": rank_sum(real, false),
-            "true_positives": real.size,
-            "false_positives": false.size,
+            **dict(zip(COUNTS, (real.size, false.size), strict=True)),
         }
         rows.append(row | effect(real, false))
     result = pd.DataFrame(rows)
@@ -132,19 +160,12 @@ def median_split(table: pd.DataFrame) -> pd.DataFrame:
         above = values >= middle
         counts = [[int((side & kind).sum()) for kind in (real, ~real)] for side in (above, ~above)]
         p_value = yates(counts)
-        for sign, (true, false) in zip((">=", "<"), counts, strict=True):
-            rows.append(
-                {
-                    "feature": name,
-                    "side": sign,
-                    "median": middle,
-                    "true_positives": true,
-                    "false_positives": false,
-                    "rows": true + false,
-                    "p_value": p_value,
-                }
-            )
-    return pd.DataFrame(rows)
+        rows += [
+            (name, sign, middle, true, false, true + false, p_value)
+            for sign, (true, false) in zip((">=", "<"), counts, strict=True)
+        ]
+    columns = ["feature", "side", "median", *COUNTS, "rows", "p_value"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def kinds(table: pd.DataFrame, feature: str) -> tuple[Floats, Floats]:
@@ -168,22 +189,17 @@ def effect(real: Floats, false: Floats) -> dict[str, float]:
     has the smaller one. The interval is that of Brunner and Munzel. It is NaN if a side has one
     value or if the two sides do not overlap.
     """
-    if not real.size or not false.size:
-        return {"effect": np.nan, "effect_low": np.nan, "effect_high": np.nan}
-    greater = stats.mannwhitneyu(real, false, method="asymptotic").statistic
-    size = 2.0 * float(greater) / (real.size * false.size) - 1.0
-    low, high = _effect_interval(real, false) if abs(size) < 1.0 else (np.nan, np.nan)
+    size = low = high = np.nan
+    if real.size and false.size:
+        greater = stats.mannwhitneyu(real, false, method="asymptotic").statistic
+        size = 2.0 * float(greater) / (real.size * false.size) - 1.0
+    if min(real.size, false.size) > 1 and abs(size) < 1.0 and np.ptp([*real, *false]) > 0.0:
+        from statsmodels.stats.nonparametric import rank_compare_2indep
+
+        result = rank_compare_2indep(real, false)
+        ends = result.confint_lintransf(const=-1.0, slope=2.0, alpha=LEVEL)
+        low, high = max(float(ends[0]), -1.0), min(float(ends[1]), 1.0)
     return {"effect": size, "effect_low": low, "effect_high": high}
-
-
-def _effect_interval(real: Floats, false: Floats) -> tuple[float, float]:
-    from statsmodels.stats.nonparametric import rank_compare_2indep
-
-    if min(real.size, false.size) < 2 or np.ptp(np.concatenate((real, false))) == 0.0:
-        return np.nan, np.nan
-    result = rank_compare_2indep(real, false)
-    low, high = result.confint_lintransf(const=-1.0, slope=2.0, alpha=LEVEL)
-    return max(float(low), -1.0), min(float(high), 1.0)
 
 
 def adjusted(p_values: Floats) -> Floats:
@@ -205,8 +221,36 @@ def yates(counts: list[list[int]]) -> float:
     return float(stats.chi2_contingency(table, correction=True).pvalue)
 
 
-TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "table2_medians": medians,
-    "table3_projects": by_project,
-    "table4_median_split": median_split,
-}
+@dataclass(frozen=True)
+class StatisticsParams:
+    """What the tables are of.
+
+    Attributes:
+        policy: The policy of the bounds.
+        seed: Seed of what is drawn: a sample for Shapiro-Wilk, or the bootstrap intervals.
+    """
+
+    policy: Bounds = "adaptive"
+    seed: Seed = 1
+
+
+@page_without_verdicts(FOLDER / "statistics.md")
+def main() -> None:
+    """Run the stage."""
+    params = parameters(StatisticsParams, "statistics")
+    bounds = pd.read_parquet(BOUNDS)
+    rows = candidate_rows(History.read(INTERIM), bounds, params.policy)
+    parts: list[str | pd.DataFrame] = []
+    contents = {}
+    for name, frame in all_tables(triaged(rows), params.seed).items():
+        report.write_csv(FOLDER / f"{name}.csv", frame)
+        missing_as_null = frame.astype(object).where(frame.notna(), None)
+        contents[name] = missing_as_null.to_dict(orient="records")
+        parts += [f"## {TITLES[name]}", report.formatted(frame, ".3g")]
+    report.write_json(FOLDER / "statistics.json", contents)
+    origin = f"Profile `{profile_name()}`, bounds `{params.policy}`. {NOTE}"
+    report.write_page(FOLDER / "statistics.md", "Statistics of the triaged points", origin, *parts)
+
+
+if __name__ == "__main__":
+    run(main)

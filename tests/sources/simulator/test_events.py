@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from barograph.simulator.projects import Change, Event, path_of, slow_events, steps
+from barograph.simulator.projects import CommitChange, Event, path_of, slow_events, steps
 
 ORDERS = np.array([10, 12, 13, 17, 20, 21, 22, 30], dtype=np.int64)
 
@@ -11,8 +11,10 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(5)
 
 
-def change(order: int, undone: int | None = None, size: float = 0.1, better: int = 1) -> Change:
-    return Change(order, undone, relative=True, size=size, better=better)
+def change(
+    order: int, undone: int | None = None, size: float = 0.1, better: int = 1
+) -> CommitChange:
+    return CommitChange(order, undone, relative=True, size=size, better=better)
 
 
 def test_change_shows_at_the_next_run() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from barograph.simulator.profiles import LONG, PROFILES, SHORT, Profile
-from barograph.simulator.projects import DEFAULT_LAYOUT, Layout, commit_hash, project
+from barograph.simulator.projects import DEFAULT_LAYOUT, Layout, changes_of, commit_hash, project
 from barograph.simulator.world import SimulatedSeries, World, share_affected
 
-PROJECT = DEFAULT_LAYOUT.series
+PROJECT = len(DEFAULT_LAYOUT.slots)
 
 
 @pytest.fixture(scope="module", params=PROFILES, ids=lambda profile: profile.name)
@@ -108,8 +108,8 @@ def test_only_platform_changes_affect_canaries(many: list[SimulatedSeries]) -> N
     if many[0].home.profile.runners is not None:
         return  # slow machines and pulses affect canaries too: test_runners
     for series in canaries:
-        variant = int((series.number % PROJECT) // DEFAULT_LAYOUT.tests_of_variant)
-        changes = series.home.changes("variant", variant)
+        variant = DEFAULT_LAYOUT.slots[series.number % PROJECT][0]
+        changes = changes_of(series.home, "variant", variant)
         felt = {c.order for c in changes} | {c.undone for c in changes if c.undone}
         for event in series.events:
             if event.kind != "slow":
@@ -155,10 +155,10 @@ def test_commits_have_forty_digits_and_differ() -> None:
 def test_layout_counts_its_series() -> None:
     layout = Layout(variants=2, tasks=2, tests=3, threads=(1, 8))
     world = World(1, SHORT, layout)
-    assert layout.series == 2 * (1 + 3 * 2)
-    names = {series.identity.project for series in world.stream(0, layout.series)}
+    assert len(layout.slots) == 2 * (1 + 3 * 2)
+    names = {series.identity.project for series in world.stream(0, len(layout.slots))}
     assert names == {"short-1"}
-    assert world.series(layout.series).identity.project == "short-2"
+    assert world.series(len(layout.slots)).identity.project == "short-2"
 
 
 def test_share_affected_is_a_probability() -> None:

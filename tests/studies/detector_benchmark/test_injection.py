@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from barograph.simulator.people import noise
-from barograph.studies.detector_benchmark.injection import (
+from barograph.studies.detector_cases import (
     CALM,
     KINDS,
     SCENARIOS,
     SHORTEST,
     STEPS,
-    Segment,
+    Case,
     calm_segments,
     calmest_segment,
     changed,
@@ -17,7 +17,7 @@ from barograph.studies.detector_benchmark.injection import (
     rank_deviation,
 )
 
-SEGMENTS = [Segment(str(k), np.random.default_rng(k).standard_normal(120)) for k in range(3)]
+SEGMENTS = [Case(str(k), np.random.default_rng(k).standard_normal(120)) for k in range(3)]
 
 NOISE = np.random.default_rng(0).standard_normal(400)
 STEPPED = NOISE + np.repeat([0.0, 8.0, 8.0, 8.0], 100)
@@ -79,7 +79,7 @@ def test_rank_deviation_of_noise_follows_the_kolmogorov_distribution() -> None:
 
 
 def test_calmest_segment_contains_no_step() -> None:
-    segment = calmest_segment(Segment("one", STEPPED), 100)
+    segment = calmest_segment(Case("one", STEPPED), 100)
     assert segment is not None
     start = int(np.argmin(np.abs(STEPPED - segment.values[0])))
     assert start == 0 or start >= 100
@@ -88,16 +88,16 @@ def test_calmest_segment_contains_no_step() -> None:
 
 
 def test_calmest_segment_keeps_its_times() -> None:
-    segment = calmest_segment(Segment("one", STEPPED, np.arange(400.0)), 100)
+    segment = calmest_segment(Case("one", STEPPED, np.arange(400.0)), 100)
     assert segment is not None
     assert segment.times is not None
     np.testing.assert_array_equal(STEPPED[segment.times.astype(int)], segment.values)
 
 
 def test_history_without_a_calm_part_has_no_segment() -> None:
-    drift = Segment("drift", np.arange(400.0) + NOISE)
-    constant = Segment("constant", np.ones(400))
-    short = Segment("short", NOISE[:50])
+    drift = Case("drift", np.arange(400.0) + NOISE)
+    constant = Case("constant", np.ones(400))
+    short = Case("short", NOISE[:50])
     assert calmest_segment(drift, 100) is None
     assert calmest_segment(constant, 100) is None
     assert calmest_segment(short, 100) is None
@@ -106,7 +106,7 @@ def test_history_without_a_calm_part_has_no_segment() -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_calm_segments_stops_at_the_limit(limit: int) -> None:
-    histories = [Segment(str(k), NOISE[k:]) for k in range(3)]
+    histories = [Case(str(k), NOISE[k:]) for k in range(3)]
     assert [segment.series for segment in calm_segments(histories, 100, limit)] == ["0", "1", "2"][
         :limit
     ]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from barograph.results.series import Floats
-from barograph.studies.detector_benchmark.measures import ratio_interval
+from barograph.studies.detector_tables import ratio_interval
 
 
 def ones(values: list[float]) -> Floats:

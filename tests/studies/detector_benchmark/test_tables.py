@@ -10,18 +10,18 @@ from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, RawChangePoint
 from barograph.results.series import Floats, Verdict
 from barograph.runtime.errors import NotEnoughDataError
-from barograph.studies.detector_benchmark.cases import Case
-from barograph.studies.detector_benchmark.injection import Segment
-from barograph.studies.detector_benchmark.measures import measured, run_detectors, scores
-from barograph.studies.detector_benchmark.report import formatted
-from barograph.studies.detector_benchmark.tables import (
+from barograph.studies.detector_cases import Case
+from barograph.studies.detector_tables import (
     ALL,
     BenchmarkSize,
     by_verdict,
     injection_tables,
+    measured,
     most_disputed,
     repeated_runs,
+    run_detectors,
 )
+from barograph.studies.detectors import formatted
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Ca
     values = np.random.default_rng(0).standard_normal(100)
     for point in truth:
         values[point:] += 20.0
-    return Case(series, scenario, values, truth)
+    return Case(series, values, None, scenario, truth)
 
 
 def value(table: pd.DataFrame, **where: object) -> float:
@@ -55,8 +55,8 @@ def value(table: pd.DataFrame, **where: object) -> float:
 def test_scores_match_hand_calculation() -> None:
     cases = [case((50,), "one"), case((20, 70), "two")]
     detections = run_detectors(cases, {"half": At(points=(21, 50)), "Nothing": Nothing()})
-    table = measured(detections, cases, scores(margin=5))
-    half = {m: value(table, detector="half", measure=m) for m in scores()}
+    table = measured(detections, cases, margin=5)
+    half = {m: value(table, detector="half", measure=m) for m in table["measure"].unique()}
     assert half["F1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert half["Rand as printed"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert half["precision"] == pytest.approx(2 / 4)
@@ -77,7 +77,7 @@ def test_by_verdict_counts_hits_of_each_verdict() -> None:
 
 def test_repeated_runs_differ_only_for_random_permutations() -> None:
     noisy = [
-        Case("same name", scenario, np.random.default_rng(seed).standard_normal(60), (30,))
+        Case("same", np.random.default_rng(seed).standard_normal(60), None, scenario, (30,))
         for scenario, seed in (("s", 7), ("t", 3))
     ]
     table, distribution = repeated_runs(noisy, 8)
@@ -90,8 +90,8 @@ def test_repeated_runs_differ_only_for_random_permutations() -> None:
 
 
 def test_disputed_series_are_those_with_several_answers() -> None:
-    clear = Case("clear", "s", np.repeat([0.0, 9.0], 30), (30,))
-    noisy = [Case(str(k), "s", np.random.default_rng(k).standard_normal(60), ()) for k in range(12)]
+    clear = Case("clear", np.repeat([0.0, 9.0], 30))
+    noisy = [Case(str(k), np.random.default_rng(k).standard_normal(60)) for k in range(12)]
     disputed, *_ = most_disputed([clear, *noisy], 1, runs=4)
     answers = {disputed.detected_by(EDivisive(0.05, 100, seed, min_size=1)) for seed in range(4, 9)}
     assert disputed is not clear
@@ -99,7 +99,7 @@ def test_disputed_series_are_those_with_several_answers() -> None:
 
 
 SMALL = BenchmarkSize(segments=3, length=60, lengths=(30, 60), repeats=1, runs=2)
-HISTORIES = [Segment(str(k), np.random.default_rng(k).standard_normal(90)) for k in range(4)]
+HISTORIES = [Case(str(k), np.random.default_rng(k).standard_normal(90)) for k in range(4)]
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +144,6 @@ def test_formatted_tables_have_readable_cells_and_columns(tables: dict[str, pd.D
 
 
 def test_injection_tables_require_a_calm_segment() -> None:
-    drift = [Segment("drift", np.arange(90.0))]
+    drift = [Case("drift", np.arange(90.0))]
     with pytest.raises(NotEnoughDataError, match="none of 1 histories has a calm segment of 60"):
         injection_tables(drift, {"Nothing": Nothing()}, SMALL)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from barograph.results.series import Floats
-from barograph.studies.detector_benchmark.cases import Threshold, week_ago
+from barograph.studies.detector_cases import Threshold, week_ago
 
 DAY = 24 * 3600.0
 NAN = float("nan")

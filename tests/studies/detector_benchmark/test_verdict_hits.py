@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from barograph.results.series import Verdict
-from barograph.studies.detector_benchmark.tables import VerdictHits, count_hits, rates
+from barograph.studies.detector_tables import VerdictHits, count_hits, rates
 
 TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
 OPEN = Verdict.NOT_TRIAGED

@@ -15,7 +15,7 @@ from barograph.detection.hunter import Hunter
 from barograph.detection.triaged import Triaged
 from barograph.learning.online.truth import Truth
 from barograph.results.marks import MARGIN
-from barograph.results.series import Flags, Floats, Ints
+from barograph.results.series import Floats, Ints
 
 LIKELY = 0.5  # a candidate of at least this probability is a change
 DOUBTFUL = 0.15  # below this one it is noise; what lies between is left out
@@ -23,13 +23,7 @@ TEACHER = Triaged((EDivisive(), Hunter()), apart=1, min_probability=DOUBTFUL)
 
 
 def truth_in_hindsight(
-    values: Floats,
-    offsets: Ints,
-    groups: Ints,
-    *,
-    true: Ints,
-    false: Ints,
-    undecided: Ints,
+    values: Floats, offsets: Ints, groups: Ints, *, true: Ints, false: Ints, undecided: Ints
 ) -> Truth:
     """Return the changes that verdicts name, and those that hindsight shows elsewhere.
 
@@ -54,13 +48,9 @@ def truth_in_hindsight(
     """
     likely, doubtful = look_back(values, offsets)
     decided = np.concatenate([true, false, undecided])
-    return Truth.of_verdicts(
-        values,
-        offsets,
-        groups,
-        true=np.concatenate([true, likely[~_is_near(likely, decided, offsets)]]),
-        undecided=np.concatenate([undecided, doubtful[~_is_near(doubtful, decided, offsets)]]),
-    )
+    likely, doubtful = (_far_from(decided, points, offsets) for points in (likely, doubtful))
+    true, undecided = np.concatenate([true, likely]), np.concatenate([undecided, doubtful])
+    return Truth.of_verdicts(values, offsets, groups, true=true, undecided=undecided)
 
 
 def look_back(values: Floats, offsets: Ints) -> tuple[Ints, Ints]:
@@ -74,19 +64,18 @@ def look_back(values: Floats, offsets: Ints) -> tuple[Ints, Ints]:
         values: All points.
         offsets: Where each series begins, and the end of the last.
     """
-    places, likely = [], []
+    found: tuple[list[int], list[int]] = [], []  # in doubt, and likely
     for first, changes in zip(offsets, detect_many(TEACHER, values, offsets), strict=False):
-        places += [int(first) + change.index for change in changes]
-        likely += [(change.probability or 0.0) >= LIKELY for change in changes]
-    points, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
-    return points[sure], points[~sure]
+        for change in changes:
+            found[(change.probability or 0.0) >= LIKELY].append(int(first) + change.index)
+    doubtful, likely = (np.array(points, dtype=np.int64) for points in found)
+    return likely, doubtful
 
 
-def _is_near(points: Ints, decided: Ints, offsets: Ints) -> Flags:
-    """Return which points have a decided one of the same series within the margin."""
-    result = np.zeros(points.size, dtype=np.bool_)
+def _far_from(decided: Ints, points: Ints, offsets: Ints) -> Ints:
+    """Return the points that have no decided one of the same series within the margin."""
+    is_near = np.zeros(points.size, dtype=np.bool_)
     series = np.searchsorted(offsets, points, side="right")
-    for point in decided:
-        owner = np.searchsorted(offsets, point, side="right")
-        result |= (np.abs(points - point) <= MARGIN) & (series == owner)
-    return result
+    for point, owner in zip(decided, np.searchsorted(offsets, decided, "right"), strict=True):
+        is_near |= (np.abs(points - point) <= MARGIN) & (series == owner)
+    return points[~is_near]

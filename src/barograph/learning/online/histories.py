@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.learning.annotators import Marked
 from barograph.learning.limits import Named, Seed, WholeNumber
 from barograph.learning.online.hindsight import truth_in_hindsight
-from barograph.learning.online.truth import Truth
-from barograph.learning.protocols import stable_split
+from barograph.learning.online.truth import Marked, Truth
+from barograph.learning.protocols import numbered, stable_split
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
@@ -58,42 +57,32 @@ class Simulated:
     ci_series: WholeNumber = 0
     people: People = "varied"
 
-    def series(self) -> Iterator[SimulatedSeries]:
-        """Yield the series; the same seed gives those of the stage `simulate`."""
-        yield from World(self.seed, LONG).stream(0, self.long_series)
-        yield from World(self.seed, SHORT).stream(0, self.short_series)
-        yield from World(self.seed, CI).stream(0, self.ci_series)
+    def series(self) -> list[SimulatedSeries]:
+        """Return the series; the same seed gives those of the stage `simulate`."""
+        counts = ((LONG, self.long_series), (SHORT, self.short_series), (CI, self.ci_series))
+        return [s for profile, n in counts for s in World(self.seed, profile).stream(0, n)]
 
     def histories(self) -> Histories:
         """Return the series with the marks of simulated people, and their names and commits."""
-        series = list(self.series())
+        series = self.series()
         digests = b"".join(member.identity.digest[:8] for member in series)
         identities = np.frombuffer(digests, dtype="<i8").astype(np.int64)
-        commits = [
-            commit_hash(member.home.name, order)
-            for member in series
-            for order in member.orders.tolist()
-        ]
-        truth = Truth.of(self._marked(series))
+        commits = [commit_hash(s.home.name, order) for s in series for order in s.orders.tolist()]
+        truth = Truth.of(self.marked(series))
         return Histories(truth, identities[truth.series], np.array(commits, dtype=object))
 
-    def marked(self) -> Marked:
+    def marked(self, series: Sequence[SimulatedSeries] | None = None) -> Marked:
         """Return the series with the marks of simulated people; those of a project are a group."""
-        return self._marked(list(self.series()))
-
-    def _marked(self, series: Sequence[SimulatedSeries]) -> Marked:
+        series = self.series() if series is None else series
         marks, attention = [], ATTENTION[self.people]
         for member in series:
             rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
             marked = survey(member.values, member.events, PEOPLE, rng, attention)
             marks.append(tuple(tuple(places.tolist()) for places in marked))
-        projects = [member.home.name for member in series]
-        return Marked(
-            np.concatenate([np.empty(0), *(member.values for member in series)]),
-            np.cumsum([0, *(member.values.size for member in series)]),
-            tuple(marks),
-            np.unique(projects, return_inverse=True)[1].astype(np.int64),
-        )
+        values = [np.empty(0), *(member.values for member in series)]
+        offsets = np.cumsum([one.size for one in values])
+        projects = numbered([member.home.name for member in series])
+        return Marked(np.concatenate(values), offsets, tuple(marks), projects)
 
 
 def histories_of(history: History, points: int, seed: int, *, hindsight: bool = False) -> Histories:
@@ -110,7 +99,12 @@ def histories_of(history: History, points: int, seed: int, *, hindsight: bool = 
     """
     owners, verdicts = history.candidates.series, history.candidates.verdict
     decided = np.isin(verdicts, FINAL)
-    chosen = _draw_series(history, np.unique(owners[decided]), points, seed)
+    # As many series as fit, those with verdicts before any others.
+    order = np.random.default_rng(seed).permutation(len(history))
+    order = order[np.argsort(~np.isin(order, owners[decided]), kind="stable")]
+    chosen = np.sort(order[np.cumsum(np.diff(history.offsets)[order]) <= points])
+    if not chosen.size:
+        raise NotEnoughDataError(f"no series fits into {points} points")
     lengths = np.diff(history.offsets)[chosen]
     offsets = np.cumsum([0, *lengths])
     places = np.arange(offsets[-1]) + np.repeat(history.offsets[chosen] - offsets[:-1], lengths)
@@ -118,7 +112,8 @@ def histories_of(history: History, points: int, seed: int, *, hindsight: bool = 
     number[chosen] = np.arange(chosen.size)
     included = number[owners] >= 0
     indices = offsets[number[owners]] + history.candidates.index
-    series = history.values[places], offsets, _test_numbers(history)[chosen]
+    tests = numbered([f"{id_.project}\0{id_.task}\0{id_.test}" for id_ in history.ids])
+    series = history.values[places], offsets, tests[chosen]
     true = indices[included & (verdicts == Verdict.TRUE_POSITIVE.value)]
     if hindsight:
         unseen = verdicts == Verdict.NOT_TRIAGED.value
@@ -132,19 +127,3 @@ def histories_of(history: History, points: int, seed: int, *, hindsight: bool = 
         truth = Truth.of_verdicts(*series, true=true, undecided=indices[included & ~decided])
     commits = np.array(history.commit_names(places), dtype=object)
     return Histories(truth, history.identities()[chosen][truth.series], commits)
-
-
-def _draw_series(history: History, first: Ints, points: int, seed: int) -> Ints:
-    """Return as many series as fit into `points` points, those in `first` before any others."""
-    order = np.random.default_rng(seed).permutation(len(history))
-    order = order[np.argsort(~np.isin(order, first), kind="stable")]
-    chosen = order[np.cumsum(np.diff(history.offsets)[order]) <= points]
-    if not chosen.size:
-        raise NotEnoughDataError(f"no series fits into {points} points")
-    return np.sort(chosen)
-
-
-def _test_numbers(history: History) -> Ints:
-    """Return a number for the test of each series, different for tests of different projects."""
-    names = [f"{series.project}\0{series.task}\0{series.test}" for series in history.ids]
-    return np.unique(names, return_inverse=True)[1].astype(np.int64)

@@ -12,17 +12,17 @@ from sklearn.model_selection import GroupKFold
 from barograph.detection.online import TailRates
 from barograph.detection.online.budget import POLICY, RATES, WEIGHTS
 from barograph.features import FEATURE_SETS
-from barograph.learning.online.alarm_rates import at_rate, every_alarm
+from barograph.learning.online.alarms import SecondLookAlarms, at_rate, every_alarm
 from barograph.learning.online.rows import (
     WIDTH,
     WINDOWS,
     ExtraPositives,
     Rows,
     WeightedRows,
+    joined,
     rows_of,
     sample,
 )
-from barograph.learning.online.second_look_alarms import SecondLookAlarms
 from barograph.learning.online.truth import Truth
 from barograph.models.artifact import versions
 from barograph.models.calibration import Calibration, Conformal, calibrate
@@ -36,7 +36,6 @@ FOLDS = 5
 THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
 STEEPEST = 0.3
-NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold, in nats
 KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
 
 Make = Callable[[int], Any]
@@ -118,32 +117,30 @@ def learn(
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
     allowed = everything if held_out is None else ~held_out
-    rest = truth if held_out is None else truth.without(held_out)
+    rest = truth.without(~allowed)
     rows = {window: rows_of(truth, window) for window in WINDOWS}
     _require_enough(rest, rows)  # first, for the features of the prior take long
-    fitter = _Fitter(
-        rows,
-        ExtraPositives.of(truth),
-        {} if prior is None else prior.samples(seed),
-        make,
-        seed,
-    )
+    further = {} if prior is None else prior.samples(seed)
+    fitter = _Fitter(rows, ExtraPositives.of(truth), further, make, seed)
     probability = fitter.cross_validate(truth, allowed)
     calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
     tails = {w: TailRates.of(p[rest.quiet & (p >= 0)]) for w, p in probability.items()}
     surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
+    alarms = SecondLookAlarms(rest, surprises)
+    thresholds = {str(r): at_rate(rest, alarms, r) for r in RATES}
+    counts: dict[str, Any] = {"points": int(rest.judged.sum()), "changes": int(rest.changes.size)}
     alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
-    cards = {use: _card(rest, {w: tails[w] for w in windows}) for use, windows in USES.items()}
-    cards["confirm"]["alarm_thresholds"] = alarm_thresholds(rest, surprises)
-    facts = {
-        use: (threshold, cards[use], *calibrated[use])
-        for use, threshold in (("online", alone), ("confirm", 0.5))
-    }
-    fitted = {use: fitter.fit(use, everything) for use in USES}
-    models = {use: _model(use, classifier, *facts[use]) for use, classifier in fitted.items()}
-    twins = models
-    if held_out is not None:
-        twins = {use: _model(use, fitter.fit(use, allowed), *facts[use]) for use in USES}
+
+    def model(use: str, points: Flags) -> TriageModel:
+        columns, trees = FEATURE_SETS[use], from_fitted(fitter.fit(use, points))
+        card = {**counts, "tails": {str(w): tails[w].to_card() for w in USES[use]}}
+        if use == "confirm":
+            card["alarm_thresholds"] = {POLICY: thresholds}
+        facts = alone if use == "online" else 0.5, trees, card, *calibrated[use], versions()
+        return TriageModel(use, use, columns, *facts)
+
+    models = {use: model(use, everything) for use in USES}
+    twins = models if held_out is None else {use: model(use, allowed) for use in USES}
     return Learned(models["online"], models["confirm"], surprises, twins)
 
 
@@ -153,14 +150,13 @@ def surprises_of(online: TriageModel, confirm: TriageModel, truth: Truth) -> dic
     Returns:
         By window, the surprise of each point as the newest one; -inf where there is none.
     """
-    return {w: _of_window(confirm if w else online, truth, w) for w in WINDOWS}
-
-
-def _of_window(model: TriageModel, truth: Truth, window: int) -> Floats:
-    rows = rows_of(truth, window)
-    probability = np.full(truth.values.size, -1.0)
-    probability[rows.newest] = model.predict_proba(rows.X[:, : len(model.columns)])[:, 1]
-    return _surprise(TailRates.from_card(model.card, window), probability)
+    result = {}
+    for window in WINDOWS:
+        model, rows = confirm if window else online, rows_of(truth, window)
+        probability = np.full(truth.values.size, -1.0)
+        probability[rows.newest] = model.predict_proba(rows.X[:, : len(model.columns)])[:, 1]
+        result[window] = _surprise(TailRates.from_card(model.card, window), probability)
+    return result
 
 
 @dataclass(frozen=True)
@@ -187,7 +183,7 @@ class _Fitter:
         samples = [sample(windows, allowed, use, np.random.default_rng(self.seed))]
         samples += [self.extra.sample(allowed)] if use == "online" else []
         samples += [self.prior[use]] if use in self.prior else []
-        X, y, weights = (np.concatenate(column) for column in zip(*samples, strict=True))
+        X, y, weights = joined(samples)
         if np.unique(y).size < 2:
             raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
         return self.make(self.seed).fit(X, y, sample_weight=weights)
@@ -221,23 +217,10 @@ class _Fitter:
 
 def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
     """Raise NotEnoughDataError if models could not be cross-validated on histories."""
-    count = np.unique(truth.groups).size
-    if count < 2:
-        raise NotEnoughDataError(
-            f"{count} group of series: nothing could be held out; 2 are needed"
-        )
+    if (n := np.unique(truth.groups).size) < 2:
+        raise NotEnoughDataError(f"{n} group of series: nothing could be held out; 2 are needed")
     for window in rows.values():
         TailRates.require(int(truth.quiet[window.newest].sum()))
-
-
-def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
-    """Return the least score of an alarm for each rate of false alarms, by alarm policy.
-
-    They come from the second look itself, on surprises of models that did not see the histories.
-    """
-    alarms = SecondLookAlarms(truth, surprises)
-    thresholds = {str(r): at_rate(truth, alarms, r, ALWAYS, NEVER) for r in RATES}
-    return {POLICY: thresholds}
 
 
 def _surprise(tails: TailRates, probability: Floats) -> Floats:
@@ -254,17 +237,14 @@ def _calibrate(
 
     The scores are replaced by their calibrated probabilities.
     """
-    scores: list[Floats] = []
-    truths: list[Ints] = []
-    left_out = judged.marked.copy()
-    left_out[judged.changes] = False
+    parts = []
+    usable = ~judged.marked | (judged.share == 1.0)
     for window in sorted(WEIGHTS.keys() & set(USES[use])):
         rows = fitter.rows[window]
         score = probability[window][rows.newest]
-        clear = (score >= 0) & rows.clean & ~(left_out[rows.splits])
-        scores.append(score[clear])
-        truths.append(rows.y[clear].astype(np.int64))
-    score, truth = np.concatenate(scores), np.concatenate(truths)
+        clear = (score >= 0) & rows.clean & usable[rows.splits]
+        parts.append((score[clear], rows.y[clear].astype(np.int64)))
+    score, truth = (np.concatenate(column) for column in zip(*parts, strict=True))
     quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
     chosen = np.concatenate([np.flatnonzero(truth == 1), quiet])
     calibration = calibrate(truth, score)
@@ -272,25 +252,3 @@ def _calibrate(
         known = probability[window] >= 0
         probability[window][known] = calibration(probability[window][known])
     return calibration, Conformal.fit(truth[chosen], score[chosen])
-
-
-def _model(
-    use: str,
-    fitted: Any,
-    threshold: float,
-    card: Mapping[str, Any],
-    calibration: Calibration,
-    conformal: Conformal,
-) -> TriageModel:
-    columns, trees = FEATURE_SETS[use], from_fitted(fitted)
-    return TriageModel(
-        use, use, columns, threshold, trees, card, calibration, conformal, versions()
-    )
-
-
-def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:
-    return {
-        "points": int(truth.judged.sum()),
-        "changes": int(truth.changes.size),
-        "tails": {str(window): rates.to_card() for window, rates in tails.items()},
-    }

@@ -1,4 +1,7 @@
-"""Learn the two online models from whole histories, and judge them on held-out candidates."""
+"""Learn the two online models from whole histories, and compare them with another pair.
+
+They are judged on held-out candidates, and by which of two pairs reports more changes in time.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +14,28 @@ from typing import Any
 import numpy as np
 
 from barograph.learning import tables
-from barograph.learning.candidates import Trained, TrainParams, card, held_out_seed, prior_weight
+from barograph.learning.candidates import Trained, TrainParams, card, held_out_seed
+from barograph.learning.comparison import Comparison
 from barograph.learning.metrics import scores
-from barograph.learning.online.histories import Histories, Simulated, histories_of
+from barograph.learning.online.alarms import DELAYS, SecondLookAlarms, at_rate, known_within
+from barograph.learning.online.histories import Histories, histories_of
 from barograph.learning.online.learn import Learned, Prior, boosted, learn, surprises_of
-from barograph.learning.online.pair_comparison import (
-    BESIDE,
-    PairComparison,
-    compare_pairs,
-    surprises_like,
-)
 from barograph.learning.online.truth import Truth
 from barograph.learning.protocols import stable_split
 from barograph.models.triage import FILES, TriageModel
 from barograph.results.history import History
-from barograph.results.series import Floats, Ints
-from barograph.runtime.errors import ConfigError, DataError
+from barograph.results.series import Flags, Floats
+from barograph.runtime.errors import DataError, NotEnoughDataError
 
 LabelledRows = Mapping[str, tables.Labelled | None]
 # True verdicts from which on pairs are compared by verdicts, and not by what hindsight shows.
 COMPARABLE = 100
 HINDSIGHT = "verdicts and hindsight"
 VERDICTS = "verdicts"
+BESIDE = "beside_shipped"  # the entry of a card that holds the comparison with the shipped pair
+RATE = 3.0  # false alarms in a thousand points, at which two pairs are compared
+DRAWS = 1000
+Surprises = Mapping[int, Floats]
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,10 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
     """
     seed = params.seed if newest is None else held_out_seed(newest, params.seed)
     if params.histories == "simulated":
-        people = simulated(params)
+        people = params.simulation("simulated").histories()
         return Lesson(people, "simulated people", seed, 0.0, people.truth, "simulated people")
     verdicts = 0 if newest is None else np.unique(newest.candidates).size
-    weight = prior_weight(verdicts, params.prior_weight, params.enough)
+    weight = params.weight_of_prior(verdicts)
     judged = histories_of(history, params.points, params.seed)
     if verdicts >= params.enough:
         return Lesson(judged, VERDICTS, seed, weight, judged.truth, VERDICTS)
@@ -91,16 +94,13 @@ def train_pair(
         profile: Named on the cards.
     """
     material = lesson(history, rows["online"], params)
-    truth = material.histories.truth
-    learned = learn(
-        truth,
-        held_out=material.histories.held_out(material.seed),
-        prior=Prior(simulated(params).truth, material.prior_weight)
-        if material.prior_weight
-        else None,
-        make=partial(boosted, trees=params.trees),
-        seed=params.seed,
-    )
+    truth, prior = material.histories.truth, None
+    if material.prior_weight:
+        simulated = params.simulation("simulated").histories()
+        prior = Prior(simulated.truth, material.prior_weight)
+    held_out = material.histories.held_out(material.seed)
+    make = partial(boosted, trees=params.trees)
+    learned = learn(truth, held_out=held_out, prior=prior, make=make, seed=params.seed)
     facts: dict[str, Any] = {
         "classifier": "xgboost",
         "calibration": "sigmoid",
@@ -110,23 +110,30 @@ def train_pair(
         "goal": "3 false alarms in a thousand points",
     }
     if material.labels == HINDSIGHT:  # verdicts were too scarce to learn from them alone
-        facts[BESIDE] = _beside_shipped(learned, material, params.seed).to_card()
+        facts[BESIDE], _ = _beside_shipped(learned, material, params.seed)
     data_hash = hashlib.sha256(truth.values.tobytes() + truth.changes.tobytes()).hexdigest()
     for model in (learned.online, learned.confirm):
         table, twin = rows[model.use], learned.twins[model.use]
-        verdicts, probability = _held_out_verdicts(twin, table, material.seed)
+        shown: dict[str, Any] = {"profile": profile, "trees": params.trees, "seed": params.seed}
+        shown["rows"] = 0
+        verdicts, probability = np.empty(0, dtype=np.int64), np.empty(0)
+        if table is not None:
+            split = stable_split(table.identities, table.commits, material.seed)
+            shown = card(table, split, params, profile)
+            verdicts = table.truth[split.test]
+            probability = twin.predict_proba(table.matrix[split.test])[:, 1]
         described: dict[str, Any] = {
             "data_hash": data_hash,
             "metrics": scores(verdicts, probability, model.threshold) if verdicts.size else {},
-            "card": {**_card(table, material.seed, params, profile), **facts, **model.card},
+            "card": {**shown, **facts, **model.card},
         }
         both = replace(model, **described), replace(twin, **described)
         yield model.use, Trained(*both, verdicts, probability)
 
 
-def compare_with_champion(
+def beside_champion(
     material: Lesson, twins: Mapping[str, TriageModel], champion: Mapping[str, TriageModel]
-) -> PairComparison:
+) -> tuple[dict[str, Any], Comparison]:
     """Compare the twins of two pairs on the points that neither learned from.
 
     Args:
@@ -148,40 +155,74 @@ def compare_with_champion(
     return compare_pairs(rest, material.judge_labels, new, other)
 
 
-def simulated(params: TrainParams) -> Histories:
-    """Return the simulated histories that the parameters name."""
-    try:
-        return Simulated(**params.simulated).histories()
-    except TypeError as error:
-        raise ConfigError(f"train.simulated: {error}") from error
-
-
-def _beside_shipped(learned: Learned, material: Lesson, seed: int) -> PairComparison:
+def _beside_shipped(
+    learned: Learned, material: Lesson, seed: int
+) -> tuple[dict[str, Any], Comparison]:
     """Compare what models say of groups that they did not see with what the shipped pair says."""
     truth = material.judge.without(material.histories.held_out(material.seed))
-    shipped = {use: TriageModel.default(use) for use in FILES["online"]}
-    return compare_pairs(
-        truth,
-        material.judge_labels,
-        learned.surprises,
-        surprises_like(shipped, truth, learned.surprises),
-        seed=seed,
+    shipped = surprises_like(
+        {use: TriageModel.default(use) for use in FILES["online"]}, truth, learned.surprises
     )
+    return compare_pairs(truth, material.judge_labels, learned.surprises, shipped, seed=seed)
 
 
-def _held_out_verdicts(
-    twin: TriageModel, table: tables.Labelled | None, seed: int
-) -> tuple[Ints, Floats]:
-    """Return the held-out verdicts, and the probability that the twin gives to each."""
-    if table is None:
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    test = stable_split(table.identities, table.commits, seed).test
-    return table.truth[test], twin.predict_proba(table.matrix[test])[:, 1]
+def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprises) -> Surprises:
+    """Return the surprises of a pair at the points that another pair judged.
+
+    Args:
+        pair: The models, by use.
+        truth: The histories.
+        like: The surprises of the other pair; points that it did not judge are left out.
+    """
+    surprises = surprises_of(pair["online"], pair["confirm"], truth)
+    return {w: np.where(np.isfinite(like[w]), surprises[w], -np.inf) for w in surprises}
 
 
-def _card(
-    table: tables.Labelled | None, seed: int, params: TrainParams, profile: str
-) -> dict[str, Any]:
-    if table is None:
-        return {"profile": profile, "trees": params.trees, "seed": params.seed, "rows": 0}
-    return card(table, stable_split(table.identities, table.commits, seed), params, profile)
+def compare_pairs(
+    truth: Truth, labels: str, new: Surprises, other: Surprises, *, seed: int = 0
+) -> tuple[dict[str, Any], Comparison]:
+    """Compare the alarms of two pairs, each with its own threshold.
+
+    A change is reported within a delay if an alarm up to that many points later points near it. An
+    alarm that points at nothing is false, and so is the second one for the same change.
+
+    Args:
+        truth: The changes, and the points that are judged.
+        labels: Where the changes come from: `verdicts` or `hindsight`.
+        new: By window, the surprise of each point as the newest one, for the new pair.
+        other: The same for the other pair.
+        seed: Seed of the bootstrap over groups.
+
+    Returns:
+        The entry of a model's card, with the share of the changes that each pair reports within
+        each delay; and the gain of their mean, with an interval over drawn groups of series.
+
+    Raises:
+        NotEnoughDataError: There is no change to find.
+    """
+    if not truth.changes.size:
+        raise NotEnoughDataError(f"no change by {labels}: the two pairs cannot be compared")
+    known = [_known(truth, surprises) for surprises in (new, other)]
+    groups = truth.groups[truth.series[truth.changes]]
+    _, group = np.unique(groups, return_inverse=True)
+    lead = np.bincount(group, (known[0].sum(axis=0) - known[1].sum(axis=0)).astype(np.float64))
+    reports = len(DELAYS) * np.bincount(group)  # that are possible in each group
+    drawn = np.random.default_rng(seed).integers(0, lead.size, (DRAWS, lead.size))
+    gaps = lead[drawn].sum(axis=1) / reports[drawn].sum(axis=1)
+    gain = Comparison.of(float(lead.sum() / reports.sum()), gaps, int((lead != 0).sum()))
+    entry = {
+        "labels": labels,
+        "changes": truth.changes.size,
+        "false_per_thousand": RATE,
+        "delays": list(DELAYS),
+        "reported": known[0].mean(axis=1).tolist(),
+        "reported_by_other": known[1].mean(axis=1).tolist(),
+    }
+    return entry | gain._asdict(), gain
+
+
+def _known(truth: Truth, surprises: Surprises) -> Flags:
+    """Return for each delay whether each change is known by then."""
+    method = SecondLookAlarms(truth, surprises)
+    raised = method(at_rate(truth, method, RATE))
+    return np.stack([known_within(truth, raised, delay) for delay in DELAYS])

@@ -53,16 +53,13 @@ class Rows:
 def rows_of(truth: Truth, window: int) -> Rows:
     """Describe every point in a window; nothing after its newest point is read."""
     points = np.arange(truth.values.size)
-    starts = truth.offsets[truth.series]
-    ends = truth.offsets[truth.series + 1]
+    starts, ends = truth.offsets[truth.series], truth.offsets[truth.series + 1]
     splits = points[(points - starts >= FIRST) & (points + window < ends)]
-    X = feature_matrix(
-        truth.values, starts[splits], splits, splits + window + 1, "confirm", threads=1
-    )
-    y = np.zeros(truth.values.size, dtype=np.bool_)
-    y[truth.changes] = True
+    bounds = starts[splits], splits, splits + window + 1
+    X = feature_matrix(truth.values, *bounds, "confirm", threads=1).astype(np.float32)
+    y = truth.share[splits] == 1.0
     near = truth.marked[splits] | truth.marked[splits + window]
-    return Rows(window, splits, X.astype(np.float32), y[splits], y[splits] | ~near)
+    return Rows(window, splits, X, y, y | ~near)
 
 
 def sample(
@@ -76,21 +73,23 @@ def sample(
         use: `online` or `confirm`.
         generator: Draws the calm rows; conspicuous ones are all used.
     """
-    X, y, weights = [], [], []
+    samples = []
     limit = CALM if len(windows) == 1 else CALM_EACH
-    edge = NAMES.index("edge")
     for rows in windows:
         usable = rows.clean & allowed[rows.splits]
-        certain = usable & (rows.y | (np.abs(rows.X[:, edge]) > CONSPICUOUS))
+        certain = usable & (rows.y | (np.abs(rows.X[:, NAMES.index("edge")]) > CONSPICUOUS))
         calm = np.flatnonzero(usable & ~certain)
         drawn = generator.permutation(calm)[:limit]
         chosen = np.concatenate([np.flatnonzero(certain), drawn])
-        X.append(rows.X[chosen, : WIDTH[use]])
-        y.append(rows.y[chosen])
-        weight = np.ones(chosen.size)
-        weight[chosen.size - drawn.size :] = calm.size / max(1, drawn.size)
-        weights.append(weight)
-    return np.concatenate(X), np.concatenate(y).astype(np.int64), np.concatenate(weights)
+        weights = np.repeat([1.0, calm.size / max(1, drawn.size)], [certain.sum(), drawn.size])
+        samples.append((rows.X[chosen, : WIDTH[use]], rows.y[chosen].astype(np.int64), weights))
+    return joined(samples)
+
+
+def joined(samples: Sequence[WeightedRows]) -> WeightedRows:
+    """Return all rows, classes and weights of some samples."""
+    X, y, weights = (np.concatenate(column) for column in zip(*samples, strict=True))
+    return X, y, weights
 
 
 @dataclass(frozen=True)
@@ -122,16 +121,18 @@ class ExtraPositives:
         A level ends with its series, or where the next one begins. There are no rows if there are
         `ENOUGH` changes.
         """
-        places, ends = _levels(truth)
-        after = np.tile(np.arange(FOLLOWING + 1), places.size)
+        places = np.flatnonzero(truth.share)[: None if truth.changes.size < ENOUGH else 0]
+        places = places[places - truth.offsets[truth.series[places]] >= FIRST]
+        ends = truth.offsets[truth.series[places] + 1]
+        ends[:-1] = np.minimum(ends[:-1], places[1:])
         changes, end = np.repeat(places, FOLLOWING + 1), np.repeat(ends, FOLLOWING + 1)
+        after = np.tile(np.arange(FOLLOWING + 1), places.size)
         # A change that a majority saw is an ordinary row.
         usable = (changes + after < end) & ((after > 0) | (truth.share[changes] < 1.0))
         changes, after = changes[usable], after[usable]
-        points, weights = changes + after, np.where(after > 0, WEIGHT, 1.0)
-        return cls(
-            changes, points, _in_place(truth, changes, points), truth.share[changes], weights
-        )
+        weights, share = np.where(after > 0, WEIGHT, 1.0), truth.share[changes]
+        points = changes + after
+        return cls(changes, points, _in_place(truth, changes, points), share, weights)
 
     def sample(self, allowed: Flags) -> WeightedRows:
         """Return rows, classes and weights of the points allowed.
@@ -144,16 +145,6 @@ class ExtraPositives:
         classes = np.repeat([1, 0], [share.size, disputed.sum()])
         votes = np.concatenate([share * weights, ((1.0 - share) * weights)[disputed]])
         return np.concatenate([X, X[disputed]]), classes, votes
-
-
-def _levels(truth: Truth) -> tuple[Ints, Ints]:
-    """Return where levels begin, and where what is known of each ends."""
-    few = truth.changes.size < ENOUGH
-    places = np.sort(np.concatenate([truth.changes, truth.disputed]))[: None if few else 0]
-    places = places[places - truth.offsets[truth.series[places]] >= FIRST]
-    ends = truth.offsets[truth.series[places] + 1]
-    ends[:-1] = np.minimum(ends[:-1], places[1:])
-    return places, ends
 
 
 def _in_place(truth: Truth, changes: Ints, points: Ints) -> Singles:

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from barograph.learning.annotators import Marked
 from barograph.results.marks import MAJORITY, MARGIN, mark_clusters
 from barograph.results.series import Flags, Floats, Ints
 
 FIRST = 5  # points of a series before the first that is judged
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Series with marks; series k has values[offsets[k]:offsets[k + 1]], groups are related."""
+
+    values: Floats
+    offsets: Ints
+    marks: tuple[tuple[tuple[int, ...], ...], ...]  # per series and person, the marked indices
+    groups: Ints
+
+    def __len__(self) -> int:
+        """Return the number of series."""
+        return len(self.marks)
+
+    def part(self, series: Ints) -> Marked:
+        """Return a part of the series, in the given order."""
+        pieces = [self.values[self.offsets[k] : self.offsets[k + 1]] for k in series]
+        return Marked(
+            np.concatenate([np.empty(0), *pieces]),
+            np.cumsum([0, *(piece.size for piece in pieces)]),
+            tuple(self.marks[k] for k in series),
+            self.groups[series],
+        )
 
 
 @dataclass(frozen=True)
@@ -21,10 +45,7 @@ class Truth:
         values: All points.
         offsets: Series k owns values[offsets[k]:offsets[k + 1]].
         groups: The group of each series; series of one group are related.
-        series: The series of each point.
-        changes: The points at which a majority saw a change.
-        disputed: The points at which some people did, but no majority.
-        shares: The share of the people at each disputed point.
+        share: The share of the people who saw a change at each point; 1 where a majority did.
         marked: Points within the margin of any mark.
         judged: Points that a method is judged on: all but the first of each series.
     """
@@ -32,42 +53,26 @@ class Truth:
     values: Floats
     offsets: Ints
     groups: Ints
-    series: Ints
-    changes: Ints
-    disputed: Ints
-    shares: Floats
+    share: Floats
     marked: Flags
     judged: Flags
 
     @classmethod
     def of(cls, histories: Marked) -> Truth:
         """Read the marks of the people of each series."""
-        firsts = np.asarray(histories.offsets, dtype=np.int64)
-        lengths = np.diff(firsts)
-        marks: list[int] = []
-        clusters: list[tuple[int, float]] = []
-        for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
-            marks += [int(first) + mark for person in people for mark in person if mark < length]
-            clusters += [
-                (int(first) + place, share)
-                for place, share in mark_clusters(people)
-                if place < length
-            ]
+        offsets = np.asarray(histories.offsets, dtype=np.int64)
+        share, marks = np.zeros(histories.values.size), []
+        for first, end, people in zip(offsets, offsets[1:], histories.marks, strict=False):
+            marks += [first + mark for person in people for mark in person if mark < end - first]
+            for place, part in mark_clusters(people):
+                if place < end - first:
+                    share[first + place] = 1.0 if part > MAJORITY else part
         groups = np.asarray(histories.groups, dtype=np.int64)
-        places = np.array([place for place, _ in clusters], dtype=np.int64)
-        shares = np.array([share for _, share in clusters])
-        near = np.array(marks, dtype=np.int64)
-        return cls._of(histories.values, firsts, groups, places, shares, near)
+        return cls._near(histories.values, offsets, groups, share, np.array(marks, dtype=np.int64))
 
     @classmethod
     def of_verdicts(
-        cls,
-        values: Floats,
-        offsets: Ints,
-        groups: Ints,
-        *,
-        true: Ints,
-        undecided: Ints,
+        cls, values: Floats, offsets: Ints, groups: Ints, *, true: Ints, undecided: Ints
     ) -> Truth:
         """Read people's verdicts on candidates; all points that are not near one are quiet.
 
@@ -78,58 +83,43 @@ class Truth:
             true: The candidates that people called real changes.
             undecided: The candidates without a verdict; points near one are left out.
         """
-        near = np.concatenate([true, undecided])
-        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), near)
+        share = np.zeros(values.size)
+        share[true] = 1.0
+        return cls._near(values, offsets, groups, share, np.concatenate([true, undecided]))
 
     @classmethod
-    def _of(
-        cls,
-        values: Floats,
-        offsets: Ints,
-        groups: Ints,
-        places: Ints,
-        shares: Floats,
-        marks: Ints,
+    def _near(
+        cls, values: Floats, offsets: Ints, groups: Ints, share: Floats, marks: Ints
     ) -> Truth:
-        series = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        """Return the truth in which points near the marks are marked."""
+        series = np.searchsorted(offsets, marks, side="right") - 1
         edges = np.zeros(values.size + 1, dtype=np.int64)
-        np.add.at(edges, np.maximum(offsets[series[marks]], marks - MARGIN), 1)
-        np.add.at(edges, np.minimum(offsets[series[marks] + 1], marks + MARGIN + 1), -1)
-        marked = np.cumsum(edges[:-1]) > 0
-        judged = np.arange(values.size) - offsets[series] >= FIRST
-        changes = shares > MAJORITY
-        return cls(
-            values,
-            offsets,
-            groups,
-            series,
-            places[changes],
-            places[~changes],
-            shares[~changes],
-            marked,
-            judged,
-        )
+        np.add.at(edges, np.maximum(offsets[series], marks - MARGIN), 1)
+        np.add.at(edges, np.minimum(offsets[series + 1], marks + MARGIN + 1), -1)
+        judged = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets)) >= FIRST
+        return cls(values, offsets, groups, share, np.cumsum(edges[:-1]) > 0, judged)
 
     def without(self, points: Flags) -> Truth:
         """Leave points out: nothing is learned from them, and no method is judged on them."""
-        return replace(
-            self,
-            changes=self.changes[~points[self.changes]],
-            disputed=self.disputed[~points[self.disputed]],
-            shares=self.shares[~points[self.disputed]],
-            marked=self.marked | points,
-            judged=self.judged & ~points,
-        )
+        share = np.where(points, 0.0, self.share)
+        return replace(self, share=share, marked=self.marked | points, judged=self.judged & ~points)
 
-    @property
-    def share(self) -> Floats:
-        """The share of the people who saw a change at each point; 1 where a majority did."""
-        share = np.zeros(self.values.size)
-        share[self.disputed] = self.shares
-        share[self.changes] = 1.0
-        return share
+    @cached_property
+    def series(self) -> Ints:
+        """The series of each point."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
-    @property
+    @cached_property
+    def changes(self) -> Ints:
+        """The points at which a majority saw a change."""
+        return np.flatnonzero(self.share == 1.0)
+
+    @cached_property
+    def disputed(self) -> Ints:
+        """The points at which some people did, but no majority."""
+        return np.flatnonzero((self.share > 0.0) & (self.share < 1.0))
+
+    @cached_property
     def quiet(self) -> Flags:
         """Judged points that are far from any mark: an alarm there is false."""
         flags: Flags = self.judged & ~self.marked

@@ -1,4 +1,4 @@
-"""How the tables of the comparison are presented: as cells with intervals, and as one figure."""
+"""Stage `detectors`: all detectors side by side, on injected changes and on the verdicts."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,11 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from barograph.learning.figures import save
+from barograph.pipeline import report
+from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline.params import parameters, profile_name, run
+from barograph.results.history import History
+from barograph.studies.detector_tables import ALL, BenchmarkSize, history_tables
 
 # What each table shows; its name is that of the file.
 TITLES = {
@@ -39,6 +43,7 @@ NOTES = (
     "Brackets: 95 % intervals, bootstrap over series. A series is named by its row in the table of "
     "series. The model of `Triaged` learned from simulated histories."
 )
+FOLDER = report.FOLDER / "detectors"
 
 
 def comparison_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path) -> None:
@@ -57,7 +62,7 @@ def comparison_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path
     figure.suptitle(
         f"F1 on injected changes, nine scenarios ({subtitle}); bands: 95 %, over series"
     )
-    save(figure, path)
+    report.write_figure(figure, path)
 
 
 def formatted(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
@@ -72,7 +77,7 @@ def formatted(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
             for mean, low, high in table[bounds].itertuples(index=False)
         ]
         cells = cells.drop(columns=bounds[1:])
-    return cells.map(_plain)
+    return report.formatted(cells, f".{digits}f")
 
 
 def _crossed(table: pd.DataFrame, digits: int) -> pd.DataFrame:
@@ -82,7 +87,7 @@ def _crossed(table: pd.DataFrame, digits: int) -> pd.DataFrame:
         rows, columns = ["detector"], "cases"
     wide: dict[tuple[str, ...], dict[str, str]] = {}
     for record in table.to_dict("records"):
-        key = tuple(_plain(record[name]) for name in rows)
+        key = tuple(str(record[name]) for name in rows)
         cell = _cell(record["mean"], record["low"], record["high"], digits)
         wide.setdefault(key, {})[str(record[columns])] = cell
     return pd.DataFrame([dict(zip(rows, key, strict=True)) | row for key, row in wide.items()])
@@ -94,9 +99,24 @@ def _cell(mean: float, low: float, high: float, digits: int) -> str:
     return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def _plain(value: object) -> str:
-    if value is pd.NA or value != value:  # NaN
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".")
-    return str(value)
+def main() -> None:
+    """Run the stage: write every table for programs and for people, and the figure."""
+    tables = history_tables(History.read(INTERIM), parameters(BenchmarkSize, "detectors"))
+    subtitle = f"profile {profile_name()}"
+    for name, table in tables.items():
+        report.write_csv(FOLDER / f"{name}.csv", table)
+        title = f"{TITLES[name]} ({subtitle})"
+        parts = formatted(table), CAPTIONS[name], NOTES
+        report.write_page(FOLDER / f"{name}.md", title, *parts)
+    comparison_figure(tables, subtitle, FOLDER / "detectors.png")
+    scores = tables["scores"]
+    rows = scores[(scores["cases"] == ALL) & (scores["measure"] == "F1")]
+    metrics = {
+        row["detector"]: {"f1": row["mean"], "low": row["low"], "high": row["high"]}
+        for row in rows.to_dict("records")
+    }
+    report.write_json(report.FOLDER / "detectors.json", metrics)
+
+
+if __name__ == "__main__":
+    run(main)

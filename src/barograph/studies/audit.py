@@ -3,21 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-from barograph.learning import tables
-from barograph.learning.limits import (
-    Bounds,
-    Classifier,
-    Count,
-    FeatureSet,
-    Folds,
-    Seed,
-    WholeNumber,
-)
+from barograph.learning import limits, tables
 from barograph.learning.work_lists import held_out, margins, suspects
 from barograph.models.catalogue import classifier
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters, profile_name
-from barograph.pipeline.stage import page_without_verdicts, run
+from barograph.pipeline.params import page_without_verdicts, parameters, profile_name, run
+from barograph.results.series import FINAL
 
 FOLDER = report.FOLDER / "audit"
 KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
@@ -37,13 +28,13 @@ class AuditParams:
         seed: Seed of the folds and the classifier.
     """
 
-    policy: Bounds
-    feature_set: FeatureSet
-    classifier: Classifier
-    trees: Count
-    folds: Folds
-    listed: WholeNumber
-    seed: Seed
+    policy: limits.Bounds
+    feature_set: limits.FeatureSet
+    classifier: limits.Classifier
+    trees: limits.Count
+    folds: limits.Folds
+    listed: limits.WholeNumber
+    seed: limits.Seed
 
 
 @page_without_verdicts(FOLDER / "suspects.md", "audit")
@@ -57,19 +48,19 @@ def main() -> None:
         make, rows.matrix, rows.truth, rows.series, seed=params.seed, folds=params.folds
     )
     doubted = suspects(rows.truth, probability)
-    keys = tables.triaged(frame)[KEYS].iloc[doubted].reset_index(drop=True)
+    keys = frame[frame["verdict"].isin(FINAL)][KEYS].iloc[doubted].reset_index(drop=True)
     margin = margins(rows.truth, probability)[doubted]
     table = keys.assign(probability=probability[doubted], margin=margin)
     total = rows.truth.size
     report.write_csv(FOLDER / "suspects.csv", table)
-    notes = [
+    note = (
         f"{len(table)} of {total} verdicts are contradicted by models that learned from other "
         f"series ({params.classifier} on {params.feature_set}, {params.folds} folds); the first "
         f"{params.listed} are shown. Probability: of a real change. Margin: the probability of the "
-        "other answer less that of the verdict. People may still be right: look, then decide.",
-    ]
+        "other answer less that of the verdict. People may still be right: look, then decide."
+    )
     title = f"Verdicts to look at again, profile {profile_name()}"
-    report.write_table(FOLDER / "suspects.md", title, table.head(params.listed).round(4), notes)
+    report.write_page(FOLDER / "suspects.md", title, table.head(params.listed).round(4), note)
     metrics = {"verdicts": total, "suspects": len(table), "share": len(table) / total}
     report.write_json(report.FOLDER / "audit.json", metrics)
 

@@ -1,1 +1,0 @@
-"""The detector comparison: injected changes, people's marks, repeated runs and verdicts."""
