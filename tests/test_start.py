@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barograph.cli import main
-from barograph.cli.detectors import DetectorChoice
+from barograph.cli.detectors import ChangeSearch
 from barograph.runtime import compiled
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost")
@@ -152,7 +152,7 @@ def flat(content: object, path: str = "") -> dict[str, object]:
 def test_methods_that_are_slow_without_a_compiler_are_compiled(
     name: str, parameters: dict[str, str], *, is_slow: bool
 ) -> None:
-    assert (DetectorChoice(name, parameters).make().work(120) > compiled.SMALL) is is_slow
+    assert (ChangeSearch(name, parameters).make().work(120) > compiled.SMALL) is is_slow
 
 
 def test_first_detection_in_python_waits_for_no_compiler(tmp_path: Path) -> None:

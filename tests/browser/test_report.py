@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from barograph.report.changes import Findings, ReportedChange
-from barograph.report.page import Report
+from barograph.report.page import report_page
 from barograph.results.series import ChangePoint, Direction, Region, Series, SeriesId
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_note_on_switches_is_shown_in_full(page: Page, width: int) -> None:
     ]
     changes = [ReportedChange(0, point, series.direction, point.index) for point in points]
     page.set_viewport_size({"width": width, "height": 900})
-    page.set_content(Report(Findings([series], [changes])).html())
+    page.set_content(report_page(Findings([series], [changes])))
     note = page.get_by_text("15 switches between these levels, last at order 30", exact=True)
     assert note.count() == 1
     edges = "(note) => [note, note.closest('td')].map((e) => e.getBoundingClientRect())"
@@ -80,7 +80,7 @@ def test_note_on_switches_is_shown_in_full(page: Page, width: int) -> None:
 def test_charts_are_drawn(page: Page) -> None:
     series, changes = zip(*(stepped(k, 100.0, 121.0) for k in range(3)), strict=True)
     page.set_viewport_size({"width": 1280, "height": 3000})
-    page.set_content(Report(Findings([*series], [*changes])).html())
+    page.set_content(report_page(Findings([*series], [*changes])))
     assert page.locator("canvas").count() >= len(series)
     page.wait_for_function(DRAWN)
 
@@ -88,7 +88,7 @@ def test_charts_are_drawn(page: Page) -> None:
 @pytest.mark.parametrize("unit", ["", "ops/s"])
 def test_readout_and_axis_have_the_unit(page: Page, unit: str) -> None:
     series, changes = stepped(0, 100.0, 121.0)
-    page.set_content(Report(Findings([replace(series, unit=unit)], [changes])).html())
+    page.set_content(report_page(Findings([replace(series, unit=unit)], [changes])))
     page.wait_for_function(DRAWN)
     page.locator("canvas.chart").focus()
     page.keyboard.press("End")
@@ -104,7 +104,7 @@ def test_long_numbers_stay_in_their_columns(page: Page, width: int) -> None:
     stepped_series = [stepped(k, *pair) for k, pair in enumerate(levels)]
     series, changes = zip(*stepped_series, strict=True)
     page.set_viewport_size({"width": width, "height": 900})
-    page.set_content(Report(Findings([*series], [*changes])).html())
+    page.set_content(report_page(Findings([*series], [*changes])))
     assert page.locator("tbody tr").count() == len(levels)
     assert page.evaluate(OVERLAPS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -116,7 +116,7 @@ def test_a_level_is_strong_over_the_results_that_the_change_was_measured_with(pa
     regions = Region.of(values[:100]), Region.of(values[100:])
     change = ReportedChange(0, ChangePoint(100, 1.0, None, *regions), series.direction, 100)
     page.evaluate(RECORD_LINES)
-    page.set_content(Report(Findings([series], [[change]])).html())
+    page.set_content(report_page(Findings([series], [[change]])))
     page.wait_for_function("levels.length >= 8")
     strong = page.evaluate("levels.filter(([alpha]) => alpha === 1).map(([, width]) => width)")
     faint = page.evaluate("levels.filter(([alpha]) => alpha < 0.5).map(([, width]) => width)")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.cli.answers import KINDS, FailPolicy, JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, JobAnswer, Judging, SeriesAnswer
 from barograph.cli.judged import JudgedSeries
 from barograph.detection.online import AlarmStep, Answer, make_judge
 from barograph.detection.online.budget import JobBudget
@@ -52,7 +52,7 @@ CONTRADICTED = replace(LARGE, series="r", answer="quiet", runs=2, reruns=2)
 def test_exit_code_depends_on_what_fails_the_job(
     answers: list[SeriesAnswer], regression: int, suspect: int, any_: int
 ) -> None:
-    policies = FailPolicy(), FailPolicy(fail_on="suspect"), FailPolicy(fail_on="any")
+    policies = Judging(), Judging(fail_on="suspect"), Judging(fail_on="any")
     codes = [JobAnswer(answers, policy=policy).exit_code for policy in policies]
     assert codes == [regression, suspect, any_]
 
@@ -61,14 +61,14 @@ def test_exit_code_depends_on_what_fails_the_job(
 def test_missing_series_fail_a_job_that_wants_it(
     answers: list[SeriesAnswer], expected: int
 ) -> None:
-    strict = FailPolicy(fail_on_missing=True)
+    strict = Judging(fail_on_missing=True)
     assert JobAnswer(answers, missing=["gone"], policy=strict).exit_code == expected
     assert JobAnswer([QUIET], missing=["gone"]).exit_code == 0
 
 
 @pytest.mark.parametrize(("place", "expected"), [(10.0, 4), (10.1, 0)])
 def test_size_from_which_a_suspect_fails_can_be_set(place: float, expected: int) -> None:
-    assert JobAnswer([SMALL], policy=FailPolicy(suspect_fails_at=place)).exit_code == expected
+    assert JobAnswer([SMALL], policy=Judging(suspect_fails_at=place)).exit_code == expected
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from barograph.cli import inputs, withdrawn
-from barograph.cli.detectors import DETECTORS, DetectorChoice
+from barograph.cli.detectors import DETECTORS, ChangeSearch
+from barograph.cli.options import FORMER_DETECTORS
 from barograph.detection import EDivisive, Gesd, Hunter, Triaged
-from barograph.sources.formats import roles
 from tests.cli.test_commands import code
 from tests.cli.test_detect import content, detect
 
@@ -36,16 +35,12 @@ def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> 
     assert name in ("nothing", "stepfit", "gesd") or 40 in actual["slow"]
 
 
-def test_columns_can_be_mapped_to_every_field_of_a_table() -> None:
-    assert inputs.FIELDS == roles.FIELDS
-
-
 def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
     options = {"window": "30", "pvalue": "0.01", "parity": "true"}
-    assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
-    assert DetectorChoice("edivisive", {"min_size": "5"}).make() == EDivisive(min_size=5)
-    assert DetectorChoice("gesd", {"alpha": "0.1"}).make() == Gesd(alpha=0.1)
-    triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
+    assert ChangeSearch("hunter", options).make() == Hunter(30, 0.01, parity=True)
+    assert ChangeSearch("edivisive", {"min_size": "5"}).make() == EDivisive(min_size=5)
+    assert ChangeSearch("gesd", {"alpha": "0.1"}).make() == Gesd(alpha=0.1)
+    triaged = ChangeSearch("triaged", {"candidates": "hunter"}).make()
     assert isinstance(triaged, Triaged)
     assert triaged.candidates == Hunter()
 
@@ -75,7 +70,7 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
 def test_a_method_of_earlier_versions_names_the_way_over(
     table: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, message in withdrawn.DETECTORS.items():
+    for name, message in FORMER_DETECTORS.items():
         assert code(command, str(table), "--detector", name) == 1
         assert f"there is no {name!r}: {message}" in capsys.readouterr().err
 

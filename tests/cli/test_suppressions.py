@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.cli.config import Config
-from barograph.cli.suppressions import suppress
+from barograph.cli import COMMANDS
+from barograph.cli.answers import JobAnswer, SeriesAnswer, suppress
+from barograph.cli.config import Config, Suppression, load_config
 from barograph.runtime.errors import ConfigError
 from tests.cli.test_commands import code, results
 
@@ -28,8 +29,9 @@ ORDERS = {"abcdef50": 50, "abcdef57": 57, "abcdef60": 60}
 
 
 def accepted(table: dict[str, str], answer: SeriesAnswer = CHANGE) -> tuple[str, list[str]]:
-    config = Config(suppress=({"series": "db/*", "reason": "known", **table},))
-    [marked], notes = suppress([answer], config, ORDERS.get, dt.date(2026, 1, 1))
+    rule = msgspec.convert({"series": "db/*", "reason": "known", **table}, Suppression)
+    today = dt.date(2026, 1, 1)
+    [marked], notes = suppress([answer], Config(suppress=[rule]), ORDERS.get, today)
     return marked.suppressed, notes
 
 
@@ -89,16 +91,20 @@ def test_known_change_uses_a_suppression_and_a_quiet_series_does_not() -> None:
         ({"series": "x", "reason": " "}, r"matching regex .* at `\$\[0\]\.reason`"),
         (
             {"series": "x", "reason": "y", "expire": "z"},
-            "unknown field `expire` .*it has",
+            "series and reason, optionally .*: .*unknown field `expire`",
         ),
         ({"series": 3, "reason": "y"}, "Expected `str`, got `int`"),
-        ({"series": "x", "reason": "y", "direction": "worse"}, r"'worse' .*\(up or down\)"),
+        ({"series": "x", "reason": "y", "direction": "worse"}, r"\(up or down\).*'worse'"),
         ({"series": "x", "reason": "y", "expires": "soon"}, "a date such as 2027-01-31"),
     ],
 )
-def test_suppression_that_cannot_be_used_is_refused(table: dict[str, Any], message: str) -> None:
+def test_suppression_that_cannot_be_used_is_refused(
+    table: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "barograph.toml"
+    path.write_text("\n".join(["[[suppress]]", *(f"{key} = {v!r}" for key, v in table.items())]))
     with pytest.raises(ConfigError, match=message):
-        suppress([], Config(suppress=(table,)), ORDERS.get)
+        load_config(COMMANDS, path)
 
 
 def test_informational_series_fail_no_job() -> None:

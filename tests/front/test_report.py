@@ -13,8 +13,8 @@ import pytest
 
 from barograph.models.reasons import ReasonText
 from barograph.report.changes import Findings, ReportedChange, list_switches_once
-from barograph.report.packing import ChartData, thinned
-from barograph.report.page import Report
+from barograph.report.packing import chart_data, thinned
+from barograph.report.page import report_page
 from barograph.results.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
 
 RNG = np.random.default_rng(6)
@@ -108,7 +108,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def html() -> str:
     names = ["insert", EVIL, RIGHT_TO_LEFT, LONG]
-    return Report(findings(names), "Nightly <b>", "barograph report x.csv", "Found.").html()
+    return report_page(findings(names), "barograph report <b>.csv", "Found.")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_names_cannot_break_the_page(html: str, page: Page) -> None:
     assert "alert(1)" in page.text
     assert "<b onload" not in html
     assert "\u202e" not in html
-    assert "Nightly <b>" in page.text
+    assert "barograph report <b>.csv" in page.text
 
 
 def test_long_names_are_cut_in_the_middle_and_found_by_search(page: Page) -> None:
@@ -179,7 +179,7 @@ def test_data_of_the_charts_can_be_decoded(page: Page) -> None:
 
 def test_unit_of_a_series_is_at_its_levels_and_in_the_data_of_its_chart() -> None:
     series = replace(one_series("a", step(60, 30, 10.0)), unit="<b>\u202ems")
-    page = Page(Report(Findings([series], [[change(0, series, 30)]])).html())
+    page = Page(report_page(Findings([series], [[change(0, series, 30)]])))
     assert re.search(r"\d \u2192 1[\d.]+ <b>\ufffdms at ", page.text)
     [packed] = json.loads(page.scripts["application/json"])["series"]
     assert packed["unit"] == "<b>\ufffdms"
@@ -194,9 +194,8 @@ def test_worst_changes_come_first_and_improvements_last() -> None:
     ]
     actual = Findings(series, [[change(k, name, 20)] for k, name in enumerate(series)])
     assert actual.changed == [3, 1, 2, 0]
-    assert Report(actual).headline == (
-        "4 changes in 4 of 4 series: 2 worse, 1 of unknown direction, 1 better"
-    )
+    title = "4 changes in 4 of 4 series: 2 worse, 1 of unknown direction, 1 better"
+    assert f"<title>{title} · Barograph report</title>" in report_page(actual)
 
 
 def levels(*means: float, each: int = 10) -> tuple[Series, list[ReportedChange]]:
@@ -233,7 +232,7 @@ def test_series_that_switches_between_two_levels_has_one_row(
 
 def test_report_says_once_that_a_series_switches() -> None:
     series, changes = levels(100, 150, 101, 149, 100)
-    page = Page(Report(Findings([series], [changes])).html())
+    page = Page(report_page(Findings([series], [changes])))
     assert "4 changes in 1 of 1 series: 2 worse, 2 better" in page.text
     assert page.values("tr", "data-rank") == ["1"]
     assert page.text.count("4 switches between these levels, last 2026-01-02") == 2  # row and card
@@ -247,7 +246,7 @@ def test_results_without_commits_times_and_probabilities_are_shown() -> None:
     values = step(40, 20, 5.0)
     series = Series(SeriesId("", "", "", "plain", ""), np.arange(100, 140), values)
     point = change(0, one_series("x", values), 20, None).point
-    page = Page(Report(Findings([series], [[ReportedChange(0, point, order=120)]])).html())
+    page = Page(report_page(Findings([series], [[ReportedChange(0, point, order=120)]])))
     assert "at order 120." in page.text
     assert "real" not in page.text.lower().replace("really", "")
     assert json.loads(page.scripts["application/json"])["times"][0] is None
@@ -255,7 +254,7 @@ def test_results_without_commits_times_and_probabilities_are_shown() -> None:
 
 def test_report_without_a_change_says_so() -> None:
     quiet = one_series("quiet", RNG.normal(100.0, 1.0, 30))
-    page = Page(Report(Findings([quiet], [[]])).html())
+    page = Page(report_page(Findings([quiet], [[]])))
     assert "0 of 1 series changed" in page.text
     assert "1 series did not change" in page.text
 
@@ -272,9 +271,7 @@ def test_results_far_outside_keep_their_values() -> None:
     values = step(200, 100, 5.0)
     values[50] = 1e6
     series = one_series("spike", values)
-    data = ChartData()
-    data.add(series, [change(0, series, 100)])
-    [packed] = json.loads(data.json())["series"]
+    [packed] = json.loads(chart_data([(series, [change(0, series, 100)])]))["series"]
     assert packed["index"] is None
     assert packed["values"][50] == 1e6
     assert packed["limits"][1] < 200
@@ -282,8 +279,8 @@ def test_results_far_outside_keep_their_values() -> None:
 
 def test_a_hundred_series_take_half_a_megabyte_and_a_second() -> None:
     actual = findings([f"test {k}" for k in range(100)], size=250)
-    Report(findings(["warm"])).html()
+    report_page(findings(["warm"]))
     began = time.process_time()
-    html = Report(actual).html()
+    html = report_page(actual)
     assert time.process_time() - began < 1.0
     assert len(html.encode()) < 500_000

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.cli.retrain import read_params
+from barograph.cli.models import read_params
 from barograph.detection import Hunter
 from barograph.results.history import History
 from barograph.server.store import Store

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from barograph.cli import main
-from barograph.cli import retrain as command
+from barograph.cli import models as command
 from barograph.detection import Hunter
 from barograph.learning import registry, tables
 from barograph.learning import release as releasing

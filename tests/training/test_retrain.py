@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli import main
-from barograph.cli.retrain import read_params
+from barograph.cli.models import read_params
 from barograph.learning.online.pair import BESIDE
 from barograph.learning.registry import registry_of
 from barograph.learning.retrain import Retrained

@@ -1,4 +1,4 @@
-"""The command line: one module per command, imported when the command is called.
+"""The command line: commands are imported when they are called.
 
 Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3 not enough data,
 4 a suspect that is a large regression if a further run of its commit confirms it.
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,13 +24,13 @@ CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 LONGEST = 300  # characters of a message
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
-# The modules of commands, except for those that have one of their own with its name.
-TOGETHER = ("gate", "setup", "store_commands")
-MODULES = {
-    "score": "gate",
-    "import": "import_",  # a keyword cannot name a module
-    **dict.fromkeys(("completion", "formats", "init", "warmup"), "setup"),
-    **dict.fromkeys(("export", "prune", "recompute", "series", "token"), "store_commands"),
+MODULES = {  # of commands that share a module, or that a keyword cannot name
+    "detect": ("detect", "report"),
+    "gate": ("gate", "score"),
+    "import_": ("append", "import"),
+    "models": ("classify", "replay", "retrain"),
+    "setup": ("completion", "formats", "init", "warmup"),
+    "store_commands": ("export", "prune", "recompute", "series", "token"),
 }
 # Commands and their help texts.
 COMMANDS = {
@@ -71,10 +72,9 @@ class LazyGroup(click.Group):
             near = get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command {cmd_name!r}; {hint}")
-        module, name = MODULES.get(cmd_name, cmd_name), "command"
-        if module in TOGETHER:
-            name = cmd_name
-        command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
+        module = next((m for m, names in MODULES.items() if cmd_name in names), cmd_name)
+        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
         return command
 
     def resolve_command(
@@ -94,7 +94,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            from barograph.cli.withdrawn import explained
+            from barograph.cli.options import explained
 
             raise explained(error) from None
         except ModuleNotFoundError as error:

@@ -1,16 +1,30 @@
-"""The answers of `gate` and `score`: which series fail a job, and with which exit code."""
+"""The answers of `gate` and `score`: what fails a job, what is accepted, and the exit code.
+
+A table `[[suppress]]` of `barograph.toml` names a change that people know and accept: it is
+reported with the reason, and fails no job. Series that the pattern `informational` of the
+configuration matches fail no job, either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+import datetime as dt
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
+from barograph.cli.config import Config, Suppression
+from barograph.cli.options import RELEASED
+from barograph.results.patterns import matches
 from barograph.results.series import MIN_CHANGE
 from barograph.results.wording import BETTER, CHANGED, TREND, WORSE
+from barograph.sources.git import is_commit
+
+if TYPE_CHECKING:
+    from barograph.results.series import Series
 
 SUSPECT_FAILS_AT = 25.0  # percent
 # What answers are called, in the order in which outputs list them.
@@ -25,13 +39,20 @@ LISTS = {  # of the JSON output, with the kind of their answers, and why those a
     "uncertain": ("suspect", BUDGET),
     "suppressed": ("suppressed", ""),
 }
+OrderOf = Callable[[str], int | None]  # from the name of a commit to its order, if it is known
 
 
 @dataclass(frozen=True)
-class FailPolicy:
-    """What fails a job.
+class Judging:
+    """What `gate` and `score` judge, and what fails the job.
 
     Args:
+        newest: Number of newest commits to judge.
+        since: Judge all results after this commit instead of the newest: the commit of the last
+            run of this command. Its name, 6 or more characters from its start, or its order if
+            commits have no names.
+        false_red: Share of commits without a change that may turn the job red, in percent, for all
+            its series together. 100 judges each series alone.
         min_change: Minimum change that counts, in percent of the level before.
         fail_on: What fails the job. regression: changes for the worse, and large suspects; suspect:
             also every suspect by reason newest, and those by reason budget that are worse; any:
@@ -39,12 +60,22 @@ class FailPolicy:
         suspect_fails_at: Minimum size of a suspected change for the worse that fails the job, in
             percent.
         fail_on_missing: Exit with 3 if a series has no result of the judged commits.
+        min_history: Minimum number of earlier results that a series needs to be judged, counted
+            from its last lasting step by a factor of about 3. The built-in model needs 5.
+        model: File of the online models.
+        false_alarms_per_1000: False alarms allowed per 1,000 points of a series, from 1 to 10.
     """
 
+    newest: Annotated[int, click.IntRange(min=1)] = 1
+    since: str | None = None
+    false_red: Annotated[float, click.FloatRange(0.0, 100.0, min_open=True)] = 10.0
     min_change: Annotated[float, click.FloatRange(min=0.0)] = MIN_CHANGE
     fail_on: Literal["regression", "suspect", "any"] = "regression"
     suspect_fails_at: Annotated[float, click.FloatRange(min=0.0)] = SUSPECT_FAILS_AT
     fail_on_missing: bool = False
+    min_history: Annotated[int, click.IntRange(min=1)] = 5
+    model: Path = RELEASED / "online.baro"
+    false_alarms_per_1000: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +124,12 @@ class SeriesAnswer:
     is_certain: bool = True
     suppressed: str = ""
 
+    @classmethod
+    def at(cls, series: Series, place: int, **known: Any) -> SeriesAnswer:
+        """Return an answer on the result of a series at a position; the rest is given."""
+        order, commit = int(series.orders[place]), series.commits[place]
+        return cls(str(series.id), int(series.direction), order, commit, **known)
+
     @property
     def is_worse(self) -> bool:
         """Whether the change is for the worse, or of unknown direction."""
@@ -124,18 +161,10 @@ class SeriesAnswer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
-        since = (self.begins_commit or self.begins) if self.known else None
-        names = ("direction", "order", "commit", "probability", "percent", "is_trend", "begins")
-        further = ("begins_commit", "reruns", "baseline_size", "runs", "surprise", "reason")
-        return {
-            "series": self.series,
-            "answer": str(self.answer),
-            **{name: getattr(self, name) for name in names + further},
-            "known_since": since,
-            "is_certain": self.is_certain,
-            "suspect_reason": self.suspect_reason or None,
-            "suppressed": self.suppressed or None,
-        }
+        plain = asdict(self)
+        since = (self.begins_commit or self.begins) if plain.pop("known") else None
+        reasons = {"suspect_reason": self.suspect_reason, "suppressed": self.suppressed}
+        return {**plain, "known_since": since, **{key: reasons[key] or None for key in reasons}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +184,7 @@ class JobAnswer:
     too_short: Sequence[str] = ()
     new: Sequence[str] = ()
     missing: Sequence[str] = ()
-    policy: FailPolicy = FailPolicy()
+    policy: Judging = Judging()
     notes: Sequence[str] = ()
 
     def kind_of(self, answer: SeriesAnswer) -> str:
@@ -184,16 +213,14 @@ class JobAnswer:
 
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""
-        kind, is_strict = self.kind_of(answer), self.policy.fail_on != "regression"
-        if kind == "suspect":
-            return self._suspect_fails(answer, is_strict)
-        return kind == "regression" or (kind == "improvement" and self.policy.fail_on == "any")
-
-    def _suspect_fails(self, answer: SeriesAnswer, is_strict: bool) -> bool:
+        policy, kind = self.policy, self.kind_of(answer)
+        if kind != "suspect":
+            return kind == "regression" or (kind == "improvement" and policy.fail_on == "any")
+        is_strict = policy.fail_on != "regression"
         if answer.suspect_reason == NEWEST:
-            is_large = answer.is_worse and abs(answer.percent) >= self.policy.suspect_fails_at
+            is_large = answer.is_worse and abs(answer.percent) >= policy.suspect_fails_at
             return is_strict or (is_large and answer.is_certain)
-        return answer.suspect_reason == BUDGET and answer.is_worse and is_strict
+        return is_strict and answer.suspect_reason == BUDGET and answer.is_worse
 
     @property
     def exit_code(self) -> int:
@@ -207,9 +234,10 @@ class JobAnswer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answers as plain values for JSON."""
+        rows = [(self.kind_of(a), a.suspect_reason, a.as_dict()) for a in self.answers]
         return {
-            **{name: self._listed(*LISTS[name]) for name in LISTS},
-            "series": [answer.as_dict() for answer in self.answers],
+            **{name: [row for *kind, row in rows if (*kind,) == LISTS[name]] for name in LISTS},
+            "series": [row for _, _, row in rows],
             "too_short": [*self.too_short],
             "new": [*self.new],
             "missing": [*self.missing],
@@ -217,6 +245,50 @@ class JobAnswer:
             "exit_code": self.exit_code,
         }
 
-    def _listed(self, kind: str, reason: str) -> list[dict[str, Any]]:
-        answers = self.of_kind(kind)
-        return [answer.as_dict() for answer in answers if answer.suspect_reason == reason]
+
+def accepts(rule: Suppression, answer: SeriesAnswer, order_of: OrderOf) -> bool:
+    """Return whether a suppression is about an answer."""
+    if not matches(rule.series, answer.series):
+        return False
+    if rule.direction and (answer.percent > 0) != (rule.direction == "up"):
+        return False
+    begins = answer.order if answer.begins is None else answer.begins
+    if not rule.until:
+        name = answer.commit if answer.begins is None else answer.begins_commit
+        return not rule.commit or is_commit(name, rule.commit) or str(begins) == rule.commit
+    first, last = order_of(rule.commit) if rule.commit else begins, order_of(rule.until)
+    return first is not None and last is not None and first <= begins <= last
+
+
+def suppress(
+    answers: Iterable[SeriesAnswer],
+    config: Config,
+    order_of: OrderOf,
+    today: dt.date | None = None,
+) -> tuple[list[SeriesAnswer], list[str]]:
+    """Mark the answers that fail no job.
+
+    Args:
+        answers: The answers.
+        config: The configuration, with the suppressions and the series that are informational.
+        order_of: Returns the order of a commit.
+        today: The day on which suppressions may have expired.
+
+    Returns:
+        The answers, and notes about suppressions that have expired or that no change needs.
+    """
+    day = today or dt.date.today()
+    expired = [rule for rule in config.suppress if rule.expires is not None and rule.expires < day]
+    used: set[Suppression] = set()
+    marked = []
+    for answer in answers:
+        is_shown = config.kind_of(answer.series) == "informational"
+        reason = "informational in the configuration" if is_shown else ""
+        for rule in config.suppress if answer.answer != "quiet" or answer.known else ():
+            if accepts(rule, answer, order_of):
+                used.add(rule)
+                reason = reason if rule in expired else rule.reason
+        marked.append(replace(answer, suppressed=reason) if reason else answer)
+    notes = [f"suppression expired on {rule.expires}: {rule}" for rule in expired]
+    unused = [rule for rule in config.suppress if rule not in used and rule not in expired]
+    return marked, notes + [f"suppression matches no change: {rule}" for rule in unused]

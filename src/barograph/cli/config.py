@@ -9,35 +9,31 @@ only as much of a file that is found is used as its owner is trusted with.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
+import msgspec
 
+from barograph.cli.options import FORMER_DETECTORS, successor
+from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 
 NAME = "barograph.toml"
 GIT = ".git"  # a folder, or a file in a work tree
 ROOT = 0  # the user number of the administrator
-INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
-DIRECTIONS = "direction"
-RULES = (PATTERNS, DIRECTIONS, SUPPRESS)  # tables about series
+INPUT = "input"
 # What a pattern can make of a series: a machine check that should never move, one that is looked at
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
 BETTER = {"lower": -1, "higher": 1}
-SHAPES = {  # what these tables are, and in words
-    PATTERNS: (
-        dict[Literal["canary", "low_priority", "informational"], list[str]],
-        "lists of patterns named canary, low_priority or informational",
-    ),
-    DIRECTIONS: (dict[str, Literal["lower", "higher"]], "patterns that are `lower` or `higher`"),
-    SUPPRESS: (list[dict[str, Any]], f"tables [[{SUPPRESS}]]"),
-}
 READER = "import"  # a command with all parameters that say how files are read
 # Keys that run a command, or name a model, a store or a host.
 POWERFUL = (
@@ -46,6 +42,47 @@ POWERFUL = (
 )
 CONTACTS = ("kind", "otava")  # files of this kind name hosts
 JOBS = ("gate", "score")  # in a job, nobody reads notes
+
+Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class Suppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A change that is known and accepted.
+
+    Attributes:
+        series: A pattern of names of series; `*` stands for any text.
+        reason: Why the change is accepted.
+        commit: The commit at which the change begins; with `until` the first of several. Empty for
+            any.
+        until: The last commit at which the change begins. Empty for any.
+        direction: `up` or `down`; empty for both.
+        expires: The last day of the suppression; None if it does not end.
+    """
+
+    series: Words
+    reason: Words
+    commit: str = ""
+    until: str = ""
+    direction: Literal["", "up", "down"] = ""
+    expires: dt.date | None = None
+
+    def __str__(self) -> str:
+        commits = "..".join(name for name in (self.commit, self.until) if name)
+        return f"{self.series}{f' at {commits}' if commits else ''} ({self.reason})"
+
+
+RULES: dict[str, tuple[Any, str]] = {  # the tables about series: what they are, and in words
+    "patterns": (
+        dict[Literal["canary", "low_priority", "informational"], list[str]],
+        "lists of patterns named canary, low_priority or informational",
+    ),
+    "direction": (dict[str, Literal["lower", "higher"]], "patterns that are `lower` or `higher`"),
+    "suppress": (
+        list[Suppression],
+        "tables [[suppress]] with series and reason, optionally commit, until, direction (up or "
+        "down), expires (a date such as 2027-01-31)",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -57,45 +94,38 @@ class Config:
         commands: The options of each command by their long names without dashes.
         patterns: Patterns of series names by kind, which is one of `PATTERN_KINDS`.
         directions: `lower` or `higher`, by pattern of series names.
-        suppress: The tables `[[suppress]]`, as written.
+        suppress: The changes that are accepted.
         ignored: What of the file is not used, with the reason, by table; "" for the whole file.
     """
 
     path: Path | None = None
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    patterns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
-    suppress: tuple[Mapping[str, Any], ...] = ()
+    suppress: Sequence[Suppression] = ()
     ignored: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, series: str) -> str:
         """Return the first kind with a pattern that matches the name of a series, or ""."""
-        for kind, patterns in self.patterns.items():
-            if any(_is_of(series, pattern) for pattern in patterns):
+        for kind in PATTERN_KINDS:
+            if any(matches(pattern, series) for pattern in self.patterns.get(kind, ())):
                 return kind
         return ""
 
     def direction_of(self, series: str) -> int:
         """Return the direction of the first pattern that matches the name of a series, or 0."""
-        found = (better for name, better in self.directions.items() if _is_of(series, name))
+        found = (better for name, better in self.directions.items() if matches(name, series))
         return BETTER.get(next(found, ""), 0)
 
     def unmatched(self, series: Iterable[object]) -> Iterator[str]:
         """Yield a note about each pattern that matches the name of none of some series."""
-        rules = [(f"[{PATTERNS}] {kind}", names) for kind, names in self.patterns.items()]
-        rules += [(f"[{DIRECTIONS}]", (*self.directions,))]
+        rules = [(f"[patterns] {kind}", self.patterns.get(kind, ())) for kind in PATTERN_KINDS]
+        rules.append(("[direction]", [*self.directions]))
         names = [*map(str, series)] if any(patterns for _, patterns in rules) else []
         for table, patterns in rules:
             for pattern in patterns:
-                if not any(_is_of(name, pattern) for name in names):
+                if not any(matches(pattern, name) for name in names):
                     yield f"{self.path}: {table}: no series matches {pattern!r}"
-
-
-def _is_of(series: str, pattern: str) -> bool:
-    """Return whether the name of a series matches a pattern."""
-    from barograph.results.patterns import matches
-
-    return matches(pattern, series)
 
 
 def find(start: Path) -> Path | None:
@@ -123,16 +153,13 @@ def distrust(path: Path) -> tuple[str, bool]:
         return "", True  # Windows has no user numbers
     user, target = os.geteuid(), path.resolve()
     owners = {_owner_and_mode(place)[0] for place in (path, target)}
-    is_open = (
-        place
-        for place in (path.parent, target.parent, target)
-        if _owner_and_mode(place)[1] & stat.S_IWOTH
-    )
+    places = (path.parent, target.parent, target)
+    is_open = [place for place in places if _owner_and_mode(place)[1] & stat.S_IWOTH]
     if strangers := owners - {user, ROOT}:
-        stranger = min(strangers)
-        reason = f"the file belongs to user {stranger}, who is neither you (user {user}) nor root"
-    elif (place := next(is_open, None)) is not None:
-        reason = f"every user can write to {place}"
+        owner = f"user {min(strangers)}, who is neither you (user {user}) nor root"
+        reason = f"the file belongs to {owner}"
+    elif is_open:
+        reason = f"every user can write to {is_open[0]}"
     else:
         return "", True
     *_, last = _searched(path.parent)
@@ -166,26 +193,41 @@ def load_config(commands: Collection[str], path: Path | None = None) -> Config:
         ConfigError: The named file does not exist, or its contents cannot be used.
     """
     if path is not None:
-        return _checked(commands, path, _content(path))
+        return _read(commands, path)
     path = find(Path.cwd())
     if path is None:
         return Config()
     reason, is_usable = distrust(path)
     if not is_usable:
         return Config(path, ignored={"": f"ignored, because {reason}"})
-    config = _checked(commands, path, _content(path))
+    config = _read(commands, path)
     return _weakened(config, reason) if reason else config
 
 
-def _content(path: Path) -> Mapping[str, Any]:
-    import tomllib
-
+def _read(commands: Collection[str], path: Path) -> Config:
+    """Return the configuration; its tables have the right types."""
     try:
-        return tomllib.loads(path.read_bytes().decode())
+        content = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; barograph init writes one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    if not content.get("threshold", True):  # files of earlier versions have an empty table
+        del content["threshold"]
+    known = (INPUT, *RULES, *commands)
+    for name, table in content.items():
+        if name in FORMER_DETECTORS:
+            raise ConfigError(f"{path}: remove the table [{name}]: {FORMER_DETECTORS[name]}")
+        if name not in known:
+            raise ConfigError(f"{path}: there is no table [{name}]; allowed: {', '.join(known)}")
+        shape, allowed = RULES.get(name, (dict[str, Any], f"a table [{name}]"))
+        try:
+            content[name] = msgspec.convert(table, shape)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{path}: {name} must be {allowed}: {error}") from None
+    patterns, directions = content.pop("patterns", {}), content.pop("direction", {})
+    suppress = content.pop("suppress", ())
+    return Config(path, content, patterns, directions, suppress)
 
 
 def _weakened(config: Config, reason: str) -> Config:
@@ -247,12 +289,11 @@ def option_defaults(config: Config, command: click.Command, name: str) -> dict[s
         ConfigError: An option does not exist, or has a value that is not allowed.
     """
     parameters = dict(_options(command))
-    options, shared = config.commands.get(name, {}), config.commands.get(INPUT, {})
-    _refuse_unknown(config, name, options, parameters)
-    values = {key: (INPUT, value) for key, value in shared.items() if key in parameters}
-    values |= {key: (name, value) for key, value in options.items()}
+    own, shared = (config.commands.get(table, {}) for table in (name, INPUT))
+    _refuse_unknown(config, name, own, parameters)
     defaults = {}
-    for key, (table, value) in values.items():
+    for key in (*(key for key in shared if key in parameters), *own):
+        table, value = (name, own[key]) if key in own else (INPUT, shared[key])
         parameter = parameters[key]
         argument = _as_argument(parameter, value)
         try:
@@ -279,16 +320,11 @@ def _refuse_unknown(
 ) -> None:
     for key in keys:
         if key not in allowed:
-            from difflib import get_close_matches
-
-            from barograph.cli.withdrawn import successor
-
             if text := successor(table, key):
                 raise ConfigError(f"{config.path}: [{table}] {key} is withdrawn: {text}")
             names = sorted(name for name in allowed if not name.startswith("-"))
             # The list may be too long for one line of an error.
-            names = get_close_matches(key, names, n=3) + names
-            shown = ", ".join(dict.fromkeys(names))
+            shown = ", ".join(dict.fromkeys(get_close_matches(key, names, n=3) + names))
             raise ConfigError(f"{config.path}: [{table}] has no {key!r}; allowed: {shown}")
 
 
@@ -300,38 +336,3 @@ def _as_argument(parameter: click.Parameter, value: Any) -> Any:
     if is_several and not isinstance(value, list):
         return [value]
     return ",".join(map(str, value)) if isinstance(value, list) and not is_several else value
-
-
-def _checked(commands: Collection[str], path: Path, content: Mapping[str, Any]) -> Config:
-    """Return the configuration; its tables have the right types."""
-    # Files of earlier versions have an empty table [threshold].
-    content = {name: table for name, table in content.items() if table or name != "threshold"}
-    tables = [name for name in content if name not in RULES]
-    for name in tables:
-        if name not in (INPUT, *commands):
-            from barograph.cli.withdrawn import DETECTORS
-
-            if name in DETECTORS:
-                raise ConfigError(f"{path}: remove the table [{name}]: {DETECTORS[name]}")
-            allowed = ", ".join((INPUT, *RULES, *commands))
-            raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
-    shaped = {name: _shaped(path, name, table) for name, table in content.items()}
-    patterns = shaped.get(PATTERNS, {})
-    return Config(
-        path,
-        {name: shaped[name] for name in tables},
-        {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
-        shaped.get(DIRECTIONS, {}),
-        tuple(shaped.get(SUPPRESS, ())),
-    )
-
-
-def _shaped(path: Path, name: str, table: Any) -> Any:
-    """Return a table after a check of its types."""
-    import msgspec
-
-    shape, allowed = SHAPES.get(name, (dict[str, Any], f"a table [{name}]"))
-    try:
-        return msgspec.convert(table, shape)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {name} must be {allowed}: {error}") from None

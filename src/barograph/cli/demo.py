@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from barograph.cli.retrain import read_params
+from barograph.cli.models import read_params
 from barograph.models import TriageModel
 from barograph.results.series import Verdict
 from barograph.server.store import Measurement, arrivals, commit_details
@@ -60,29 +60,22 @@ REJECTED = {
     "commit: order 88 of this series is '3f9a1c7'": 3,
 }
 
+# Candidates by the day, the project, the order and the verdict.
+Groups = dict[tuple[int, str, int, Verdict], list[int]]
+
 
 @contextmanager
 def demo_folder() -> Iterator[Path]:
     """Make a folder, and delete it at the end, also after SIGTERM, Ctrl-C and a closed terminal."""
-    ends = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}  # Windows has no SIGHUP
-    former = {number: signal.getsignal(number) for number in ends}
-    received: list[int] = []
 
     def leave(number: int, _frame: object) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
+        raise SystemExit(128 + number)  # as shells report it
 
-    for number, handler in former.items():
-        if handler is signal.SIG_DFL:  # under `nohup` SIGHUP is ignored
+    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+        if signal.getsignal(number) is signal.SIG_DFL:  # under `nohup` SIGHUP is ignored
             signal.signal(number, leave)
-    try:
-        with tempfile.TemporaryDirectory(prefix="barograph-demo-") as name:
-            yield Path(name)
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-        for number in received:
-            signal.raise_signal(number)  # end as any process that is asked to
+    with tempfile.TemporaryDirectory(prefix="barograph-demo-") as name:
+        yield Path(name)
 
 
 def demo_params() -> RetrainParams:
@@ -131,15 +124,20 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
     late: list[Measurement] = []
     for number, series in enumerate(many):
         values, orders, times = (c.tolist() for c in (series.values, series.orders, series.times))
-        rows = list(zip(values, orders, series.commits, times, strict=True))
         known = series.direction, series.unit
-        for place, (value, order, commit, time) in enumerate(rows):
-            sent = Measurement(series.id, value, order, commit, "", time, *known)
-            is_late = number in LATE and place == series.orders.size - 3
-            (late if is_late else batch).append(sent)
-        for both, (_, order, commit, time) in zip(series.reruns[::-1], rows[::-1], strict=False):
-            for run, value in enumerate(both.tolist(), 2):
-                batch.append(Measurement(series.id, value, order, commit, str(run), time, *known))
+        rows = [
+            Measurement(series.id, value, order, commit, "", time, *known)
+            for value, order, commit, time in zip(
+                values, orders, series.commits, times, strict=True
+            )
+        ]
+        batch += [
+            first._replace(value=value, run=str(run))
+            for both, first in zip(series.reruns[::-1], rows[::-1], strict=False)
+            for run, value in enumerate(both.tolist(), 2)
+        ]
+        late += [rows.pop(-3)] if number in LATE else []
+        batch += rows
     points = store.ingest(batch, WHO).points
     store.ingest(late, WHO)
     by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}
@@ -148,12 +146,11 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
 
 def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
     """Return subjects, authors and parents of the commits."""
-    places = {
-        (series.id.project, *pair)
+    names = {
+        (series.id.project, order): commit
         for series in many
-        for pair in zip(series.commits, series.orders.tolist(), strict=True)
+        for order, commit in zip(series.orders.tolist(), series.commits, strict=True)
     }
-    names = {(project, order): commit for project, commit, order in places}
     return [
         CommitDetails(
             *(project, commit, SUBJECTS[order * order % len(SUBJECTS)]),
@@ -161,14 +158,14 @@ def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
             f"https://git.example/{project}/commit/{commit}",
             names.get((project, order - 1), ""),
         )
-        for project, commit, order in places
+        for (project, order), commit in names.items()
     ]
 
 
 def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], moment: int) -> None:
     """Give verdicts on what is older than some days, and file tickets."""
     generator = np.random.default_rng(0)
-    groups: dict[tuple[int, str, int, Verdict], list[int]] = defaultdict(list)
+    groups: Groups = defaultdict(list)
     dates: dict[int, int] = {}
     for number, candidates in candidates_of_series(connection, list(many)).items():
         series = many[number]
@@ -204,17 +201,14 @@ def _step(values: Floats, index: int) -> float:
     return abs(float(np.median(after)) - level) / level
 
 
-def _file_tickets(
-    connection: sa.Connection, groups: Mapping[tuple[int, str, int, Verdict], list[int]]
-) -> None:
+def _file_tickets(connection: sa.Connection, groups: Groups) -> None:
     """File tickets about the largest groups of real changes."""
-    real = {key: members for key, members in groups.items() if key[3] is Verdict.TRUE_POSITIVE}
-    largest = sorted(real, key=lambda key: (-len(real[key]), key))[:6]
+    real = [key for key in groups if key[3] is Verdict.TRUE_POSITIVE]
+    largest = sorted(real, key=lambda key: (-len(groups[key]), key))[:6]
     for number, key in enumerate(sorted(largest), 412):
-        _, project, order, _ = key
-        name = f"{project.upper()}-{number}"
-        title = f"{len(real[key])} series changed at commit {order}"
+        name, members = f"{key[1].upper()}-{number}", groups[key]
+        title = f"{len(members)} series changed at commit {key[2]}"
         url = f"https://tracker.example/{name}"
-        tickets.file(connection, name, url, title, real[key], PEOPLE[number % len(PEOPLE)])
+        tickets.file(connection, name, url, title, members, PEOPLE[number % len(PEOPLE)])
         if number % 2:
             tickets.close(connection, name, PEOPLE[0])

@@ -1,30 +1,34 @@
-"""`barograph detect`: the change points of every series."""
+"""`barograph detect` and `report`: the change points of every series."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.config import current_config
-from barograph.cli.detectors import DetectorChoice, detector_options
+from barograph.cli.detectors import DEFAULT_DETECTOR, ChangeSearch, search_options
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.judging import order_of
 from barograph.cli.options import (
+    RELEASED,
     echo_csv,
     echo_json,
     format_option,
-    grouped,
-    parameters_of,
+    online_models,
+    triage_model,
 )
 from barograph.report.changes import Findings, ReportedChange
 from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.results.wording import plural, printable
 from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError
 
@@ -36,39 +40,17 @@ CSV_COLUMNS = (
     *("order", "commit", "time", "index", "subject"),
 )
 AGO = re.compile(r"(\d{1,4})([dwy])")
-LABEL = "detecting"  # of the progress
 DAYS = {"d": 1, "w": 7, "y": 365}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeSearch:
-    """What a command looks for.
-
-    Args:
-        choice: The detection method.
-        since: Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a
-            commit, or after an order if commits have no names.
-        min_change: Minimum change to report, in percent of the level before.
-    """
-
-    choice: DetectorChoice
-    since: str | None = None
-    min_change: Annotated[float, click.FloatRange(min=0.0)] = 0.0
-
-
-search_options = grouped(
-    "search", ChangeSearch, *parameters_of(ChangeSearch, "since", "min_change"), detector_options
-)
-
-
 @click.command(
-    epilog="Example: barograph detect results.csv --since 14d --format markdown",
+    "detect", epilog="Example: barograph detect results.csv --since 14d --format markdown"
 )
 @input_options()
 @search_options
 @click.option("--all", "every", is_flag=True, help="Also list the series without a change.")
 @format_option("text", "json", "csv", "markdown")
-def command(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> None:
+def detect(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> None:
     """Find the change points of every series."""
     from barograph.cli import listing
 
@@ -79,7 +61,9 @@ def command(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> N
     if output == "json":
         echo_json(as_dict(findings, search, seconds))
     elif output == "csv":
-        echo_csv(CSV_COLUMNS, _rows(findings))
+        worst = findings.worst_first
+        rows = ({"series": str(findings.series[c.series].id), **_point(c)} for c in worst)
+        echo_csv(CSV_COLUMNS, ([row[name] for name in CSV_COLUMNS] for row in rows))
     elif output == "markdown":
         click.echo("\n".join(listing.markdown(findings, seconds)))
     else:
@@ -91,7 +75,7 @@ def command(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> N
 def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[str, Any]:
     """Return every series with its change points, as plain values for JSON."""
     return {
-        "detector": search.choice.name,
+        "detector": search.name,
         "summary": {
             "series": len(findings.series),
             "changed": len(findings.changed),
@@ -106,20 +90,17 @@ def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[st
                 "series": str(series.id),
                 "direction": int(series.direction),
                 "unit": series.unit or None,
-                "kind": findings.kinds[number] or None if findings.kinds else None,
+                "kind": findings.kind_of(number) or None,
                 "points": len(series),
-                "change_points": [_point(change) for change in changes],
+                "change_points": [_point(change) for change in findings.changes[number]],
             }
-            for number, (series, changes) in enumerate(
-                zip(findings.series, findings.changes, strict=True)
-            )
+            for number, series in enumerate(findings.series)
         ],
     }
 
 
 def _point(change: ReportedChange) -> dict[str, Any]:
-    point = change.point
-    before, after, _ = change.size
+    point, size = change.point, change.size
     return {
         "index": point.index,
         "order": change.order,
@@ -132,32 +113,15 @@ def _point(change: ReportedChange) -> dict[str, Any]:
         "pvalue": point.pvalue,
         "q": point.q,
         "discovery": point.order,
-        "before": before,
-        "after": after,
+        "before": size.before,
+        "after": size.after,
         "mean_before": point.before.mean,
         "mean_after": point.after.mean,
-        "percent": change.size.percent,
+        "percent": size.percent,
         "reasons": [
             {"text": reason.text, "contribution": reason.part} for reason in change.reasons
         ],
     }
-
-
-def _rows(findings: Findings) -> Iterator[list[Any]]:
-    """Yield one row for each change, the worst first."""
-    for change in findings.worst_first:
-        point = change.point
-        yield [
-            str(findings.series[change.series].id),
-            *(
-                change.effect,
-                change.size.percent,
-                *change.size[:2],
-                point.probability,
-                point.pvalue,
-            ),
-            *(change.order, change.commit, _iso(change.time), point.index, change.subject),
-        ]
 
 
 def _iso(time_: int) -> str | None:
@@ -182,79 +146,61 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     import numpy as np
 
     from barograph.detection import detect_many
+    from barograph.detection.scoring import explain_change_points
     from barograph.sources.git import Repository
 
-    detector = search.choice.make()
+    detector = search.make()
     choose(detector.work(history.values.size))
     short = int((np.diff(history.offsets) < detector.shortest).sum())
     if short:
-        least = f"the {detector.shortest} points that {search.choice.name} needs"
+        least = f"the {detector.shortest} points that {search.name} needs"
         click.echo(
             f"{short:,} of {len(history):,} series not searched: fewer than {least}", err=True
         )
-    runs = detect_many(detector, history.values, history.offsets, label=LABEL)
+    points = detect_many(detector, history.values, history.offsets, label="detecting")
     every = [*history]
     is_recent = _since(search.since, every)
-    changes = [
+    found = [
         [
             change
             for change in _changes(number, series, run)
             if abs(change.size.percent) >= search.min_change and is_recent(change)
         ]
-        for number, (series, run) in enumerate(zip(every, runs, strict=True))
-    ]
-    known = Repository().find({change.commit for of_series in changes for change in of_series})
-    changes = [
-        [replace(c, subject=known[c.commit].subject) if c.commit in known else c for c in of_series]
-        for of_series in changes
+        for number, (series, run) in enumerate(zip(every, points, strict=True))
     ]
     if explain:
-        changes = _explained(history, runs, changes, search.choice)
+        # All change points of a series bound each other, also those that are not reported.
+        pairs = zip(points, found, strict=True)
+        places = [[point.index for point in run] if changes else [] for run, changes in pairs]
+        model = triage_model(search.model)
+        reasons = explain_change_points(model, history.values, history.offsets, places)
+        found = [
+            [replace(c, reasons=because[indices.index(c.point.index)]) for c in changes]
+            for changes, indices, because in zip(found, places, reasons, strict=True)
+        ]
+    known = Repository().find({change.commit for changes in found for change in changes})
+    found = [
+        [replace(c, subject=known[c.commit].subject) if c.commit in known else c for c in changes]
+        for changes in found
+    ]
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
-    return Findings(every, changes, detector.shortest, kinds)
+    return Findings(every, found, detector.shortest, kinds)
 
 
-def _explained(
-    history: History,
-    runs: Sequence[Sequence[ChangePoint]],
-    changes: Sequence[Sequence[ReportedChange]],
-    choice: DetectorChoice,
-) -> list[list[ReportedChange]]:
-    """Return the changes with the reasons of the model for or against each of them.
-
-    All change points of a series bound each other, also those that are not reported.
-    """
-    from barograph.detection.scoring import explain_change_points
-
-    places = [
-        [point.index for point in run] if of_series else []
-        for run, of_series in zip(runs, changes, strict=True)
-    ]
-    reasons = explain_change_points(choice.triage_model(), history.values, history.offsets, places)
-    every = [
-        dict(zip(indices, because, strict=True))
-        for indices, because in zip(places, reasons, strict=True)
-    ]
-    return [
-        [replace(change, reasons=because[change.point.index]) for change in of_series]
-        for of_series, because in zip(changes, every, strict=True)
-    ]
-
-
-def _changes(number: int, series: Series, points: Sequence[ChangePoint]) -> list[ReportedChange]:
-    return [
-        ReportedChange(
+def _changes(
+    number: int, series: Series, points: Sequence[ChangePoint]
+) -> Iterator[ReportedChange]:
+    for k, point in enumerate(points, 1):
+        yield ReportedChange(
             number,
             point,
             series.direction,
             int(series.orders[point.index]),
             series.commits[point.index] if len(series.commits) else "",
             UNKNOWN_TIME if series.times is None else int(series.times[point.index]),
-            is_last=k == len(points) - 1,
+            is_last=k == len(points),
         )
-        for k, point in enumerate(points)
-    ]
 
 
 def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChange], bool]:
@@ -263,6 +209,8 @@ def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChang
         return lambda _change: True
     time = _time_of(text)
     if time is None:
+        from barograph.cli.judged import order_of
+
         order = order_of(every, text)
         if order is None:
             raise ConfigError(f"--since {text!r}: neither a date nor a commit of these results")
@@ -274,8 +222,7 @@ def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChang
 
 def _time_of(text: str) -> int | None:
     """Return the milliseconds of a date or an age, None if the text is neither."""
-    ago = AGO.fullmatch(text)
-    if ago:
+    if ago := AGO.fullmatch(text):
         moment = datetime.now(UTC) - timedelta(days=int(ago[1]) * DAYS[ago[2]])
     else:
         try:
@@ -284,3 +231,72 @@ def _time_of(text: str) -> int | None:
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
+
+
+@click.command(
+    "report", epilog="Example: barograph report results.csv --since 90d --out report.html"
+)
+@input_options()
+@search_options
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    default=Path("report.html"),
+    show_default=True,
+    help="File to write, or - for the standard output.",
+)
+def report(inputs: Inputs, search: ChangeSearch, out: Path) -> None:
+    """Write a page with the changes of every series.
+
+    The page is one file that makes no request: a table of all changes, the worst first, and for
+    each series that changed a chart with its levels, change points, probabilities and reasons.
+    Without a detector of your own it also lists the newest results that `gate` calls suspects.
+    """
+    from barograph.report.page import report_page
+    from barograph.runtime.files import whole
+
+    history = inputs.read()
+    findings = find(history, search, explain=True)
+    suspects = _suspects(history) if search.name == DEFAULT_DETECTOR else []
+    command = shlex.join(["barograph", *sys.argv[1:]]) if sys.argv[1:2] == ["report"] else ""
+    page = report_page(findings, command, _note(search), suspects)
+    if str(out) == "-":
+        click.echo(page, nl=False)
+        return
+    with whole(out) as draft:
+        draft.write_text(page, encoding="utf-8")
+    size = len(page.encode()) / 1e6
+    changes = plural(len(findings.worst_first), "change")
+    click.echo(f"{out}: {changes} in {len(findings.series):,} series ({size:.1f} MB)")
+
+
+def _suspects(history: History) -> list[tuple[str, str]]:
+    """Return the name of each series whose newest result is a suspect, and what `gate` says."""
+    from barograph.cli.answers import JobAnswer
+    from barograph.cli.gate import runs_of
+    from barograph.cli.judged import answers_of, counts_of, judge_series
+    from barograph.cli.rendering import sentence, worst_first
+    from barograph.detection.online import make_judge
+
+    numbers = [number for number, entry in enumerate(history) if len(entry)]
+    series = [history[number] for number in numbers]
+    counts = zip(numbers, series, counts_of(series), strict=True)
+    rows = [(entry, runs_of(history, number), count, 0) for number, entry, count in counts]
+    judge = make_judge(online_models(RELEASED / "online.baro"))
+    suspects = JobAnswer(answers_of(judge_series(judge, rows), None)).of_kind("suspect")
+    return [(printable(e.series), printable(sentence(e))) for e in worst_first(suspects)]
+
+
+def _note(search: ChangeSearch) -> str:
+    """Return what was searched for, as sentences."""
+    parts = [f"Found by {search.name}"]
+    if search.name == DEFAULT_DETECTOR:
+        parts.append("scored by a model")
+    if search.since:
+        parts.append(f"since {search.since}")
+    if search.min_change:
+        parts.append(f"of at least {search.min_change:g} %")
+    if search.min_probability is not None:
+        parts.append(f"at least {100 * search.min_probability:g} % real")
+    return f"{', '.join(parts)}."

@@ -1,44 +1,57 @@
-"""Which detection method a command uses, and with which parameters."""
+"""Which detection method a command uses, with which parameters, and which changes it reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import click
+import msgspec
 
-from barograph.cli.options import grouped, model_option, pair_of, refuse_given
+from barograph.cli.options import (
+    FORMER_DETECTORS,
+    LABEL_FREE,
+    grouped,
+    model_option,
+    pair_of,
+    parameters_of,
+    refuse_given,
+    triage_model,
+)
 from barograph.detection import registry
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
-    from barograph.models import TriageModel
 
 # The methods by the names that people type, with their classes.
 DETECTORS = {name.lower(): name for name in registry.DETECTORS}
 DEFAULT_DETECTOR = "triaged"
-USE = "label_free"  # of the model that scores its candidates
 OPTION_PARAMETERS = ("model", "min_probability")  # parameters that only an option sets
 CANDIDATES = "candidates"  # the parameter that is a method
 
 
 @dataclass(frozen=True)
-class DetectorChoice:
-    """A detection method as the options of a command name it.
+class ChangeSearch:
+    """A detection method, and which of its changes are reported, as the options of a command say.
 
     Args:
         name: One of `DETECTORS`.
         parameters: Parameters by name, as text.
         model: The model of `triaged`; the built-in one if there is no such file.
         min_probability: Smallest probability that `triaged` reports; its model's rule if None.
+        since: Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a
+            commit, or after an order if commits have no names.
+        min_change: Minimum change to report, in percent of the level before.
     """
 
     name: str = DEFAULT_DETECTOR
     parameters: Mapping[str, str] = field(default_factory=dict)
     model: Path | None = None
     min_probability: float | None = None
+    since: str | None = None
+    min_change: Annotated[float, click.FloatRange(min=0.0)] = 0.0
 
     def make(self) -> Detector:
         """Return the detector.
@@ -52,20 +65,12 @@ class DetectorChoice:
         kind = getattr(detection, DETECTORS[self.name])
         chosen = {key: parsed(self.name, kind, key, v) for key, v in self.parameters.items()}
         if self.name == DEFAULT_DETECTOR:
-            chosen |= {"model": self.triage_model(), "min_probability": self.min_probability}
+            chosen |= {"model": triage_model(self.model), "min_probability": self.min_probability}
         elif self.min_probability is not None:
             message = f"{self.name} has no probability; only {DEFAULT_DETECTOR} has"
             raise click.BadParameter(message, param_hint="--min-probability")
         detector: Detector = kind(**chosen)
         return detector
-
-    def triage_model(self) -> TriageModel:
-        """Return the model that scores and explains candidates."""
-        from barograph.models import TriageModel
-
-        if self.model is None or not self.model.exists():
-            return TriageModel.default(USE)
-        return TriageModel.load(self.model, USE)
 
 
 class DetectorName(click.Choice[str]):
@@ -76,27 +81,30 @@ class DetectorName(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name, or fail with the names that are allowed."""
-        if value not in DETECTORS:
-            from barograph.cli import withdrawn
-
-            if value in withdrawn.DETECTORS:
-                self.fail(f"there is no {value!r}: {withdrawn.DETECTORS[value]}", param, ctx)
+        if value in FORMER_DETECTORS:
+            self.fail(f"there is no {value!r}: {FORMER_DETECTORS[value]}", param, ctx)
         return super().convert(value, param, ctx)
 
 
-def _choice(
-    detector: str, min_probability: float | None, model: Path, parameters: Sequence[str]
-) -> DetectorChoice:
+def _search(
+    detector: str,
+    model: Path,
+    parameters: Sequence[str],
+    min_probability: float | None,
+    since: str | None,
+    min_change: float,
+) -> ChangeSearch:
     if detector != DEFAULT_DETECTOR:
         refuse_given(["model"], f"{detector} has no model; only {DEFAULT_DETECTOR} has")
     pairs = [pair_of(text, "--set", "window=50") for text in parameters]
     chosen = {name.replace("-", "_"): value for name, value in pairs}
-    return DetectorChoice(detector, chosen, model, min_probability)
+    return ChangeSearch(detector, chosen, model, min_probability, since, min_change)
 
 
-detector_options = grouped(
-    "choice",
-    _choice,
+search_options = grouped(
+    "search",
+    _search,
+    *parameters_of(ChangeSearch, "since", "min_change"),
     click.option(
         "--detector",
         type=DetectorName(),
@@ -111,7 +119,7 @@ detector_options = grouped(
         help="Minimum probability of a reported change point, from 0 to 1, for --detector "
         f"{DEFAULT_DETECTOR}. By default the rule in the model file decides.",
     ),
-    model_option(USE, does="scores the candidates of --detector triaged"),
+    model_option(LABEL_FREE, does="scores the candidates of --detector triaged"),
     click.option(
         "--set",
         "parameters",
@@ -123,8 +131,8 @@ detector_options = grouped(
 
 
 def make_detector(name: str) -> Detector:
-    """Return a detector with its default parameters; see `DetectorChoice`."""
-    return DetectorChoice(name).make()
+    """Return a detector with its default parameters; see `ChangeSearch`."""
+    return ChangeSearch(name).make()
 
 
 def parsed(name: str, kind: type[Detector], parameter: str, text: str) -> Any:
@@ -139,23 +147,19 @@ def parsed(name: str, kind: type[Detector], parameter: str, text: str) -> Any:
     Raises:
         click.BadParameter: There is no such parameter, or the text is not of its type.
     """
-    import msgspec
-
+    hints = get_type_hints(kind)
     known = [entry.name for entry in fields(kind) if entry.name not in OPTION_PARAMETERS]
+    others = [entry for entry in DETECTORS if entry != name]
     if parameter not in known:
         message = f"{name} has no parameter {parameter!r}; allowed are {', '.join(known)}"
-        raise click.BadParameter(message, param_hint="--set")
-    if parameter == CANDIDATES:
-        others = [entry for entry in DETECTORS if entry != name]
+    elif parameter == CANDIDATES:
         if text in others:
             return make_detector(text)
-        expected = " or ".join(others)
+        message = f"{parameter} is {text!r:.60}; it must be {' or '.join(others)}"
     else:
-        type_ = get_type_hints(kind)[parameter]
         try:
-            return msgspec.convert(None if text == "none" else text, type_, strict=False)
+            return msgspec.convert(None if text == "none" else text, hints[parameter], strict=False)
         except msgspec.ValidationError:
-            name_of = type_.__name__ if isinstance(type_, type) else str(type_)
-            expected = name_of.removeprefix("typing.")
-    message = f"{parameter} is {text!r:.60}; it must be {expected}"
+            expected = getattr(hints[parameter], "__name__", hints[parameter])
+            message = f"{parameter} is {text!r:.60}; it must be {expected}"
     raise click.BadParameter(message, param_hint="--set")

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 from click.core import ParameterSource
 
-from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.answers import JobAnswer, Judging, SeriesAnswer, suppress
 from barograph.cli.config import current_config
-from barograph.cli.detectors import USE, DetectorChoice, DetectorName
+from barograph.cli.detectors import ChangeSearch, DetectorName
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.judging import Judging, Selection, judging_options
 from barograph.cli.options import (
+    LABEL_FREE,
     RELEASED,
+    false_alarms_setting,
     format_option,
+    grouped,
+    model_option,
+    online_models,
     open_store,
+    parameters_of,
     refuse_given,
     setting,
     store_option,
@@ -31,11 +35,11 @@ from barograph.results.wording import plural
 from barograph.runtime.compiled import choose
 
 if TYPE_CHECKING:
-    from barograph.cli.judged import Runs
+    from barograph.cli.judged import JobRow, Runs
     from barograph.detection.base import Detector
     from barograph.detection.online import OnlineJudge
     from barograph.results.history import History
-    from barograph.results.series import Floats, Series
+    from barograph.results.series import Floats, Series, SeriesId
     from barograph.server.store import Store
     from barograph.sources.formats.read import FilesRead
 
@@ -44,6 +48,18 @@ if TYPE_CHECKING:
 NEW_RESULT, KNOWN_SERIES = 2, 70
 # Options about alarms and suspects, which a detection method does not raise.
 OF_JUDGE = ("model", "false_red", "suspect_fails_at", "rerun")
+
+
+# The parameters by which results are judged; a command gets them as `judging`.
+judging_options = grouped(
+    "judging",
+    Judging,
+    *parameters_of(Judging, "newest", "since", "false_red"),
+    *parameters_of(Judging, "min_change", "fail_on", "suspect_fails_at"),
+    model_option("online"),
+    *parameters_of(Judging, "min_history", "fail_on_missing", table=""),
+    false_alarms_setting,
+)
 
 
 @click.command(
@@ -122,26 +138,74 @@ def gated(
         judging: Which results are judged, and what fails the job.
         detector: The name of a detection method that judges instead of the online model.
     """
+    from barograph.cli.judged import counts_of
+
     history = files.history
     filled = [number for number, entry in enumerate(history) if len(entry)]
     series = [history[number] for number in filled]
     branch = [int(files.of_branch[number]) for number in filled] if files.branch else []
-    selection = Selection.of(series, judging.newest, judging.since, branch)
+    counts = counts_of(series, judging.newest, judging.since, branch)
+    runs = [
+        runs_of(history, number, len(history[number]) - count if aggregate == "mean" else 0)
+        for number, count in zip(filled, counts, strict=True)
+    ]
+    rows = [*zip(series, runs, counts, branch or [0] * len(series), strict=True)]
     if detector is not None:
-        method = DetectorChoice(detector, model=RELEASED / f"{USE}.baro").make()
+        method = ChangeSearch(detector, model=RELEASED / f"{LABEL_FREE}.baro").make()
         choose(method.work(history.values.size))
-        return judging.detected_job([*detected(history, filled, selection, method)], selection)
-    from barograph.cli.judged import judge_series
+        sizes = {str(entry.id): len(entry) - 1 for entry, _, count, _ in rows if count}
+        short = [name for name, size in sizes.items() if size < judging.min_history]
+        every = detected(history, dict(zip(filled, counts, strict=True)), method)
+        return answer_job(
+            judging, [entry for entry in every if entry.series not in short], short, rows
+        )
     from barograph.detection.online import make_judge
 
     choose(history.values.size)
-    judge = make_judge(judging.models(), judging.false_alarms_per_1000)
-    runs = [
-        runs_of(history, number, len(history[number]) - count if aggregate == "mean" else 0)
-        for number, count in zip(filled, selection.counts, strict=True)
-    ]
-    judged = judge_series(judge, series, runs, selection.counts, branch)
-    return judging.job(judged, selection, judge)
+    judge = make_judge(online_models(judging.model), judging.false_alarms_per_1000)
+    return judged_job(judging, rows, judge)
+
+
+def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> JobAnswer:
+    """Return the answer of the online judge on all series of a job."""
+    from barograph.cli.judged import answers_of, judge_series
+    from barograph.detection.online.budget import JobBudget
+
+    share = judging.false_red / 100.0
+    budget = JobBudget(judge.budget, share) if share < 1.0 else None
+    judged = judge_series(judge, rows)
+    sizes = {str(entry.series.id): entry.decision.baseline_size for entry in judged}
+    short = [name for name, size in sizes.items() if size < judging.min_history]
+    long = [e for e in judged if e.decision.baseline_size >= judging.min_history]
+    return answer_job(judging, answers_of(long, budget), short, rows)
+
+
+def answer_job(
+    judging: Judging,
+    answers: Sequence[SeriesAnswer],
+    short: Sequence[str],
+    rows: Sequence[JobRow],
+) -> JobAnswer:
+    """Return the answer of a job, with what people accepted.
+
+    Args:
+        judging: What fails the job.
+        answers: The answers on the series that are long enough to be judged.
+        short: The names of those that are not.
+        rows: All series.
+    """
+    from barograph.cli.judged import order_of
+
+    config = current_config()
+    order = functools.partial(order_of, [row[0] for row in rows])
+    answers, notes = suppress(answers, config, order)
+    moved = [a for a in answers if a.answer != "quiet" and abs(a.percent) >= judging.min_change]
+    canaries = dict.fromkeys(a.series for a in moved if config.kind_of(a.series) == "canary")
+    if canaries:
+        notes.append(f"canaries moved, so the machine may have changed: {', '.join(canaries)}")
+    new = [str(series.id) for series, _, count, _ in rows if count >= len(series)]
+    missing = [str(series.id) for series, _, count, _ in rows if not count]
+    return JobAnswer(answers, short, new, missing, judging, notes)
 
 
 def runs_of(history: History, number: int, first: int = 0) -> dict[int, Floats]:
@@ -163,51 +227,38 @@ def runs_of(history: History, number: int, first: int = 0) -> dict[int, Floats]:
 
 
 def detected(
-    history: History, numbers: Sequence[int], selection: Selection, detector: Detector
+    history: History, counts: Mapping[int, int], detector: Detector
 ) -> Iterator[SeriesAnswer]:
     """Yield an answer for each change point of a detector among the newest results.
 
     Args:
         history: The series.
-        numbers: The numbers of those that are not empty.
-        selection: Which results of these are judged.
+        counts: Number of newest results that are judged of each series that is not empty.
         detector: Finds the change points.
     """
     from barograph.detection import detect_many
 
     points = detect_many(detector, history.values, history.offsets)
-    for number, series, count in zip(numbers, selection.series, selection.counts, strict=True):
-        if not count:
-            continue
-        runs = history.run_counts(number).tolist()
+    for number, count in counts.items():
+        series, runs = history[number], history.run_counts(number).tolist()
         last = len(series) - 1
         fresh = [point for point in points[number] if point.index > last - count]
         for point in fresh:
-            size, quiet = size_at(point), _quiet(series, point.index, runs)
-            yield replace(
-                quiet,
+            place, size = point.index, size_at(point)
+            yield SeriesAnswer.at(
+                *(series, place),
                 answer="change",
                 probability=math.nan if point.probability is None else point.probability,
                 percent=size.percent,
                 is_trend=size.is_trend,
-                begins=quiet.order,
-                begins_commit=quiet.commit,
+                begins=int(series.orders[place]),
+                begins_commit=series.commits[place],
+                baseline_size=last,
+                runs=runs[place],
             )
-        if not fresh:
-            yield _quiet(series, last, runs)
-
-
-def _quiet(series: Series, place: int, runs: Sequence[int]) -> SeriesAnswer:
-    return SeriesAnswer(
-        series=str(series.id),
-        direction=int(series.direction),
-        order=int(series.orders[place]),
-        commit=series.commits[place],
-        answer="quiet",
-        probability=math.nan,
-        baseline_size=len(series) - 1,
-        runs=runs[place],
-    )
+        if count and not fresh:
+            known = {"answer": "quiet", "probability": math.nan, "baseline_size": last}
+            yield SeriesAnswer.at(series, last, runs=runs[last], **known)
 
 
 @click.command(
@@ -240,10 +291,10 @@ def score(
     known = len(history) if "://" in url or Path(url).exists() else 0
     choose(NEW_RESULT * history.values.size + KNOWN_SERIES * known)
     from barograph.cli.import_ import report_rejected
-    from barograph.cli.judged import judge_series
+    from barograph.cli.judged import counts_of
     from barograph.server.store.exchange import import_history
 
-    with open_store(url, judging.models(), judging.false_alarms_per_1000) as store:
+    with open_store(url, online_models(judging.model), judging.false_alarms_per_1000) as store:
         filled = import_history(store, history, "score")
         report_rejected(filled)
         if revised := filled.points["revised"]:
@@ -253,36 +304,26 @@ def score(
                 err=True,
             )
         series = [entry for entry in history if len(entry)]
-        selection, runs = _stored(store, Selection.of(series, judging.newest, judging.since))
+        counts = counts_of(series, judging.newest, judging.since)
+        rows = _stored(store, dict(zip([entry.id for entry in series], counts, strict=True)))
         judge = cast("OnlineJudge", store.judge)
-    judged = judge_series(judge, selection.series, runs, selection.counts)
-    job = judging.job(judged, selection, judge)
+    job = judged_job(judging, rows, judge)
     stored = {"points": filled.points, "reasons": filled.reasons}
     render(job, output, stored, inputs.locations[0])
     context.exit(1 if filled.points["rejected"] else job.exit_code)
 
 
-def _stored(store: Store, selection: Selection) -> tuple[Selection, list[Runs]]:
-    """Return the series of a job as the store knows them, with their runs."""
+def _stored(store: Store, counts: Mapping[SeriesId, int]) -> list[JobRow]:
+    """Return the series of a job as the store has them."""
     from barograph.server.store import reading
     from barograph.server.store.database import chunks
 
-    stored: dict[int, Series] = {}
-    runs: dict[int, Runs] = {}
+    rows: dict[int, tuple[Series, Runs]] = {}
     with store.read() as connection:
-        known = reading.series_named(connection, [entry.id for entry in selection.series])
+        known = reading.series_named(connection, [*counts])
         for numbers in chunks([row.id for row in known.values()]):
             part = reading.read_series(connection, numbers)
-            stored |= part
-            runs |= reading.read_runs(connection, part)
-    pairs = [
-        (known[entry.id].id, count)
-        for entry, count in zip(selection.series, selection.counts, strict=True)
-        if entry.id in known and len(stored[known[entry.id].id])
-    ]
-    chosen = replace(
-        selection,
-        series=[stored[number] for number, _ in pairs],
-        counts=[count for _, count in pairs],
-    )
-    return chosen, [runs[number] for number, _ in pairs]
+            runs = reading.read_runs(connection, part)
+            rows |= {number: (part[number], runs[number]) for number in part}
+    found = [(*rows[known[name].id], count, 0) for name, count in counts.items() if name in known]
+    return [row for row in found if len(row[0])]

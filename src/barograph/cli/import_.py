@@ -1,17 +1,18 @@
-"""`barograph import`: fill the store from any source."""
+"""`barograph append` and `import`: add results to a history file, or to the store."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from barograph.cli import LONGEST
-from barograph.cli.inputs import Inputs, input_options
+from barograph.cli.inputs import DATABASES, Inputs, input_options
 from barograph.cli.options import (
-    echo_json,
+    echo,
     false_alarms_setting,
     format_option,
     model_option,
@@ -20,18 +21,82 @@ from barograph.cli.options import (
     store_option,
 )
 from barograph.results.wording import plural
-from barograph.runtime.errors import DataError
+from barograph.runtime.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from barograph.results.history import History
     from barograph.server.store.commit_details import CommitDetails
     from barograph.server.store.exchange import ImportResult
+    from barograph.sources.append import Appended
     from barograph.sources.git import Commit, Repository
 
 REASONS = 3  # shown at most
+SHOWN = 3  # commits
+UNUSABLE = 20  # results that are named
 
 
-@click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
+@click.command(
+    "append", epilog="Example: barograph append history.csv benchmark.json --run $GITHUB_RUN_ID"
+)
+@click.argument("history", type=click.Path(path_type=Path, dir_okay=False))
+@input_options("OUTPUT...")
+@click.option(
+    "--run",
+    default="",
+    metavar="NAME",
+    help="Name of the run. Replace only earlier results of this run of the commit, and keep those "
+    "of other runs; by default all earlier results of the commit are replaced.",
+)
+@format_option("text", "json")
+@click.pass_context
+def append(context: click.Context, history: Path, inputs: Inputs, run: str, output: str) -> None:
+    """Append the results in OUTPUT to HISTORY, and create HISTORY if it does not exist.
+
+    OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON,
+    JSON or Parquet file with a row for each result. A new commit comes after the last one in
+    HISTORY. Results of a commit that is already there replace its earlier results of the same
+    series.
+
+    HISTORY is replaced in one step, so a failure leaves it unchanged, and several processes can
+    append at once. If rows of a table cannot be used, the others are appended, and the exit code
+    is 1.
+    """
+    from barograph.sources.append import append as extend
+
+    if inputs.kind in DATABASES:
+        raise ConfigError(f"--kind {inputs.kind}: append reads files; `barograph import` reads it")
+    # These keys of [input] are about a history.
+    options = replace(inputs.options, aggregate="median", base_branch="", order_by="")
+    appended = extend(history, inputs.locations, options, run)
+    for note in appended.notes:
+        click.echo(note, err=True)
+    unusable = appended.unusable[:UNUSABLE]
+    for line in unusable:
+        click.echo(f"left out: {line}"[:LONGEST], err=True)
+    if more := appended.skipped - len(unusable):
+        click.echo(f"left out: {plural(more, 'more result')}", err=True)
+    counts = {name: getattr(appended, name) for name in ("results", "replaced", "skipped")}
+    commits = [{"commit": name, "order": order} for name, order in appended.commits.items()]
+    content = {"history": str(history), **counts, "commits": commits}
+    echo(output, content, f"{history}: {_summary(appended)}")
+    context.exit(1 if appended.refused else 0)
+
+
+def _summary(appended: Appended) -> str:
+    """Return what was appended, in one line."""
+    names = [name[:12] or "unnamed" for name in appended.commits]
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    what = f"commit {shown}" if len(names) == 1 else f"{len(names):,} commits ({shown})"
+    origin = "without a commit" if [*appended.commits] == [""] else f"of {what}"
+    parts = [f"{plural(appended.results, 'result')} {origin}"]
+    if appended.replaced:
+        parts.append(f"{plural(appended.replaced, 'earlier result')} replaced")
+    if appended.skipped:
+        parts.append(f"{plural(appended.skipped, 'unusable result')} left out")
+    return ", ".join(parts)
+
+
+@click.command("import", epilog="Example: barograph import dump --kind mongodump")
 @input_options()
 @store_option
 @model_option("online")
@@ -44,7 +109,7 @@ REASONS = 3  # shown at most
     "points and candidates are added to the store.",
 )
 @click.pass_context
-def command(
+def import_(
     context: click.Context,
     inputs: Inputs,
     url: str,
@@ -67,29 +132,24 @@ def command(
 
         with open_store(url) as store:
             counts = archive.restore(store, inputs.locations[0])
-        if output == "json":
-            echo_json(counts)
-        else:
-            rows = [f"{name} {count:,}" for name, count in counts.items() if count]
-            click.echo(f"rows restored: {', '.join(rows) or 'none'}")
+        rows = [f"{name} {count:,}" for name, count in counts.items() if count]
+        echo(output, counts, f"rows restored: {', '.join(rows) or 'none'}")
         return
-    models = online_models(model)
     history = inputs.base_history()
-    with open_store(url, models, false_alarms_per_1000) as store:
+    with open_store(url, online_models(model), false_alarms_per_1000) as store:
         filled = import_history(store, history, "import")
-        described = _described(history)
-        if described:
+        if described := _described(history):
             store.write(lambda connection: commit_details.save(connection, described))
     report_rejected(filled)
-    code = 1 if filled.points["rejected"] else 0
-    if output == "json":
-        candidates = {"written": filled.candidates, "had": filled.already}
-        echo_json({"points": filled.points, "reasons": filled.reasons, "candidates": candidates})
-        context.exit(code)
+    candidates = {"written": filled.candidates, "had": filled.already}
     points = ", ".join(f"{count:,} {status}" for status, count in filled.points.items())
-    click.echo(f"points: {points}")
-    click.echo(f"candidates: {filled.candidates:,} written, {filled.already:,} already there")
-    context.exit(code)
+    echo(
+        output,
+        {"points": filled.points, "reasons": filled.reasons, "candidates": candidates},
+        f"points: {points}",
+        f"candidates: {filled.candidates:,} written, {filled.already:,} already there",
+    )
+    context.exit(1 if filled.points["rejected"] else 0)
 
 
 def _described(history: History) -> list[CommitDetails]:
@@ -97,12 +157,14 @@ def _described(history: History) -> list[CommitDetails]:
     from barograph.sources.git import Repository
 
     repository = Repository()
-    pairs = {(series.id.project, name) for series in history for name in series.commits if name}
-    known = repository.find(name for _, name in pairs)
+    projects: dict[str, set[str]] = {}
+    for series in history:
+        projects.setdefault(series.id.project, set()).update(filter(None, series.commits))
+    known = repository.find(set().union(*projects.values()))
     rows: list[CommitDetails] = []
-    for project in sorted({project for project, _ in pairs}):
-        names = sorted(name for other, name in pairs if other == project and name in known)
-        rows += _lineage(repository, project, {name: known[name] for name in names})
+    for project in sorted(projects):
+        named = {name: known[name] for name in sorted(projects[project] & known.keys())}
+        rows += _lineage(repository, project, named)
     return rows
 
 
@@ -132,14 +194,14 @@ def report_rejected(filled: ImportResult) -> None:
     count = filled.points["rejected"]
     if not count:
         return
-    reasons = [f"{reason} ({plural(number, 'time')})" for reason, number in filled.reasons.items()]
-    rest = "" if len(reasons) <= REASONS else f"; {plural(len(reasons) - REASONS, 'more reason')}"
-    text = f"{plural(count, 'point')} rejected: {'; '.join(reasons[:REASONS])}{rest}"
     for line in filled.rejected:
         click.echo(f"rejected: {line}"[:LONGEST], err=True)
-    if count > len(filled.rejected):
-        more = plural(count - len(filled.rejected), "more point")
-        click.echo(f"rejected: {more}", err=True)
+    if more := count - len(filled.rejected):
+        click.echo(f"rejected: {plural(more, 'more point')}", err=True)
+    reasons = [f"{reason} ({plural(number, 'time')})" for reason, number in filled.reasons.items()]
+    if len(reasons) > REASONS:
+        reasons[REASONS:] = [plural(len(reasons) - REASONS, "more reason")]
+    text = f"{plural(count, 'point')} rejected: {'; '.join(reasons)}"[:LONGEST]
     if count == sum(filled.points.values()):
-        raise DataError(text[:LONGEST])
-    click.echo(text[:LONGEST], err=True)
+        raise DataError(text)
+    click.echo(text, err=True)

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli.config import INPUT, current_config
-from barograph.cli.options import parameters_of, setting, with_parameters
+from barograph.cli.options import grouped, parameters_of, setting, with_parameters
 from barograph.results.wording import plural
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.sources.formats.base import ReadOptions
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 
 DATABASES = ("mongodump", "mongodb", "zenodo")  # kinds that are no files
 AUTO = "auto"
-FIELDS = (
-    "order", "time", "commit", "branch", "value", "unit", "direction", "run",
-    "project", "variant", "task", "test", "measurement", "args", "ignore",
-)  # fmt: skip
 MEBIBYTE = 1 << 20
 PLURAL = re.compile(r"s\b")
 # The fields of ReadOptions that are keys of the same name.
@@ -88,11 +83,9 @@ class Inputs:
             files = self._from_database(known)
         else:
             files = read_files(self.locations, self.options, direction_of=known)
-        for note in notes_of(files):
+        for note in (*_notes_of(files), *config.unmatched(files.history.ids)):
             click.echo(note, err=True)
-        for note in config.unmatched(files.history.ids):
-            click.echo(note, err=True)
-        if needs_history and self.kind not in DATABASES and files.is_run:
+        if needs_history and files.files and files.is_run:
             raise NotEnoughDataError(
                 f"{self.name}: a single run ({files.files[0].form}); append runs to a history with "
                 f"`barograph append history.csv {self.locations[0]}`, and name the history"
@@ -125,11 +118,11 @@ class Inputs:
         if self.options != ReadOptions():
             raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
         history, report = read_source(open_source(self.kind, self.locations[0]))
-        history = directed(history, direction_of)
-        return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
+        history, none = directed(history, direction_of), np.zeros(len(history), np.int64)
+        return FilesRead(history, "", none, (), (), report)
 
 
-def notes_of(files: FilesRead) -> Iterator[str]:
+def _notes_of(files: FilesRead) -> Iterator[str]:
     """Yield what people should know about files that were read, one line each."""
     yield from files.notes
     report = files.report
@@ -157,16 +150,8 @@ def input_options(
         required: Whether there must be files.
     """
     files = click.argument("files", nargs=-1, required=required, metavar=metavar)
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def command(*arguments: Any, **values: Any) -> Any:
-            chosen = {str(parameter.name): values.pop(str(parameter.name)) for parameter in READING}
-            return function(*arguments, inputs=inputs_of(values.pop("files"), **chosen), **values)
-
-        return with_parameters([files, *PARAMETERS])(command)
-
-    return add
+    names = ("files", *(str(parameter.name) for parameter in READING))
+    return grouped("inputs", inputs_of, files, *PARAMETERS, names=names)
 
 
 def inputs_of(
@@ -192,6 +177,8 @@ def _check_kind(_context: click.Context, _option: click.Parameter, kind: str) ->
 
 
 def _pairs(_context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> Any:
+    from barograph.sources.formats.roles import FIELDS
+
     pairs = {}
     for text in texts:
         column, sign, field = text.rpartition("=")
@@ -224,20 +211,7 @@ PARAMETERS: list[Callable[[Any], Any]] = [
         callback=_pairs,
         help="Read a column of a table as another field, such as name=test. Repeatable.",
     ),
-    click.option("--project", default="", help="Project of results that name none."),
-    click.option(
-        "--branch",
-        default="",
-        metavar="NAME",
-        help="Branch of results that name none; `gate` judges it after the history of the base "
-        "branch. Defaults to that of the CI job.",
-    ),
-    click.option(
-        "--commit",
-        default="",
-        metavar="SHA",
-        help="Commit of results that name none. Defaults to that of the CI job, or of git.",
-    ),
+    *parameters_of(ReadOptions, "project", "branch", "commit"),
     *parameters_of(ReadOptions, *KEYS, table=INPUT),
     setting(
         "dates",

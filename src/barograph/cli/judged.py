@@ -1,4 +1,4 @@
-"""The series of a job as the online judge sees them, and what is reported about each.
+"""The series of a job: which results are judged, and what the online judge says about them.
 
 `gate` judges the results of files and `score` those of a store, with the same functions. So the
 same results get the same answer.
@@ -7,7 +7,7 @@ same results get the same answer.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -22,14 +22,99 @@ from barograph.detection.online.latest import RECENT, LatestDecision, judge_late
 from barograph.detection.online.newest import COMPARED
 from barograph.results.series import Floats, Series
 from barograph.results.sizes import NEAR, size_of
+from barograph.runtime.errors import DataError
+from barograph.sources.git import is_commit
 
 if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge
     from barograph.detection.online.budget import JobBudget
 
+SHOWN = 3  # commits that an error names
+
 Job = Mapping[Hashable, float]  # the highest rate that counts, by commit
 AlarmEvent = tuple[int, float, StandingChange | None]
 Runs = Mapping[int, Floats]  # the results of the commits with several runs, by position
+# A series, its runs, the number of its newest commits that are judged, and that of its newest
+# commits that are of the judged branch.
+JobRow = tuple[Series, Runs, int, int]
+
+
+def counts_of(
+    series: Sequence[Series],
+    newest: int = 1,
+    since: str | None = None,
+    branch: Sequence[int] = (),
+) -> list[int]:
+    """Return how many of the newest results of each series a job judges.
+
+    Args:
+        series: All series; none is empty.
+        newest: Number of newest commits of each project.
+        since: The commit, or order, after which all results are judged, instead.
+        branch: Number of results of each series that are of the judged branch, the only ones
+            that are judged; empty without one.
+
+    Raises:
+        DataError: There is no such commit.
+    """
+    counts = _newest(series, newest) if since is None else _since(series, since)
+    return [min(pair) for pair in zip(counts, branch, strict=True)] if branch else counts
+
+
+def order_of(series: Iterable[Series], commit: str) -> int | None:
+    """Return the highest order of a commit, which may be given by the start of its name."""
+    orders = [
+        int(order)
+        for entry in series
+        for order, name in zip(entry.orders.tolist(), entry.commits, strict=True)
+        if name == commit or is_commit(name, commit) or (not name and str(order) == commit)
+    ]
+    return max(orders, default=None)
+
+
+def _since(series: Sequence[Series], since: str) -> list[int]:
+    order = order_of(series, since)
+    if order is None:
+        last = max(series, key=lambda entry: int(entry.orders[-1]), default=None)
+        names = [] if last is None else [_key(last, k) for k in range(len(last))[-SHOWN:]]
+        raise DataError(
+            f"--since {since:.60}: no result is of this commit; the newest are "
+            f"{', '.join(map(str, names)) or 'none'}"
+        )
+    return [int((entry.orders > order).sum()) for entry in series]
+
+
+def _newest(series: Sequence[Series], newest: int) -> list[int]:
+    """Count the results of the newest commits, for each project by itself.
+
+    Without names, commits are known by their order. If fewer than half of the series have the
+    newest order, orders are those of single results, such as times: then the newest results of
+    each series are judged.
+    """
+    projects: dict[str, list[int]] = defaultdict(list)
+    for number, entry in enumerate(series):
+        projects[entry.id.project].append(number)
+    counts = [0] * len(series)
+    for numbers in projects.values():
+        orders: dict[Hashable, int] = {}
+        for entry in (series[number] for number in numbers):
+            for k in range(len(entry))[-newest:]:
+                key, order = _key(entry, k), int(entry.orders[k])
+                orders[key] = max(order, orders.get(key, order))
+        ranked = sorted(orders, key=orders.__getitem__)[-newest:]
+        chosen, last = set(ranked), ranked[-1]
+        sharing = sum(_key(series[number], -1) == last for number in numbers)
+        is_single = isinstance(last, int) and 2 * sharing < len(numbers)
+        for number in numbers:
+            entry = series[number]
+            others = (k for k in range(len(entry)) if _key(entry, -1 - k) not in chosen)
+            counts[number] = min(newest, len(entry)) if is_single else next(others, len(entry))
+    return counts
+
+
+def _key(series: Series, place: int) -> Hashable:
+    """Return the name of a commit, or its order."""
+    return series.commits[place] or int(series.orders[place])
 
 
 @dataclass(frozen=True)
@@ -51,11 +136,6 @@ class JudgedSeries:
     branch: int = 0
 
     @property
-    def name(self) -> str:
-        """The name of the series."""
-        return str(self.series.id)
-
-    @property
     def newest(self) -> int:
         """The position of the newest commit."""
         return len(self.series) - 1
@@ -72,8 +152,7 @@ class JudgedSeries:
 
     def commit_key(self, place: int) -> Hashable:
         """Return what names a commit in every series of its project: its name, or its order."""
-        commit = self.series.commits[place] or int(self.series.orders[place])
-        return self.series.id.project, commit
+        return self.series.id.project, _key(self.series, place)
 
     def events(self, budget: JobBudget | None) -> Iterator[AlarmEvent]:
         """Yield recent alarms and the suspect: where, how rarely a quiet point is one, the change.
@@ -85,20 +164,19 @@ class JudgedSeries:
             for step in change.steps:
                 is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
                 if is_news and step.newest > self.since:
-                    yield step.newest, self._rate(step, budget), change
+                    rate = 0.0 if budget is None else self._rate(step, budget)
+                    yield step.newest, rate, change
                 score = max(score, step.score)
         if self.decision.answer is Answer.SUSPECT:
             surprise = self.decision.surprise, self.decision.probability
             yield self.newest, 0.0 if budget is None else budget.suspect_rate(*surprise), None
 
-    def _rate(self, step: AlarmStep, budget: JobBudget | None) -> float:
-        if budget is None:
-            return 0.0
+    def _rate(self, step: AlarmStep, budget: JobBudget) -> float:
         rate, place = budget.alarm_rate(step.score), step.newest
-        if step.index == place and place in self.runs:
-            runs = self.runs[place]
-            rate = min(rate, budget.confirmed_rate(self._before(place), runs, step.probability))
-        return rate
+        if step.index != place or place not in self.runs:
+            return rate
+        before, runs = self._before(place), self.runs[place]
+        return min(rate, budget.confirmed_rate(before, runs, step.probability))
 
     def answers(self, events: Sequence[AlarmEvent], highest: Job) -> Iterator[SeriesAnswer]:
         """Yield an answer for each change that was found at the selected commits, or one without.
@@ -111,51 +189,39 @@ class JudgedSeries:
             (place, rate <= highest.get(self.commit_key(place), -1.0), change)
             for place, rate, change in events
         ]
-        is_fresh = False
+        decision, is_fresh = self.decision, False
         standing = sorted((c for c in self.changes if c.stands), key=attrgetter("index"))
         ends = [*(change.index for change in standing), len(self.series)][1:]
         for change, end in zip(standing, ends, strict=False):
             places = [place for place, _, about in news if about is change]
             counted = [place for place, counts, about in news if counts and about is change]
             place = (counted[:1] or places[-1:] or [-1])[0]
-            asked = self._asked_about(change.index, end)
+            # A change that begins on the judged branch and still holds is reported at all its
+            # commits: the branch would bring it into the base branch.
+            holds = end == len(self.series) and change.index >= len(self.series) - self.branch
+            asked = max(self.selected, self.branch) if holds else self.selected
             if place <= self.newest - asked or (change.is_older and counted):
                 continue
             is_fresh = True
             # The second look may have moved the change beyond the result of its first alarm.
-            seen = max(place, change.index)
-            answer = self._answer(Answer.CHANGE, seen, change.index, end)
-            yield replace(answer, probability=change.probability, is_certain=bool(counted))
-        decision = self.decision
+            answer = self._about(max(place, change.index), change.index, end)
+            answer = replace(answer, answer=Answer.CHANGE, probability=change.probability)
+            yield replace(answer, is_certain=bool(counted))
         is_contradicted = decision.reruns and decision.answer is Answer.QUIET and not is_fresh
         if decision.answer is Answer.SUSPECT or is_contradicted:
             newest = [counts for place, counts, _ in news if place == self.newest]
             yield self._departed(newest[-1:] == [True])
         elif not is_fresh:
             since = decision.known_since
-            quiet = self._answer(Answer.QUIET, self.newest, since, len(self.series))
+            quiet = self._about(self.newest, since, len(self.series))
             yield replace(quiet, known=since is not None)
 
-    def _asked_about(self, begin: int, end: int) -> int:
-        """Return how many newest commits are asked about a change between two positions.
-
-        A change that begins on the judged branch and still holds is reported at all its commits:
-        the branch would bring it into the base branch.
-        """
-        holds = end == len(self.series) and begin >= len(self.series) - self.branch
-        return max(self.selected, self.branch) if holds else self.selected
-
-    def _answer(
-        self, answer: Answer, place: int, begin: int | None = None, end: int = 0
-    ) -> SeriesAnswer:
+    def _about(self, place: int, begin: int | None = None, end: int = 0) -> SeriesAnswer:
         """Return an answer on the result at a position, about the change between two others."""
         series, decision = self.series, self.decision
-        quiet = SeriesAnswer(
-            series=self.name,
-            direction=int(series.direction),
-            order=int(series.orders[place]),
-            commit=series.commits[place],
-            answer=answer,
+        quiet = SeriesAnswer.at(
+            *(series, place),
+            answer=Answer.QUIET,
             probability=decision.probability,
             reruns=decision.reruns if place == self.newest else 0,
             baseline_size=decision.baseline_size,
@@ -164,13 +230,9 @@ class JudgedSeries:
         if begin is None:
             return quiet
         size = size_of(self._segment_before(begin), decision.values[begin:end])
-        return replace(
-            quiet,
-            percent=size.percent,
-            is_trend=size.is_trend,
-            begins=int(series.orders[begin]),
-            begins_commit=series.commits[begin],
-        )
+        quiet = replace(quiet, percent=size.percent, is_trend=size.is_trend)
+        order, commit = int(series.orders[begin]), series.commits[begin]
+        return replace(quiet, begins=order, begins_commit=commit)
 
     def _before(self, place: int) -> Floats:
         """Return results before a position, some also where the history begins again with it."""
@@ -194,7 +256,8 @@ class JudgedSeries:
         departed = departure(values[first:-1], float(values[-1]))
         level = self._segment_before(self.newest)[-NEAR:]
         return replace(
-            self._answer(self.decision.answer, self.newest),
+            self._about(self.newest),
+            answer=self.decision.answer,
             percent=size_of(level, values[-1:]).percent,
             surprise=departed.surprise,
             reason=str(departed) if departed.surprise else "",
@@ -202,30 +265,19 @@ class JudgedSeries:
         )
 
 
-def judge_series(
-    judge: OnlineJudge,
-    series: Sequence[Series],
-    runs: Sequence[Runs],
-    counts: Sequence[int],
-    branch: Sequence[int] = (),
-) -> list[JudgedSeries]:
-    """Return the decisions on the series of a job that have results to ask about.
+def judge_series(judge: OnlineJudge, rows: Sequence[JobRow]) -> list[JudgedSeries]:
+    """Return the decisions on the series of a job that have results to judge.
 
     Args:
         judge: Decides.
-        series: The series; none is empty.
-        runs: The results of the commits with several runs of each.
-        counts: Number of newest results of each that are judged.
-        branch: Number of results of each that are of the judged branch; empty without one.
+        rows: The series; none is empty.
     """
-    rows = zip(series, runs, counts, branch or [0] * len(series), strict=True)
     chosen = [row for row in rows if row[2]]
-    histories = [(entry.values, of_commits) for entry, of_commits, _, _ in chosen]
-    newest = [max(count, of_branch) for _, _, count, of_branch in chosen]
-    decisions = judge_latest(judge, histories, newest)
+    histories = [(series.values, runs) for series, runs, _, _ in chosen]
+    decisions = judge_latest(judge, histories, [max(row[2:]) for row in chosen])
     return [
-        JudgedSeries(entry, decision, of_commits, min(count, len(entry)), of_branch)
-        for (entry, of_commits, count, of_branch), decision in zip(chosen, decisions, strict=True)
+        JudgedSeries(series, decision, runs, min(count, len(series)), branch)
+        for (series, runs, count, branch), decision in zip(chosen, decisions, strict=True)
     ]
 
 

@@ -47,16 +47,17 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         width: Columns of the terminal; 0 for no limit.
     """
     rows = {id(change): _cells(change) for change in findings.rows}
-    columns = [*zip(*rows.values(), strict=True)] if rows else []
-    widths = [max(map(len, column)) for column in columns]
+    widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     for number_ in sorted(range(len(findings.series)), key=findings.is_low):
         series, changes = findings.series[number_], findings.changes[number_]
         if not changes and not every:
             continue
-        notes = [findings.kind_text(number_)]
-        if len(series) < findings.shortest:
-            notes.append("too short to search")
-        yield _heading(series, notes)
+        short = "too short to search" if len(series) < findings.shortest else ""
+        known = series.direction.name.lower().replace("_", " ") if series.direction else ""
+        facts = [unit_text(series.unit), known, plural(len(series), "point")]
+        facts += [findings.kind_of(number_).replace("_", " "), short]
+        name = click.style(middle_cut(printable(str(series.id)), NAME), bold=True)
+        yield f"{name}  {click.style(', '.join(filter(None, facts)), dim=True)}"
         if len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in findings.listed[number_]:
@@ -70,20 +71,18 @@ def summary(findings: Findings, seconds: float) -> str:
         findings: The changes.
         seconds: How long the search took.
     """
-    changes = len(findings.worst_first)
-    named = [
-        plural(count, NOUNS[effect]) + (" of unknown direction" if effect == CHANGED else "")
-        for effect in EFFECTS
-        if (count := findings.count(effect))
-    ]
-    parts = (
-        f"{len(findings.series):,} series, {plural(changes, 'change') if changes else 'no change'}"
+    count, quiet, short = (
+        len(part) for part in (findings.worst_first, findings.quiet, findings.too_short)
     )
-    text = f"{parts}: {', '.join(named)}" if named else parts
-    if findings.quiet and changes:
-        text += f"; {len(findings.quiet):,} series without a change"
-    if findings.too_short:
-        text += f"; {len(findings.too_short):,} too short to search"
+    named = [
+        plural(found, NOUNS[effect]) + (" of unknown direction" if effect == CHANGED else "")
+        for effect in EFFECTS
+        if (found := findings.count(effect))
+    ]
+    text = f"{len(findings.series):,} series, {plural(count, 'change') if count else 'no change'}"
+    text += f": {', '.join(named)}" if named else ""
+    text += f"; {quiet:,} series without a change" if quiet and count else ""
+    text += f"; {short:,} too short to search" if short else ""
     return f"{text} ({seconds:.1f} s)"
 
 
@@ -97,7 +96,7 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     yield "|---|---:|---|---|---:|---|---|"
     for change in findings.rows[:SHOWN]:
         name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
-        kind = findings.kind_text(change.series)
+        kind = findings.kind_of(change.series).replace("_", " ")
         likely = change.point.probability
         cells = (
             escaped(name) + "".join(f" ({note})" for note in (kind, change.switch_text) if note),
@@ -118,15 +117,6 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns if is_limited else 0
 
 
-def _heading(series: Series, notes: Sequence[str]) -> str:
-    name = middle_cut(printable(str(series.id)), NAME)
-    known = series.direction.name.lower().replace("_", " ") if series.direction else ""
-    facts = [unit_text(series.unit), known, plural(len(series), "point"), *notes]
-    return (
-        f"{click.style(name, bold=True)}  {click.style(', '.join(filter(None, facts)), dim=True)}"
-    )
-
-
 def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str:
     """Return the sparkline; the mark before each level has the colour of the change."""
     first, *rest = sparkline(series.values, [change.point.index for change in changes], width)
@@ -141,17 +131,15 @@ def _cells(change: ReportedChange) -> tuple[str, ...]:
     """Return the columns of a change, without colour."""
     before, after, _ = change.size
     arrow = "\u25b2" if after >= before else "\u25bc"
-    point = change.point
-    sure = f"p = {point.pvalue:.2g}" if point.pvalue is not None else ""
-    if point.probability is not None:
-        sure = f"{probability_text(point.probability)} real"
+    pvalue, probability = change.point.pvalue, change.point.probability
+    sure = f"p = {pvalue:.2g}" if pvalue is not None else ""
     return (
         f"{arrow} {change.effect.upper() if change.effect == WORSE else change.effect}",
         *change.where,
         number(before),
         number(after),
         change_text(change.size.percent),
-        sure,
+        sure if probability is None else f"{probability_text(probability)} real",
     )
 
 
@@ -162,10 +150,8 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     )
     count = change.point.after.count
     note = f"{plural(count, 'point')} so far" if change.is_last and count < NEW else ""
-    plain = "  ".join(
-        filter(str.strip, [word, commit, date, f"{before} -> {after}", percent, sure])
-    )
-    plain = "  ".join(filter(None, [plain, note, change.switch_text]))
+    parts = [word, commit, date, f"{before} -> {after}", percent, sure, note, change.switch_text]
+    plain = "  ".join(filter(str.strip, parts))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
     text = f"  {plain}  {middle_cut(printable(change.subject), room)}".rstrip()
     shown = click.style(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
@@ -190,9 +176,10 @@ def sparkline(values: Floats, change_points: Sequence[int], width: int) -> list[
     results = values.tolist()
     medians = []
     for start, end in pairwise(edges):
-        length = end - start
-        size = max(1, round(room * length / values.size)) if values.size > room else length
-        cuts = [start + k * length // size for k in range(size + 1)]
+        size = end - start
+        if values.size > room:
+            size = max(1, round(room * size / values.size))
+        cuts = [start + k * (end - start) // size for k in range(size + 1)]
         medians.append([median(results[a:b]) for a, b in pairwise(cuts)])
     shown = [value for part in medians for value in part]
     low, extent = min(shown), max(shown) - min(shown)

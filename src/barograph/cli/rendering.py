@@ -35,16 +35,16 @@ COLUMNS = (
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name
 MOVED = ("regression", "suspect", "improvement")  # shown, or annotated; the rest is folded
-REST = ("suppressed", "known")
 # What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
 # mean nothing, except in "www.".
 SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
 # JUnit.
 SUITE = "barograph"
-SKIPPED = {
-    "too short": "too short to judge",
-    "new": "new: no earlier results to judge by",
-    "missing": "no result of the newest commit",
+# Why series are not judged: in a sentence about how many there are, and about one of them.
+UNJUDGED = {
+    "too short": ("too short to judge", "too short to judge"),
+    "new": ("new", "new: no earlier results to judge by"),
+    "missing": ("without the newest commit", "no result of the newest commit"),
 }
 # XML 1.0 has no way to write these, not even as references.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -150,25 +150,24 @@ def headline(job: JobAnswer) -> str:
     return ", ".join(parts)
 
 
-def too_short(job: JobAnswer) -> list[str]:
-    """Return the series that are too short to judge; a new one is named as new alone."""
-    return [name for name, kind in unjudged(job).items() if kind == "too short"]
-
-
 def unjudged(job: JobAnswer) -> dict[str, str]:
-    """Return why each series that was not judged was not: it is too short, new, or missing."""
+    """Return why each series that was not judged was not: one of UNJUDGED."""
     new = frozenset(job.new)
     kinds = {name: "new" if name in new else "too short" for name in job.too_short}
     return kinds | dict.fromkeys(job.missing, "missing")
 
 
+def left_out(job: JobAnswer) -> dict[str, Sequence[str]]:
+    """Return the series of each kind of UNJUDGED that has some; a new one is not too short."""
+    short = [name for name, kind in unjudged(job).items() if kind == "too short"]
+    groups = {"too short": short, "new": job.new, "missing": job.missing}
+    return {kind: names for kind, names in groups.items() if names}
+
+
 def coverage(job: JobAnswer) -> str:
     """Return how many series were judged, and how many could not be."""
-    parts = [f"{job.judged:,} series judged"]
-    named = {"too short to judge": too_short(job), "new": job.new}
-    named["without the newest commit"] = job.missing
-    parts += [f"{len(names):,} {text}" for text, names in named.items() if names]
-    return ", ".join(parts)
+    parts = [f"{len(names):,} {UNJUDGED[kind][0]}" for kind, names in left_out(job).items()]
+    return ", ".join([f"{job.judged:,} series judged", *parts])
 
 
 def listed(names: Iterable[str]) -> str:
@@ -202,9 +201,7 @@ def text_lines(job: JobAnswer) -> list[str]:
         )
         for row in rows
     ]
-    for kind, names in (("too short", too_short(job)), ("new", job.new), ("missing", job.missing)):
-        if names:
-            texts.append(f"{kind:<11}  {listed(names)}")
+    texts += [f"{kind:<11}  {listed(names)}" for kind, names in left_out(job).items()]
     texts += [f"{'note':<11}  {printable(note)}" for note in job.notes]
     return [*texts, f"{headline(job)}; {coverage(job)}"]
 
@@ -228,30 +225,26 @@ def encodable(name: str) -> str:
 def comment(job: JobAnswer) -> str:
     """Return a comment for a pull request: a headline, what moved, and the rest, folded."""
     parts = [f"### Barograph: {headline(job)}", f"{coverage(job)}."]
-    moved = [row for kind in MOVED for row in _rows(job, kind)]
-    if moved:
-        parts.append(_table(moved))
-    rest = [row for kind in REST for row in _rows(job, kind)]
-    if rest:
-        parts.append(_folded(f"{len(rest):,} more: suppressed or known", _table(rest)))
-    for text, names in (("new", job.new), ("without the newest commit", job.missing)):
-        if names:
+    rows = [*answers_by_kind(job)]
+    if moved := [row for row in rows if row[0] in MOVED]:
+        parts.append(_table(job, moved))
+    if rest := [row for row in rows if row[0] not in MOVED]:
+        parts.append(_folded(f"{len(rest):,} more: suppressed or known", _table(job, rest)))
+    for kind, names in left_out(job).items():
+        if kind != "too short":
             shown = "\n".join(f"- {name_cell(name)}" for name in names[:SHOWN])
-            parts.append(_folded(f"{len(names):,} series {text}", shown + more(len(names))))
+            title = f"{len(names):,} series {UNJUDGED[kind][0]}"
+            parts.append(_folded(title, shown + more(len(names))))
     if job.notes:
         parts.append("\n".join(f"- {escaped(note)}" for note in job.notes))
     return "\n\n".join(parts)
 
 
-def _rows(job: JobAnswer, kind: str) -> Iterable[tuple[str, SeriesAnswer]]:
-    for answer in worst_first(job.of_kind(kind)):
-        yield f"**{kind}**" if job.fails(answer) else kind, answer
-
-
-def _table(rows: Sequence[tuple[str, SeriesAnswer]]) -> str:
+def _table(job: JobAnswer, rows: Sequence[tuple[str, SeriesAnswer]]) -> str:
     lines = ["| | series | change | at | |", "|---|---|---|---|---|"]
     for kind, answer in rows[:SHOWN]:
-        cells = kind, name_cell(answer.series), escaped(movement(answer)), name_cell(place(answer))
+        first = f"**{kind}**" if job.fails(answer) else kind
+        cells = first, name_cell(answer.series), escaped(movement(answer)), name_cell(place(answer))
         lines.append(f"| {' | '.join(cells)} | {escaped(detail(answer))} |")
     return "\n".join(lines) + more(len(rows))
 
@@ -287,33 +280,26 @@ def junit(job: JobAnswer) -> str:
     """Return JUnit XML: series that fail the job are failures, those not judged are skipped."""
     from xml.etree import ElementTree as ET
 
-    lines: dict[str, list[str]] = defaultdict(list)
-    failed: dict[str, list[str]] = defaultdict(list)
+    texts: dict[tuple[str, bool], list[str]] = defaultdict(list)  # by series, and if they fail
     for kind, answer in answers_by_kind(job):
-        text = f"{kind}: {sentence(answer)}"
-        (failed if job.fails(answer) else lines)[answer.series].append(text)
-    skipped = {name: SKIPPED[kind] for name, kind in unjudged(job).items()}
-    names = [*dict.fromkeys([*(answer.series for answer in job.answers), *skipped])]
-    suite = ET.Element(
-        "testsuite",
-        name=SUITE,
-        tests=str(len(names)),
-        failures=str(len(failed)),
-        errors="0",
-        skipped=str(len(skipped)),
-    )
+        text = valid(f"{kind}: {sentence(answer)}")
+        texts[answer.series, job.fails(answer)].append(text)
+    skipped = unjudged(job)
+    names = dict.fromkeys([*(answer.series for answer in job.answers), *skipped])
+    failures = sum(fails for _, fails in texts)
+    counts = {"tests": len(names), "failures": failures, "errors": 0, "skipped": len(skipped)}
+    suites = ET.Element("testsuites")
+    sizes = {name: str(count) for name, count in counts.items()}
+    suite = ET.SubElement(suites, "testsuite", {"name": SUITE, **sizes})
     for name in names:
         case = ET.SubElement(suite, "testcase", classname=SUITE, name=valid(name))
-        if name in failed:
-            failure = ET.SubElement(case, "failure", message=valid(failed[name][0]))
-            failure.text = valid("\n".join(failed[name]))
+        if failed := texts.get((name, True)):
+            ET.SubElement(case, "failure", message=failed[0]).text = "\n".join(failed)
         elif name in skipped:
-            ET.SubElement(case, "skipped", message=skipped[name])
-        if name in lines:
-            ET.SubElement(case, "system-out").text = valid("\n".join(lines[name]))
+            ET.SubElement(case, "skipped", message=UNJUDGED[skipped[name]][1])
+        if others := texts.get((name, False)):
+            ET.SubElement(case, "system-out").text = "\n".join(others)
     ET.SubElement(suite, "system-out").text = valid("\n".join([headline(job), *job.notes]))
-    suites = ET.Element("testsuites")
-    suites.append(suite)
     ET.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode")
 
@@ -333,23 +319,19 @@ def valid(text: str) -> str:
 def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
     """Return a workflow command for each answer: errors for those that fail the job, first."""
     levels: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
+    where = f"file={parameter(file)}," if file else ""
     for kind, answer in answers_by_kind(job):
         if kind in MOVED:
             usual = "notice" if kind == "improvement" else "warning"
             level = "error" if job.fails(answer) else usual
-            levels[level].append(_command(level, kind, answer, file))
+            title, text = f"{kind}: {answer.series}", f"{answer.series}: {sentence(answer)}"
+            levels[level].append(f"::{level} {where}title={parameter(title)}::{message(text)}")
     if job.exit_code and not levels["error"]:
         # The first jobs with a new history judge nothing, which alone is no failure.
         level = "error" if job.answers or job.missing else "warning"
         reason = f"{headline(job)}; {coverage(job)}"
         levels[level].append(f"::{level} title=Barograph::{message(reason)}")
     return [line for commands in levels.values() for line in commands]
-
-
-def _command(level: str, kind: str, answer: SeriesAnswer, file: str) -> str:
-    place = f"file={parameter(file)}," if file else ""
-    title = parameter(f"{kind}: {answer.series}")
-    return f"::{level} {place}title={title}::{message(f'{answer.series}: {sentence(answer)}')}"
 
 
 def message(text: str) -> str:

@@ -43,13 +43,10 @@ def measure(command: str, tests: Sequence[str], folder: Path) -> Path:
     """
     out, names = folder / "results", folder / "suspects"
     names.write_text("".join(f"{name}\n" for name in tests), encoding="utf-8")
-    placed = {
-        "{suspects_file}": shlex.quote(str(names)),
-        "{suspects}": shlex.join(tests),
-        "{out}": shlex.quote(str(out)),
-    }
+    placed = {"suspects": shlex.join(tests)}
+    placed |= {"suspects_file": shlex.quote(str(names)), "out": shlex.quote(str(out))}
     # In one pass, so that nothing in a name is taken for a placeholder.
-    line = re.sub("|".join(map(re.escape, placed)), lambda match: placed[match[0]], command)
+    line = re.sub("{(suspects_file|suspects|out)}", lambda match: placed[match[1]], command)
     process = subprocess.run(line, shell=True, check=False, stdout=STDERR)  # noqa: S602 - the user's
     if process.returncode:
         raise DataError(f"--rerun: the command ended with exit status {process.returncode}")
@@ -95,7 +92,7 @@ def settle(
         click.echo(f"rerun {number} of at most {limit}: {shlex.join(tests)}", err=True)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             out = measure(command, tests, Path(folder))
-            _append(inputs, out, suspects, commit, RUN.format(number))
+            _append(inputs, out, [entry.series for entry in suspects], commit, RUN.format(number))
 
 
 def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tuple[str, int]:
@@ -107,23 +104,20 @@ def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tupl
     """
     from barograph.sources.append import HistoryFile
 
-    commits = {entry.commit for entry in suspects}
-    if len(commits) > 1 or "" in commits:
-        named = ", ".join(sorted(commits - {""})[:SHOWN]) or "none"
+    commit, *others = sorted({entry.commit for entry in suspects})
+    if others or not commit:
+        named = ", ".join([*filter(None, [commit, *others])][:SHOWN]) or "none"
         raise ConfigError(f"--rerun needs one commit with a name; the suspects have {named}")
     path = Path(inputs.locations[0])
     history = HistoryFile.read(path, inputs.options)
     if not os.access(path.resolve().parent, os.W_OK):
         raise ConfigError(f"--rerun appends to {path}; its folder is not writable")
-    commit = commits.pop()
     runs = zip(history.texts("commit"), history.texts("run"), strict=True)
     reruns = [NUMBER.match(run) for name, run in runs if name == commit]
     return commit, max((int(match[1]) for match in reruns if match), default=0)
 
 
-def _append(
-    inputs: Inputs, out: Path, suspects: Sequence[SeriesAnswer], commit: str, run: str
-) -> None:
+def _append(inputs: Inputs, out: Path, suspects: Sequence[str], commit: str, run: str) -> None:
     """Append results as a further run of the commit of the suspects."""
     from barograph.sources.append import append
     from barograph.sources.formats.base import ReadOptions
@@ -137,8 +131,7 @@ def _append(
     others = {name for entry in measured for name in entry.commits} - {commit, ""}
     if others:
         raise DataError(f"--rerun: the command measured commit {min(others)}, not {commit}")
-    if not names & {entry.series for entry in suspects}:
-        named = ", ".join(sorted(names)[:SHOWN])
-        missed = ", ".join([entry.series for entry in suspects][:SHOWN])
+    if names.isdisjoint(suspects):
+        named, missed = (", ".join(every[:SHOWN]) for every in (sorted(names), suspects))
         raise DataError(f"--rerun: the command measured {named}, but not {missed}")
     append(inputs.locations[0], [out], options, run)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from barograph.cli.clusters import configured_settings
 from barograph.cli.config import NAME, current_config
 from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, make_detector
+from barograph.cli.models import read_params
 from barograph.cli.options import (
     RELEASED,
     false_alarms_setting,
@@ -23,12 +23,12 @@ from barograph.cli.options import (
     online_models,
     open_store,
     parameters_of,
+    refuse_given,
     require_named_model,
     setting,
     store_option,
     with_parameters,
 )
-from barograph.cli.retrain import read_params
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.extras import needed
 from barograph.server.web.settings import Settings
@@ -55,7 +55,7 @@ def _ip_address(text: str) -> str:
         ) from None
 
 
-@click.command(epilog="Example: barograph serve --port 8000 --store results.db")
+@click.command("serve", epilog="Example: barograph serve --port 8000 --store results.db")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -101,9 +101,7 @@ def _ip_address(text: str) -> str:
 )
 @with_parameters(parameters_of(Settings, "rate", "session_hours", table=""))
 @false_alarms_setting
-@click.pass_context
-def command(
-    context: click.Context,
+def serve(
     host: str,
     port: int,
     demo: bool,
@@ -132,6 +130,7 @@ def command(
         from barograph.server.web.model_watch import ModelWatch
     from barograph.cli.demo import demo_folder, demo_params, fill
     from barograph.detection.online import make_judge
+    from barograph.server.triage.patterns import set_patterns
 
     settings = Settings(
         local=is_loopback(host),
@@ -145,13 +144,14 @@ def command(
     method, name = make_detector(DEFAULT_DETECTOR), DETECTORS[DEFAULT_DETECTOR]
     with ExitStack() as stack:
         if demo:
-            _refuse_with_demo(context)
+            refuse_given(("url", "model"), "--demo has a store and models of its own")
             folder = stack.enter_context(demo_folder())
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
         watch = ModelWatch(model, false_alarms_per_1000)
         store = stack.enter_context(open_store(url))
-        _apply_patterns(store)
+        if patterns := current_config().patterns:  # kinds that they do not name stay
+            store.write(lambda connection: set_patterns(connection, patterns, NAME))
         _check_tokens(store, host, local=settings.local)
         shape = configured_settings()
         worker = WorkerConfig(url, method, name, label_free, cluster_settings=shape, params=params)
@@ -185,9 +185,8 @@ def _listen(
     def stop() -> None:
         server.should_exit = True
 
-    kept = "a database" if "://" in config.url else config.url  # a URL may hold a password
-
     def listening(place: str) -> None:
+        kept = "a database" if "://" in config.url else config.url  # a URL may hold a password
         ready = "/ready answers 200 once the model is loaded"
         click.echo(f"serving {place} from {kept}; {ready}", err=True)
 
@@ -197,22 +196,6 @@ def _listen(
     server = make_server(app, host, port, listening)
     if not run_server(server):
         raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
-
-
-def _refuse_with_demo(context: click.Context) -> None:
-    """Refuse options that name what the demonstration makes itself."""
-    for name, option in (("url", "--store"), ("model", "--model")):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise ConfigError(f"--demo has a store and models of its own: leave out {option}")
-
-
-def _apply_patterns(store: Store) -> None:
-    """Store the patterns of `barograph.toml`; kinds that it does not name stay."""
-    from barograph.server.triage.patterns import set_patterns
-
-    patterns = current_config().patterns
-    if patterns:
-        store.write(lambda connection: set_patterns(connection, patterns, NAME))
 
 
 def _check_tokens(store: Store, host: str, *, local: bool) -> None:

@@ -14,7 +14,7 @@ from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from barograph.cli.config import NAME
 from barograph.cli.detectors import DETECTORS
-from barograph.cli.options import echo_json, format_option
+from barograph.cli.options import echo, format_option
 from barograph.runtime.compiled import COMPLETE, FORCED, choose, code_folder, make_code_folder
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import whole
@@ -90,15 +90,12 @@ def formats(output: str) -> None:
     from barograph.sources.formats.registry import formats as every
 
     rows = [{"name": entry.name, "kind": entry.kind, "title": entry.title} for entry in every()]
-    if output == "json":
-        echo_json({"formats": rows})
-        return
     width = max(len(row["name"]) for row in rows)
+    lines = []
     for kind, title in KINDS.items():
-        click.echo(f"{title}:")
-        for row in rows:
-            if row["kind"] == kind:
-                click.echo(f"  {row['name']:<{width}}  {row['title']}")
+        names = (row for row in rows if row["kind"] == kind)
+        lines += [f"{title}:", *(f"  {row['name']:<{width}}  {row['title']}" for row in names)]
+    echo(output, {"formats": rows}, *lines)
 
 
 @click.command("init", epilog="Example: barograph init && $EDITOR barograph.toml")
@@ -124,6 +121,8 @@ def warmup() -> None:
     instance to put it into an image or into the cache of a CI job; it has to be writable when
     commands run.
     """
+    from barograph.detection.online import OnlineDetector
+
     if FORCED:
         raise ConfigError("NUMBA_DISABLE_JIT is set, so nothing can be compiled")
     made = make_code_folder()
@@ -140,7 +139,11 @@ def warmup() -> None:
         _run("score", results, "--store", f"{folder}/store.db")
         _run("report", results, "--out", f"{folder}/report.html")
         _run("classify", results)
-    _update()
+    # The built-in models of the service judge points that arrive in groups, and one by one.
+    detector = OnlineDetector()
+    detector.update_many([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 4)
+    detector.update(40.0)
+    detector.repeat(12.0)
     (made / COMPLETE).touch()
     click.echo(f"compiled in {time.perf_counter() - begun:.1f} s: {made.parent}")
 
@@ -156,8 +159,8 @@ def _results() -> str:
         values[size // 2 :] += 10.0
         values[size // 4] += 30.0
         values[-1] += 20.0 * (number % 2)
-        rows += [f"t{number},{order},1,{value}" for order, value in enumerate(values.tolist())]
-        rows += [f"t{number},{size - 1},{run},{values[-1] + run}" for run in (2, 3)]
+        runs = [*enumerate(values.tolist()), *((size - 1, values[-1] + run) for run in (2, 3))]
+        rows += [f"t{number},{order},{k},{value}" for k, (order, value) in enumerate(runs)]
     return "\n".join([*rows, ""])
 
 
@@ -167,13 +170,3 @@ def _run(*arguments: str) -> None:
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(ConfigError):
         group.main(arguments, prog_name="barograph", standalone_mode=False)
-
-
-def _update() -> None:
-    """Let the built-in models of the service judge points that arrive in groups, and one by one."""
-    from barograph.detection.online import OnlineDetector
-
-    detector = OnlineDetector()
-    detector.update_many([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 4)
-    detector.update(40.0)
-    detector.repeat(12.0)

@@ -11,7 +11,8 @@ import click
 
 from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, make_detector
 from barograph.cli.options import (
-    echo_json,
+    LABEL_FREE,
+    echo,
     format_option,
     model_option,
     online_models,
@@ -19,6 +20,7 @@ from barograph.cli.options import (
     open_store,
     pair_of,
     store_option,
+    triage_model,
     with_parameters,
 )
 from barograph.results.series import LABELS, SeriesId, normalize_args
@@ -53,10 +55,7 @@ def export(folder: Path, url: str, output: str) -> None:
     with open_existing(url) as store, store.read() as connection:
         counts = export_tables(connection, folder)
         archive(connection, folder)
-    if output == "json":
-        echo_json(counts)
-    else:
-        click.echo(", ".join(f"{count:,} {name}" for name, count in counts.items()))
+    echo(output, counts, ", ".join(f"{count:,} {name}" for name, count in counts.items()))
 
 
 def read_age(_context: click.Context, _option: click.Parameter, text: str) -> float:
@@ -89,19 +88,18 @@ def prune(days: float, dry_run: bool, url: str, output: str) -> None:
 
     with open_existing(url) as store:
         result = retention.prune(store, days, WHO, dry_run=dry_run)
-    if output == "json":
-        echo_json({**asdict(result), "dry_run": dry_run})
-        return
     verb = "would be deleted" if dry_run else "deleted"
-    click.echo(
+    echo(
+        output,
+        {**asdict(result), "dry_run": dry_run},
         f"{plural(result.points, 'result')} and {plural(result.candidates, 'candidate')} "
         f"of {result.series:,} series {verb}; "
-        f"{result.kept:,} series kept for a verdict or a ticket"
+        f"{result.kept:,} series kept for a verdict or a ticket",
     )
 
 
 @click.command("recompute", epilog="Example: barograph recompute --store ci.db")
-@model_option("label_free", does="scores candidates")
+@model_option(LABEL_FREE, does="scores candidates")
 @store_option
 @format_option("text", "json")
 def recompute(model: Path, url: str, output: str) -> None:
@@ -110,24 +108,19 @@ def recompute(model: Path, url: str, output: str) -> None:
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
     longer found is kept.
     """
-    from barograph.models import TriageModel
-    from barograph.server.triage.refresh import USE, CandidateRefresher
+    from barograph.server.triage.refresh import CandidateRefresher
 
-    scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
     method, name = make_detector(DEFAULT_DETECTOR), DETECTORS[DEFAULT_DETECTOR]
-    refresher = CandidateRefresher(method, name, scorer)
+    refresher = CandidateRefresher(method, name, triage_model(model))
     with open_existing(url) as store:
         result = refresher.recompute(store)
-    if output == "json":
-        echo_json(asdict(result) | {"projects": sorted(result.projects)})
-        return
-    click.echo(
+    echo(
+        output,
+        asdict(result) | {"projects": sorted(result.projects)},
         f"{result.series:,} series: {plural(result.added, 'candidate')} added, "
-        f"{result.moved:,} moved, {result.withdrawn:,} withdrawn, {result.returned:,} found again"
-    )
-    click.echo(
+        f"{result.moved:,} moved, {result.withdrawn:,} withdrawn, {result.returned:,} found again",
         f"of those with a verdict: {result.processed_moved:,} moved, "
-        f"{result.processed_withdrawn:,} withdrawn, {result.processed_returned:,} found again"
+        f"{result.processed_withdrawn:,} withdrawn, {result.processed_returned:,} found again",
     )
 
 
@@ -143,14 +136,9 @@ def list_series(url: str, output: str) -> None:
     """List the numbers and names of all series."""
     with open_existing(url) as store:
         rows = _every(store)
-    if output == "json":
-        known = [(row, row.retired is not None) for row in rows]
-        echo_json(
-            {"series": [{"id": r.id, "name": str(r.name), "retired": gone} for r, gone in known]}
-        )
-        return
-    for row in rows:
-        click.echo(f"{row.id}  {row.name}{'' if row.retired is None else '  retired'}")
+    known = [{"id": r.id, "name": str(r.name), "retired": r.retired is not None} for r in rows]
+    texts = (f"{r.id}  {r.name}{'' if r.retired is None else '  retired'}" for r in rows)
+    echo(output, {"series": known}, *texts)
 
 
 @series.command(epilog="Example: barograph series rename 7 --test insert_v2")
@@ -198,8 +186,7 @@ def merge(which: str, into: str, url: str, model: Path) -> None:
     Its results, candidates and verdicts move to INTO. Where both have a result, the later measured
     value holds. Results that arrive under the former name go to INTO.
     """
-    open_existing(url).close()
-    with open_store(url, online_models(model)) as store:
+    with open_existing(url, online_models(model)) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
     click.echo(f"{plural(moved, 'result')} moved to series {target}")
@@ -237,12 +224,11 @@ def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
     with open_existing(url) as store:
         number = _number(store, which)
         deleted = store.write(lambda c: life.delete(c, number, WHO, with_verdicts=with_verdicts))
-    if output == "json":
-        echo_json(asdict(deleted))
-        return
-    click.echo(
+    echo(
+        output,
+        asdict(deleted),
         f"{plural(deleted.points, 'result')}, {plural(deleted.candidates, 'candidate')} and "
-        f"{plural(deleted.verdicts, 'verdict')} deleted"
+        f"{plural(deleted.verdicts, 'verdict')} deleted",
     )
 
 
@@ -313,17 +299,9 @@ def list_tokens(url: str, output: str) -> None:
 
     with open_existing(url) as store, store.read() as connection:
         every = tokens.every(connection)
-    if output == "json":
-        rows = [
-            {
-                "name": token.name,
-                "scopes": sorted(token.scopes),
-                "revoked": token.revoked is not None,
-            }
-            for token in every
-        ]
-        echo_json({"tokens": rows})
-        return
-    for token in every:
-        revoked = "" if token.revoked is None else "  revoked"
-        click.echo(f"{token.name}  {' '.join(sorted(token.scopes))}{revoked}")
+    rows = [(token.name, sorted(token.scopes), token.revoked is not None) for token in every]
+    echo(
+        output,
+        {"tokens": [dict(zip(("name", "scopes", "revoked"), row, strict=True)) for row in rows]},
+        *(f"{name}  {' '.join(scopes)}{'  revoked' * gone}" for name, scopes, gone in rows),
+    )

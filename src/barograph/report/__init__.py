@@ -85,6 +85,5 @@ def _panel(
     points = detect(numbers) if points is None else points
     if not isinstance(series, Series):
         return Panel(numbers, points, title or "", direction)
-    name = str(series.id) if title is None else title
-    placed = series.commits, series.times, series.unit
-    return Panel(numbers, points, name, series.direction or direction, *placed)
+    title, direction = str(series.id) if title is None else title, series.direction or direction
+    return Panel(numbers, points, title, direction, series.commits, series.times, series.unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -82,6 +82,11 @@ class ReportedChange:
         size = MOST_HAZARD if hazard is None else min(abs(hazard), MOST_HAZARD)
         return size if self.point.probability is None else size * self.point.probability
 
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Its place in a list: changes for the worse come first, large ones before small."""
+        return EFFECTS.index(self.effect), -self.hazard
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -119,16 +124,16 @@ class Findings:
         return self._ranked(self.listed)
 
     def _ranked(self, changes: Sequence[Sequence[ReportedChange]]) -> list[ReportedChange]:
-        ranked = worst_first(change for of_series in changes for change in of_series)
-        return sorted(ranked, key=lambda change: self.is_low(change.series))
+        every = [change for of_series in changes for change in of_series]
+        return sorted(every, key=lambda change: (self.is_low(change.series), *change.rank))
+
+    def kind_of(self, series: int) -> str:
+        """Return what the configuration calls a series, by its number; "" for nothing."""
+        return self.kinds[series] if self.kinds else ""
 
     def is_low(self, series: int) -> bool:
         """Return whether the configuration gives a series, by its number, a low priority."""
-        return bool(self.kinds) and self.kinds[series] == LOW_PRIORITY
-
-    def kind_text(self, series: int) -> str:
-        """Return what the configuration calls a series, by its number, in words."""
-        return self.kinds[series].replace("_", " ") if self.kinds else ""
+        return self.kind_of(series) == LOW_PRIORITY
 
     @cached_property
     def changed(self) -> list[int]:
@@ -166,18 +171,12 @@ def list_switches_once(changes: Sequence[ReportedChange]) -> list[ReportedChange
         if end < len(changes) and _is_undone(changes[end - 1], changes[end]):
             continue
         run, first = changes[first:end], end
-        if len(run) < SWITCHES:
-            listed += run
-        else:
-            listed.append(replace(worst_first(run)[0], switches=run))
+        if len(run) >= SWITCHES:
+            run = [replace(min(run, key=lambda change: change.rank), switches=run)]
+        listed += run
     return listed
 
 
 def _is_undone(change: ReportedChange, following: ReportedChange) -> bool:
     before, after, _ = change.size
     return abs(following.size.after - before) <= RETURNED * abs(after - before)
-
-
-def worst_first(changes: Iterable[ReportedChange]) -> list[ReportedChange]:
-    """Return changes for the worse first, those for the better last, large ones before small."""
-    return sorted(changes, key=lambda change: (EFFECTS.index(change.effect), -change.hazard))

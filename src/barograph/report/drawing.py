@@ -15,6 +15,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from barograph.report.panel import Panel
+from barograph.results.series import ChangePoint
 from barograph.results.sizes import size_at
 from barograph.results.wording import (
     BETTER,
@@ -30,10 +31,8 @@ from barograph.results.wording import (
 from barograph.runtime.errors import DataError
 
 WIDTH, HEIGHT = 10.0, 3.4  # inches of a panel
-PAPER, INK, INK_2, INK_3, TRACE, GRID = (
-    *("#ffffff", "#1d1c19", "#54514a", "#69655c"),
-    *("#8a857a", "#eeebe4"),
-)
+PAPER, INK, INK_2, INK_3 = "#ffffff", "#1d1c19", "#54514a", "#69655c"
+TRACE, GRID = "#8a857a", "#eeebe4"
 COLOURS = {WORSE: "#b3340d", BETTER: "#0b6b5c"}
 LONGEST = 110  # letters of a title
 FAINT = 0.35
@@ -63,22 +62,7 @@ def figure_of(panels: Sequence[Panel]) -> Figure:
 
 def draw_in(axes: Axes, panel: Panel) -> Figure:
     """Draw a panel in the axes of a figure, and return the figure."""
-    _scale(axes, panel)
-    _draw_results(axes, panel)
-    _draw_levels(axes, panel)
-    _draw_change_points(axes, panel)
-    heading = "\n".join(filter(None, [middle_cut(panel.title, LONGEST), panel.subtitle]))
-    above = 34 if panel.change_points else 6
-    axes.set_title(heading, loc="left", fontsize=9, color=INK, pad=above, parse_math=False)
-    figure: Figure | SubFigure | None = axes.get_figure(root=True)
-    if not isinstance(figure, Figure):
-        raise DataError("ax belongs to no figure")
-    return figure
-
-
-def _scale(axes: Axes, panel: Panel) -> None:
-    axes.set_xlim(-0.5 - 0.005 * panel.values.size, panel.values.size - 0.5)
-    axes.set_ylim(*panel.limits)
+    axes.set(xlim=(-0.5 - 0.005 * panel.values.size, panel.values.size - 0.5), ylim=panel.limits)
     axes.set_axisbelow(True)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.spines[["left", "right", "top"]].set_visible(False)
@@ -89,23 +73,34 @@ def _scale(axes: Axes, panel: Panel) -> None:
     axes.yaxis.set_major_formatter("{x:,.10g}")
     if panel.unit:
         axes.set_ylabel(unit_text(panel.unit), color=INK_3, parse_math=False)
+    _draw_results(axes, panel)
+    _draw_levels(axes, panel)
+    labelled: list[float] = []
+    for point in sorted(panel.change_points, key=lambda point: -(point.probability or 0.0)):
+        place = point.index - 0.5
+        has_room = all(abs(place - other) >= CLOSE * panel.values.size for other in labelled)
+        labelled += [place] * has_room
+        _draw_change_point(axes, panel, point, is_labelled=has_room)
+    heading = "\n".join(filter(None, [middle_cut(panel.title, LONGEST), panel.subtitle]))
+    above = 34 if panel.change_points else 6
+    axes.set_title(heading, loc="left", fontsize=9, color=INK, pad=above, parse_math=False)
+    figure: Figure | SubFigure | None = axes.get_figure(root=True)
+    if not isinstance(figure, Figure):
+        raise DataError("ax belongs to no figure")
+    return figure
 
 
 def _draw_results(axes: Axes, panel: Panel) -> None:
     """Draw a dot for each result, and a triangle at the edge for those outside the scale."""
     index, beyond = np.arange(panel.values.size), panel.beyond
-    axes.plot(
-        *(index[beyond == 0], panel.values[beyond == 0]),
-        *("o",),
-        markersize=float(np.clip(40.0 / np.sqrt(index.size), 1.2, 3.4)),
-        markeredgewidth=0,
-        color=TRACE,
-        rasterized=index.size > MANY,
-    )
+    size = float(np.clip(40.0 / np.sqrt(index.size), 1.2, 3.4))
+    style = {"markersize": size, "markeredgewidth": 0, "color": TRACE}
+    inside = beyond == 0
+    axes.plot(index[inside], panel.values[inside], "o", rasterized=index.size > MANY, **style)
     for side, edge, marker in ((-1, 0.03, "v"), (1, 0.97, "^")):
         far = index[beyond == side]
-        height = np.full(far.size, edge)
         transform = axes.get_xaxis_transform()
+        height = np.full(far.size, edge)
         axes.plot(far, height, marker, color=INK_3, markersize=4.5, transform=transform)
 
 
@@ -119,54 +114,40 @@ def _draw_levels(axes: Axes, panel: Panel) -> None:
         axes.plot([start - 0.5, end - 0.5], [level, level], color=INK, alpha=alpha, linewidth=1.5)
         is_named = is_used or not panel.change_points
         if is_named and (end - start > NARROW * panel.values.size or len(panel.levels) == 1):
-            axes.annotate(
-                typeset(number(level)),
-                (start - 0.5, level),
-                (4, 3),
-                textcoords="offset points",
-                fontsize=8.5,
-                color=INK_2,
-                parse_math=False,
-            )
+            style = {"fontsize": 8.5, "color": INK_2, "parse_math": False}
+            place, shift = (start - 0.5, level), (4, 3)
+            axes.annotate(typeset(number(level)), place, shift, textcoords="offset points", **style)
 
 
-def _draw_change_points(axes: Axes, panel: Panel) -> None:
-    """Mark the change points; label as many as there is room for, the surest first.
-
-    A label has the change, the probability and the place.
-    """
-    labelled: list[float] = []
-    for point in sorted(panel.change_points, key=lambda point: -(point.probability or 0.0)):
-        size = size_at(point)
-        place, colour = point.index - 0.5, COLOURS.get(size.effect(panel.direction), INK)
-        likely = point.probability is None or point.probability >= 0.5
-        axes.axvline(place, color=INK_3, linewidth=0.9, linestyle=":", zorder=1)
-        axes.plot(
-            *([place], [1.0], "o"),
-            markersize=5.5,
-            markerfacecolor=colour if likely else PAPER,
-            markeredgecolor=colour,
-            transform=axes.get_xaxis_transform(),
-            clip_on=False,
+def _draw_change_point(axes: Axes, panel: Panel, point: ChangePoint, *, is_labelled: bool) -> None:
+    """Mark a change point; its label has the change, the probability and the place."""
+    place, size, transform = point.index - 0.5, size_at(point), axes.get_xaxis_transform()
+    colour = COLOURS.get(size.effect(panel.direction), INK)
+    is_likely = point.probability is None or point.probability >= 0.5
+    axes.axvline(place, color=INK_3, linewidth=0.9, linestyle=":", zorder=1)
+    axes.plot(
+        *([place], [1.0], "o"),
+        markersize=5.5,
+        markerfacecolor=colour if is_likely else PAPER,
+        markeredgecolor=colour,
+        transform=transform,
+        clip_on=False,
+    )
+    sure = "" if point.probability is None else f"{probability_text(point.probability)} real"
+    change = typeset(change_text(size.percent)) + f" {TREND}" * size.is_trend
+    details = " \u00b7 ".join(filter(None, [sure, panel.place(point.index)]))
+    share = place / panel.values.size
+    side = "left" if share < CLOSE / 2 else "right" if share > 1 - CLOSE / 2 else "center"
+    for text, above, style in (
+        (change, 20, {"color": colour, "fontweight": "bold"}),
+        (details, 8, {"color": INK_3, "fontsize": 8}),
+    )[: 2 * is_labelled]:
+        axes.annotate(
+            *(text, (place, 1.0), (0, above)),
+            xycoords=transform,
+            textcoords="offset points",
+            annotation_clip=False,
+            parse_math=False,
+            ha=side,
+            **style,
         )
-        if any(abs(place - other) < CLOSE * panel.values.size for other in labelled):
-            continue
-        labelled.append(place)
-        sure = "" if point.probability is None else f"{probability_text(point.probability)} real"
-        change = typeset(change_text(size.percent)) + f" {TREND}" * size.is_trend
-        details = " \u00b7 ".join(filter(None, [sure, panel.place(point.index)]))
-        share = place / panel.values.size
-        side = "left" if share < CLOSE / 2 else "right" if share > 1 - CLOSE / 2 else "center"
-        for text, above, style in (
-            (change, 20, {"color": colour, "fontweight": "bold"}),
-            (details, 8, {"color": INK_3, "fontsize": 8}),
-        ):
-            axes.annotate(
-                *(text, (place, 1.0), (0, above)),
-                xycoords=axes.get_xaxis_transform(),
-                textcoords="offset points",
-                annotation_clip=False,
-                parse_math=False,
-                ha=side,
-                **style,
-            )

@@ -26,63 +26,55 @@ MOST, FEWEST = 600, 200  # drawn results of a series: about one for each pixel c
 ROOM = 350_000  # drawn results of all series, which take about 6 MB
 DIGITS = 6
 
+# The number, the name and the time of a commit, by its project and its name or order.
+Commits = dict[tuple[str, str | int], tuple[int, str, int | None]]
 
-class ChartData:
-    """Packs series for `drawSeries` of static/chart.js; all of them share their commits.
+
+def chart_data(charts: Sequence[tuple[Series, Sequence[ReportedChange]]]) -> str:
+    """Return series and their changes as JSON that may stand in a script element of a page.
 
     Args:
-        count: The number of series that will be added: of many, fewer results are drawn.
+        charts: The series, each with its changes, for `drawSeries` of static/chart.js. They share
+            their commits; of many series, fewer results are drawn.
     """
+    most = min(MOST, max(FEWEST, ROOM // max(len(charts), 1)))
+    commits: Commits = {}
+    series = [_packed(*chart, most, commits) for chart in charts]
+    names, times = ([entry[k] for entry in commits.values()] for k in (1, 2))
+    content = {"names": names, "times": times, "series": series}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # A name may hold the end of the script element, or a separator that ends a line.
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
-    def __init__(self, count: int = 1) -> None:
-        self._most = min(MOST, max(FEWEST, ROOM // max(count, 1)))
-        self._numbers: dict[tuple[str, str | int], int] = {}
-        self._names: list[str] = []
-        self._times: list[int | None] = []
-        self._series: list[dict[str, Any]] = []
 
-    def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
-        """Add a series with its changes."""
-        panel = Panel(series.values, [change.point for change in changes])
-        indices = thinned(series.values, [change.point.index for change in changes], self._most)
-        low, high = panel.limits
-        # Steps of a thousandth of the vertical axis or less.
-        shown = np.round(series.values[indices], math.floor(4.0 - math.log10(high - low)))
-        self._series.append(
-            {
-                "count": len(series),
-                "unit": unit_text(series.unit),
-                "limits": [_rounded(low), _rounded(high)],
-                "values": [value if math.isfinite(value) else None for value in shown.tolist()],
-                "index": indices.tolist() if indices.size < len(series) else None,
-                "names": self._places(series, indices),
-                "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
-                "changes": [_mark(change) for change in changes],
-            }
-        )
-
-    def json(self) -> str:
-        """Return the data as JSON that may stand in a script element of a page."""
-        content = {"names": self._names, "times": self._times, "series": self._series}
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        # A name may hold the end of the script element, or a separator that ends a line.
-        for sign in "<>&\u2028\u2029":
-            text = text.replace(sign, f"\\u{ord(sign):04x}")
-        return text
-
-    def _places(self, series: Series, indices: Ints) -> list[int]:
-        project, places = series.id.project, indices.tolist()
-        commits = list(series.commits) or [""] * len(series)
-        orders = series.orders.tolist()
-        keys = [(project, commits[k] or orders[k]) for k in places]
-        for k, key in zip(places, keys, strict=True):
-            if key not in self._numbers:
-                self._numbers[key] = len(self._names)
-                commit = printable(short_commit(commits[k]))
-                self._names.append(commit or f"order {orders[k]}")
-                time = UNKNOWN_TIME if series.times is None else int(series.times[k])
-                self._times.append(None if time == UNKNOWN_TIME else time // 1000)
-        return [self._numbers[key] for key in keys]
+def _packed(
+    series: Series, changes: Sequence[ReportedChange], most: int, commits: Commits
+) -> dict[str, Any]:
+    """Return a series as plain values, and add its commits to the known ones."""
+    panel = Panel(series.values, [change.point for change in changes])
+    indices = thinned(series.values, [change.point.index for change in changes], most)
+    low, high = panel.limits
+    # Steps of a thousandth of the vertical axis or less.
+    shown = np.round(series.values[indices], math.floor(4.0 - math.log10(high - low)))
+    names = []
+    for k in indices.tolist():
+        order, commit = int(series.orders[k]), series.commits[k] if len(series.commits) else ""
+        time = UNKNOWN_TIME if series.times is None else int(series.times[k])
+        name = printable(short_commit(commit)) or f"order {order}"
+        entry = len(commits), name, None if time == UNKNOWN_TIME else time // 1000
+        names.append(commits.setdefault((series.id.project, commit or order), entry)[0])
+    return {
+        "count": len(series),
+        "unit": unit_text(series.unit),
+        "limits": [_rounded(low), _rounded(high)],
+        "values": [value if math.isfinite(value) else None for value in shown.tolist()],
+        "index": indices.tolist() if indices.size < len(series) else None,
+        "names": names,
+        "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
+        "changes": [_mark(change) for change in changes],
+    }
 
 
 def thinned(values: Floats, change_points: Sequence[int], limit: int = MOST) -> Ints:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -36,26 +35,27 @@ class Panel:
 
     def __post_init__(self) -> None:
         """Refuse change points that are not places between results, in order."""
+        size, last = self.values.size, 0
         for k, point in enumerate(self.change_points):
             if not isinstance(point, ChangePoint):
                 raise DataError(
                     f"change_points[{k}] is {point!r:.40}; it must be a ChangePoint, as "
                     "`detect` returns them"
                 )
-        places = [point.index for point in self.change_points]
-        for place in places:
-            if not 0 < place < self.values.size:
+            if not 0 < point.index < size:
                 raise DataError(
-                    f"change point at {place}: values has {self.values.size} results, so it must "
-                    f"be from 1 to {self.values.size - 1}"
+                    f"change point at {point.index}: values has {size} results, so it must "
+                    f"be from 1 to {size - 1}"
                 )
+            if point.index <= last:
+                places = [other.index for other in self.change_points]
+                raise DataError(f"change points must be in order, without repeats, not {places}")
+            last = point.index
         finite = self.values[np.isfinite(self.values)]
         if not finite.size:
             raise DataError("values has no finite result to draw")
         if (largest := np.abs(finite).max()) > LARGEST:
             raise DataError(f"values has a result of size {largest:g}; the largest is {LARGEST:g}")
-        if any(after <= before for before, after in pairwise(places)):
-            raise DataError(f"change points must be in order, without repeats, not {places}")
 
     @cached_property
     def levels(self) -> list[LevelLine]:
@@ -86,18 +86,16 @@ class Panel:
     @property
     def subtitle(self) -> str:
         """How many results and changes there are, and what the picture does not show."""
-        size, count = self.values.size, len(self.change_points)
-        parts = [
-            plural(size, "result"),
-            plural(count, "change") if count else "no changes",
-        ]
+        count = len(self.change_points)
+        parts = [plural(self.values.size, "result"), plural(count, "change")]
+        if not count:
+            parts[1] = "no changes"
         if self.direction:
             parts.append(self.direction.name.lower().replace("_", " "))
         far = self.values[self.beyond != 0]
         if far.size:
-            range_text = number(far.min())
-            range_text = f"{range_text} to {number(far.max())}" if far.size > 1 else range_text
-            parts.append(f"{far.size:,} outside the scale: {typeset(range_text)}")
+            texts = dict.fromkeys([number(far.min()), number(far.max())][: far.size])
+            parts.append(f"{far.size:,} outside the scale: {typeset(' to '.join(texts))}")
         return " · ".join(parts)
 
     def place(self, index: int) -> str:

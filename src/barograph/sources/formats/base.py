@@ -39,11 +39,12 @@ class ReadOptions:
         quote: The quote character of a table.
         dates: The dates of a table: `day-first`, `month-first` or `iso`; empty to infer it.
         aggregate: How the runs of a commit become one value: `median` or `mean`.
-        project: The project of results that name none.
+        project: Project of results that name none.
         machine: The variant of results that name none.
-        branch: The branch that results of single runs belong to, and that is judged.
+        branch: Branch of results that name none; `gate` judges it after the history of the base
+            branch. Defaults to that of the CI job.
         base_branch: The branch whose results are the history; empty to find it.
-        commit: The commit of single runs that name none.
+        commit: Commit of results that name none. Defaults to that of the CI job, or of git.
         time: The time of single runs that name none, in milliseconds since 1970.
         metrics: Patterns of the measurements to read, such as `p9*`; empty for all.
         max_bytes: The maximum size of a file, decompressed.

@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
-from barograph.report.javascript import bundle
+from barograph.report.page import bundle
 from barograph.results import wording
 from barograph.results.series import SeriesId, Verdict
 from barograph.server.store.tokens import Scope
