@@ -13,8 +13,8 @@ import pytest
 
 from barograph.models.reasons import ReasonText
 from barograph.report.changes import Findings, ReportedChange, list_switches_once
-from barograph.report.packing import chart_data, thinned
 from barograph.report.page import report_page
+from barograph.report.panel import chart_data, thinned
 from barograph.results.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
 
 RNG = np.random.default_rng(6)

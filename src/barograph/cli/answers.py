@@ -153,12 +153,6 @@ class SeriesAnswer:
             return NEWEST
         return "" if self.is_certain else BUDGET
 
-    @property
-    def rerun_advice(self) -> str:
-        """How many further runs would settle the answer, as a sentence without a stop."""
-        times = "once" if self.reruns == 1 else f"{self.reruns} times"
-        return f"run this commit {times} more to settle it"
-
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
         plain = asdict(self)
@@ -205,11 +199,6 @@ class JobAnswer:
     def of_kind(self, kind: str) -> list[SeriesAnswer]:
         """Return the answers of a kind."""
         return [answer for answer in self.answers if self.kind_of(answer) == kind]
-
-    @property
-    def judged(self) -> int:
-        """The number of series that were judged."""
-        return len({answer.series for answer in self.answers})
 
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""

@@ -191,7 +191,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
 def _changes(
     number: int, series: Series, points: Sequence[ChangePoint]
 ) -> Iterator[ReportedChange]:
-    for k, point in enumerate(points, 1):
+    for point in points:
         yield ReportedChange(
             number,
             point,
@@ -199,7 +199,6 @@ def _changes(
             int(series.orders[point.index]),
             series.commits[point.index] if len(series.commits) else "",
             UNKNOWN_TIME if series.times is None else int(series.times[point.index]),
-            is_last=k == len(points),
         )
 
 

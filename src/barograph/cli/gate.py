@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 # Points that `gate` judges in the time that `score` needs for a new result, judged with all
 # windows, and for a series of an existing store, which is brought up to it and judged again.
 NEW_RESULT, KNOWN_SERIES = 2, 70
+SHOWN = ("newest", "since", "false_red", "min_change", "fail_on", "suspect_fails_at")  # options
 # Options about alarms and suspects, which a detection method does not raise.
 OF_JUDGE = ("model", "false_red", "suspect_fails_at", "rerun")
 
@@ -54,8 +55,7 @@ OF_JUDGE = ("model", "false_red", "suspect_fails_at", "rerun")
 judging_options = grouped(
     "judging",
     Judging,
-    *parameters_of(Judging, "newest", "since", "false_red"),
-    *parameters_of(Judging, "min_change", "fail_on", "suspect_fails_at"),
+    *parameters_of(Judging, *SHOWN),
     model_option("online"),
     *parameters_of(Judging, "min_history", "fail_on_missing", table=""),
     false_alarms_setting,
@@ -145,10 +145,10 @@ def gated(
     series = [history[number] for number in filled]
     branch = [int(files.of_branch[number]) for number in filled] if files.branch else []
     counts = counts_of(series, judging.newest, judging.since, branch)
-    runs = [
-        runs_of(history, number, len(history[number]) - count if aggregate == "mean" else 0)
-        for number, count in zip(filled, counts, strict=True)
-    ]
+    runs: list[Runs] = [{} for _ in filled]
+    if detector is None:
+        places, is_mean = zip(filled, series, counts, strict=True), aggregate == "mean"
+        runs = [runs_of(history, k, (len(entry) - n) * is_mean) for k, entry, n in places]
     rows = [*zip(series, runs, counts, branch or [0] * len(series), strict=True)]
     if detector is not None:
         method = ChangeSearch(detector, model=RELEASED / f"{LABEL_FREE}.baro").make()

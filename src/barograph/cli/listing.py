@@ -61,7 +61,9 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         if len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in findings.listed[number_]:
-            yield _line(change, rows[id(change)], widths, width)
+            count = change.point.after.count if change.point is changes[-1].point else NEW
+            note = f"{plural(count, 'point')} so far" if count < NEW else ""
+            yield _line(change, rows[id(change)], note, widths, width)
 
 
 def summary(findings: Findings, seconds: float) -> str:
@@ -143,13 +145,13 @@ def _cells(change: ReportedChange) -> tuple[str, ...]:
     )
 
 
-def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], width: int) -> str:
+def _line(
+    change: ReportedChange, cells: Sequence[str], note: str, widths: Sequence[int], width: int
+) -> str:
     word, commit, date, before, after, percent, sure = (
         f"{cell:<{size}}" if place in (0, 1, 2, 4) else f"{cell:>{size}}"
         for place, (cell, size) in enumerate(zip(cells, widths, strict=True))
     )
-    count = change.point.after.count
-    note = f"{plural(count, 'point')} so far" if change.is_last and count < NEW else ""
     parts = [word, commit, date, f"{before} -> {after}", percent, sure, note, change.switch_text]
     plain = "  ".join(filter(str.strip, parts))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT

@@ -106,7 +106,7 @@ def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[s
         "series": candidates.series.tolist(),
         "index": candidates.index.tolist(),
         "order": history.orders[places].tolist(),
-        "commit": [commit or None for commit in history.commits.take(places)],
+        "commit": [commit or None for commit in history.commits[places]],
         "verdict": candidates.verdict.tolist(),
         "probability": probability.tolist(),
         "real": (probability >= least).tolist(),

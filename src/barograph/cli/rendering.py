@@ -132,7 +132,8 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.suspect_reason == RERUNS:
         parts.append(f"{answer.runs} runs differ")
     if answer.reruns:
-        parts.append(answer.rerun_advice)
+        times = "once" if answer.reruns == 1 else f"{answer.reruns} times"
+        parts.append(f"run this commit {times} more to settle it")
     if answer.suppressed:
         parts.append(f"suppressed: {answer.suppressed}")
     return "; ".join(parts)
@@ -167,7 +168,8 @@ def left_out(job: JobAnswer) -> dict[str, Sequence[str]]:
 def coverage(job: JobAnswer) -> str:
     """Return how many series were judged, and how many could not be."""
     parts = [f"{len(names):,} {UNJUDGED[kind][0]}" for kind, names in left_out(job).items()]
-    return ", ".join([f"{job.judged:,} series judged", *parts])
+    judged = len({answer.series for answer in job.answers})
+    return ", ".join([f"{judged:,} series judged", *parts])
 
 
 def listed(names: Iterable[str]) -> str:

@@ -32,7 +32,6 @@ class ReportedChange:
         order: The order of the first result of the new level.
         commit: Its commit; empty if unknown.
         time: Its time in milliseconds since 1970, or `UNKNOWN_TIME`.
-        is_last: Whether it is the newest change of its series.
         subject: The first line of the commit's message; empty if unknown.
         reasons: Why the model gives it this probability; empty if they were not computed.
         switches: All changes by which its series switches between two levels, oldest first, if
@@ -45,7 +44,6 @@ class ReportedChange:
     order: int = 0
     commit: str = ""
     time: int = UNKNOWN_TIME
-    is_last: bool = True
     subject: str = ""
     reasons: Sequence[ReasonText] = ()
     switches: Sequence[ReportedChange] = ()
@@ -76,16 +74,14 @@ class ReportedChange:
         return self.size.effect(self.direction)
 
     @property
-    def hazard(self) -> float:
-        """The expected size: |log(after / before)| times the probability, if there is one."""
-        hazard = self.size.hazard(self.direction)
-        size = MOST_HAZARD if hazard is None else min(abs(hazard), MOST_HAZARD)
-        return size if self.point.probability is None else size * self.point.probability
-
-    @property
     def rank(self) -> tuple[int, float]:
-        """Its place in a list: changes for the worse come first, large ones before small."""
-        return EFFECTS.index(self.effect), -self.hazard
+        """Its place in a list: changes for the worse come first, large ones before small.
+
+        The expected size is |log(after / before)| times the probability, if there is one.
+        """
+        hazard, probability = self.size.hazard(self.direction), self.point.probability
+        size = MOST_HAZARD if hazard is None else min(abs(hazard), MOST_HAZARD)
+        return EFFECTS.index(self.effect), -size * (1.0 if probability is None else probability)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ def _draw_results(axes: Axes, panel: Panel) -> None:
     """Draw a dot for each result, and a triangle at the edge for those outside the scale."""
     index, beyond = np.arange(panel.values.size), panel.beyond
     size = float(np.clip(40.0 / np.sqrt(index.size), 1.2, 3.4))
-    style = {"markersize": size, "markeredgewidth": 0, "color": TRACE}
+    style: dict[str, Any] = {"markersize": size, "markeredgewidth": 0, "color": TRACE}
     inside = beyond == 0
     axes.plot(index[inside], panel.values[inside], "o", rasterized=index.size > MANY, **style)
     for side, edge, marker in ((-1, 0.03, "v"), (1, 0.97, "^")):
@@ -114,7 +115,7 @@ def _draw_levels(axes: Axes, panel: Panel) -> None:
         axes.plot([start - 0.5, end - 0.5], [level, level], color=INK, alpha=alpha, linewidth=1.5)
         is_named = is_used or not panel.change_points
         if is_named and (end - start > NARROW * panel.values.size or len(panel.levels) == 1):
-            style = {"fontsize": 8.5, "color": INK_2, "parse_math": False}
+            style: dict[str, Any] = {"fontsize": 8.5, "color": INK_2, "parse_math": False}
             place, shift = (start - 0.5, level), (4, 3)
             axes.annotate(typeset(number(level)), place, shift, textcoords="offset points", **style)
 

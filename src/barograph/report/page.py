@@ -17,7 +17,7 @@ from jinja2 import Environment
 
 from barograph import __version__
 from barograph.report.changes import EFFECTS, Findings, ReportedChange
-from barograph.report.packing import chart_data
+from barograph.report.panel import chart_data
 from barograph.results.series import UNKNOWN_TIME
 from barograph.results.wording import (
     BETTER,
@@ -40,7 +40,6 @@ EXPORT = re.compile(r"^export (?=(?:(?:async )?function|const|class) (\w+))", re
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
 SEPARATOR = " \u00b7 "
 SUSPECT = "suspect"
-WORDS = {CHANGED: "of unknown direction"}  # of effects, if they differ
 FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", TREND: "Trend", BETTER: "Better"}
 
 
@@ -73,18 +72,18 @@ def report_page(
     changed, worst = findings.changed, findings.worst_first
     count, series = len(worst), f"{len(changed):,} of {len(findings.series):,} series"
     cards = {number_: card for card, number_ in enumerate(changed)}
-    present = {effect: count for effect in EFFECTS if (count := findings.count(effect))}
-    counts = {
-        e: f"{n:,} {WORDS.get(e, e)}{'s' * (e == TREND and n > 1)}" for e, n in present.items()
-    }
+    present = {effect: n for effect in EFFECTS if (n := findings.count(effect))}
+    counts: dict[str, str] = {effect: f"{n:,} {effect}" for effect, n in present.items()}
+    if CHANGED in present:
+        counts[CHANGED] = f"{present[CHANGED]:,} of unknown direction"
+    if TREND in present:
+        counts[TREND] = plural(present[TREND], TREND)
     if suspects:
         counts[SUSPECT] = plural(len(suspects), SUSPECT)
     filters = {"all": "All", **{effect: FILTERS[effect] for effect in present}}
     data = chart_data([(findings.series[k], findings.changes[k]) for k in changed])
-    environment = Environment(autoescape=True)
-    template = environment.from_string(
-        folder.joinpath("templates", "report.html").read_text("utf-8")
-    )
+    source = folder.joinpath("templates", "report.html").read_text("utf-8")
+    template = Environment(autoescape=True).from_string(source)
     return template.render(
         # Only these two pieces of code may run, and nothing may be requested.
         policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
