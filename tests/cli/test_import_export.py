@@ -13,10 +13,11 @@ from barograph.results.history import History
 from barograph.results.series import SeriesId
 from barograph.server.store import Measurement, commit_details, export
 from barograph.server.triage.suspects import KnownRange, known_ranges
-from barograph.sources import load, open_source
+from barograph.sources import open_source
 from tests.cli.store_commands import run, run_json, write
 from tests.repositories import Made, make_repository
 from tests.service.models import small_pair
+from tests.sources.documents import load
 
 pytestmark = pytest.mark.usefixtures("workplace")
 

@@ -12,8 +12,8 @@ from barograph.results.history import History
 from barograph.runtime.errors import ConfigError
 from barograph.server.store import Store
 from barograph.server.store.exchange import import_history
-from barograph.sources import load as load_source
 from barograph.sources import open_source
+from tests.sources.documents import load as load_source
 from tests.store.judges import Rule
 
 

@@ -12,7 +12,8 @@ from barograph.learning.simulation import CHUNK, SimulateParams, simulate, tasks
 from barograph.results.history import History
 from barograph.results.series import UNKNOWN_TIME, Verdict
 from barograph.simulator.profiles import LONG, SHORT
-from barograph.sources import load, open_source
+from barograph.sources import open_source
+from tests.sources.documents import load
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = SimulateParams(seed=4, long_series=CHUNK + 10, short_series=2 * CHUNK)

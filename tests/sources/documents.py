@@ -11,7 +11,8 @@ import bson
 
 from barograph.learning.simulation import dump_files
 from barograph.results.history import History
-from barograph.sources import Document, LoadReport, Place, Skip, Source, load
+from barograph.sources import Document, LoadReport, Place, Skip, Source, read_source
+from barograph.sources.loader import Files
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -97,6 +98,15 @@ class Memory(Source):
     def change_points(self) -> Iterator[Document | Skip]:
         for number, fields in enumerate(self.candidates, 1):
             yield Document(Place("candidates", number), fields)
+
+
+def load(
+    source: Source | Files, folder: str | Path, *, max_skipped_share: float = 0.05
+) -> LoadReport:
+    """Read a source, and write its three tables."""
+    history, report = read_source(source, max_skipped_share=max_skipped_share)
+    history.write(folder)
+    return report
 
 
 def loaded(

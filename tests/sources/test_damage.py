@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from barograph.results.history import History
 from barograph.runtime.errors import DataError
-from barograph.sources import load
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import archive
-from tests.sources.documents import change_point, series
+from tests.sources.documents import change_point, load, series
 
 SERIES = [series("a", count=3), series("b", count=2, data=[{"order": 1, "value": 2}])]
 CHANGE_POINTS = [change_point("a", order=10), change_point("a", order=20)]

@@ -9,13 +9,14 @@ from bson import Decimal128
 
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources import Document, Place, Skip, load, read_source
+from barograph.sources import Document, Place, Skip, read_source
 from barograph.sources.loader import Files
 from tests.sources.documents import (
     START,
     Memory,
     change_point,
     identity,
+    load,
     loaded,
     point,
     series,

@@ -18,10 +18,10 @@ from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 
 from barograph.results.history import History
 from barograph.runtime.errors import BarographError, ConfigError, SourceError
-from barograph.sources import Document, Skip, load, open_source
+from barograph.sources import Document, Skip, open_source
 from barograph.sources.mongodb import MongoDB, parts_of
 from tests.same import assert_same
-from tests.sources.documents import Memory, change_point, series
+from tests.sources.documents import Memory, change_point, load, series
 from tests.sources.wire import talking
 
 URI = "mongodb://baron:hunter%2F2%40x@db.example:27017,db2.example/perf?replicaSet=rs"

@@ -7,10 +7,10 @@ import pytest
 
 from barograph.results.history import History
 from barograph.runtime.errors import DataError
-from barograph.sources import Skip, load, open_source
+from barograph.sources import Skip, open_source
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import MAGIC, archive, block, prelude
-from tests.sources.documents import change_point, series, write_dump
+from tests.sources.documents import change_point, load, series, write_dump
 
 SERIES = [series(f"t{number}", count=3 + number) for number in range(5)]
 CHANGE_POINTS = [change_point(f"t{number}", order=10 * number) for number in (1, 2, 3)]

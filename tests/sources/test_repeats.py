@@ -13,8 +13,9 @@ from barograph.results.repeats import PointRuns, Results
 from barograph.results.series import SeriesId
 from barograph.results.texts import Texts
 from barograph.runtime.errors import ConfigError
-from barograph.sources import LoadReport, load, open_source
+from barograph.sources import LoadReport, open_source
 from tests.same import assert_same
+from tests.sources.documents import load
 
 HEAD = "test,order,commit,run,value\n"
 

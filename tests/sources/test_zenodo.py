@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from barograph.runtime.errors import ConfigError, DataError, SourceError
-from barograph.sources import load, open_source
+from barograph.sources import open_source
 from barograph.sources.mongodump import MAGIC
 from barograph.sources.zenodo import Zenodo, unpack
-from tests.sources.documents import change_point, series, write_dump
+from tests.sources.documents import change_point, load, series, write_dump
 from tests.sources.server import Server, cut_after, serving, status
 
 DUMP = {"dump/mongo/time_series.bson": b"\x05\0\0\0\0", "dump/mongo/change_points.bson": b""}

@@ -70,12 +70,13 @@ def append(context: click.Context, history: Path, inputs: Inputs, run: str, outp
     appended = extend(history, inputs.locations, options, run)
     for note in appended.notes:
         click.echo(note, err=True)
-    unusable = appended.unusable[:UNUSABLE]
+    unusable = appended.report.skips("points")[:UNUSABLE]
     for line in unusable:
         click.echo(f"left out: {line}"[:LONGEST], err=True)
-    if more := appended.skipped - len(unusable):
+    skipped = appended.report.skipped["points"].total()
+    if more := skipped - len(unusable):
         click.echo(f"left out: {plural(more, 'more result')}", err=True)
-    counts = {name: getattr(appended, name) for name in ("results", "replaced", "skipped")}
+    counts = {"results": appended.results, "replaced": appended.replaced, "skipped": skipped}
     commits = [{"commit": name, "order": order} for name, order in appended.commits.items()]
     content = {"history": str(history), **counts, "commits": commits}
     echo(output, content, f"{history}: {_summary(appended)}")
@@ -91,8 +92,8 @@ def _summary(appended: Appended) -> str:
     parts = [f"{plural(appended.results, 'result')} {origin}"]
     if appended.replaced:
         parts.append(f"{plural(appended.replaced, 'earlier result')} replaced")
-    if appended.skipped:
-        parts.append(f"{plural(appended.skipped, 'unusable result')} left out")
+    if skipped := appended.report.skipped["points"].total():
+        parts.append(f"{plural(skipped, 'unusable result')} left out")
     return ", ".join(parts)
 
 

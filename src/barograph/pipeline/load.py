@@ -25,7 +25,7 @@ from barograph.results.series import as_floats
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import whole
 from barograph.runtime.parallel import map_parallel
-from barograph.sources import SOURCES, LoadReport, load, open_source
+from barograph.sources import SOURCES, LoadReport, open_source, read_source
 
 FOLDER = Path("data/interim")
 STORE = "store"  # the kind that reads Barograph's own store
@@ -66,7 +66,8 @@ def main() -> None:
         loaded = load_store(params.location)
     else:
         source = open_source(params.kind, params.location, **params.options)
-        loaded = load(source, FOLDER, max_skipped_share=params.max_skipped_share)
+        history, loaded = read_source(source, max_skipped_share=params.max_skipped_share)
+        history.write(FOLDER)
     if not loaded.kept["candidates"]:
         find_candidates(loaded)
     report.write_json(report.FOLDER / "load.json", loaded.as_dict())

@@ -80,7 +80,7 @@ def report_page(
         counts[TREND] = plural(present[TREND], TREND)
     if suspects:
         counts[SUSPECT] = plural(len(suspects), SUSPECT)
-    filters = {"all": "All", **{effect: FILTERS[effect] for effect in present}}
+    filters: dict[str, str] = {"all": "All", **{effect: FILTERS[effect] for effect in present}}
     data = chart_data([(findings.series[k], findings.changes[k]) for k in changed])
     source = folder.joinpath("templates", "report.html").read_text("utf-8")
     template = Environment(autoescape=True).from_string(source)

@@ -1,7 +1,7 @@
-"""Sources of histories, and the loader that turns any of them into the three tables.
+"""Sources of histories, and the loader that reads any of them.
 
->>> from barograph.sources import load, open_source
->>> report = load(open_source("mongodump", "dump"), "data/interim")  # doctest: +SKIP
+>>> from barograph.sources import open_source, read_source
+>>> history, report = read_source(open_source("mongodump", "dump"))  # doctest: +SKIP
 """
 
 import inspect
@@ -14,7 +14,7 @@ from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
     from barograph.sources.base import Document, Source
-    from barograph.sources.loader import Files, load, read_source
+    from barograph.sources.loader import Files, read_source
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
@@ -28,7 +28,6 @@ __all__ = [
     "Place",
     "Skip",
     "Source",
-    "load",
     "open_source",
     "read_source",
 ]
@@ -36,7 +35,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the loader and its interface on first use: most commands read only files."""
-    modules = {"Document": "base", "Source": "base", "load": "loader", "read_source": "loader"}
+    modules = {"Document": "base", "Source": "base", "read_source": "loader"}
     if name not in modules:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"barograph.sources.{modules[name]}"), name)

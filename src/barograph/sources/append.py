@@ -12,10 +12,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +47,7 @@ from barograph.sources.formats.read import TABULAR, collect
 from barograph.sources.formats.rows import parquet_table
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.git import HASH, Repository, is_commit
+from barograph.sources.report import LoadReport
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,10 +60,9 @@ KINDS = (".csv", ".ndjson", ".jsonl", ".json", ".parquet")
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: None, 1: "higher"}
 PART = "."  # between the name of a run and the repetition in its file
+UNREADABLE = re.compile(f"{CONTROL.pattern}|{cells.REPLACED}")
 LONGEST = 1 << 16  # characters of a text; a CSV reader takes at most twice as many
 Row = dict[str, Any]
-_Table = tuple[list[str], list[Row], Mapping[str, "pa.DataType"]]
-_Result = tuple[SeriesId, Row]
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,8 @@ class Appended:
         results: The number of results that the history has now from these files.
         replaced: The number of earlier results that they replaced.
         commits: The commits of the results, with their orders.
-        skipped: The number of results that could not be used.
-        unusable: The first of them, one line each.
-        refused: Whether a row of a table was one of them. Tools write down which of their results
+        report: What could not be used.
+        refused: Whether a row of a table was among it. Tools write down which of their results
             failed; a row of a table that cannot be used is a mistake.
         notes: What people should know, one line each.
     """
@@ -80,8 +82,7 @@ class Appended:
     results: int
     replaced: int
     commits: Mapping[str, int]
-    skipped: int
-    unusable: Sequence[str]
+    report: LoadReport
     refused: bool
     notes: Sequence[str]
 
@@ -121,22 +122,21 @@ def append(
     report = collector.report
     collected, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
     collected = in_one_unit(collected, report)
-    skipped = report.skipped["points"].total()
     if not len(collected):
-        first = f": {report.first_skip('points')}" if skipped else ""
+        first = f": {report.first_skip('points')}" if report.skipped["points"] else ""
         raise DataError(f"{report.source}: no results{first}")
     ordered = order_results(collected, repository)
-    rows = _rows(collected, options.branch or context.branch, run, ordered.orders.tolist())
-    _require_texts(rows, report.source)
+    collected = replace(collected, orders=ordered.orders)
+    rows = _rows(collected, options.branch or context.branch, run, report.source)
     path = followed(Path(history))  # a link stays one
     with locked(path):
         table = HistoryFile.read(path, options)
         replaced, commits = _merge(table, rows, run)
         table.write()
-    more = (f"{report.source}: {note}" for note in (*notes_of_runs, *ordered.notes))
-    notes = [*collector.notes, *more]
-    refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
-    return Appended(len(rows), replaced, commits, skipped, report.skips("points"), refused, notes)
+    more = [f"{report.source}: {note}" for note in (*notes_of_runs, *ordered.notes)]
+    of_table = any(file.form in TABULAR for file in collected.files)
+    refused = of_table and bool(report.skipped["points"])
+    return Appended(len(rows), replaced, commits, report, refused, [*collector.notes, *more])
 
 
 @dataclass
@@ -168,8 +168,7 @@ class HistoryFile:
             DataError: The file is not a long table with orders and values, or beyond a limit.
             ConfigError: The name of the file does not end like that of a format.
         """
-        kind = path.suffix.lower()
-        if kind not in KINDS:
+        if path.suffix.lower() not in KINDS:
             raise ConfigError(f"{path}: a history file must end with one of {', '.join(KINDS)}")
         content = content_of(path, str(path), options) if path.exists() else b""
         if not content.strip():
@@ -193,9 +192,7 @@ class HistoryFile:
     def extend(self, rows: Sequence[Row]) -> None:
         """Add rows at the end, and the columns that they need."""
         filled = [{name: c for name, c in row.items() if c not in ("", None)} for row in rows]
-        self.columns = list(
-            dict.fromkeys([*self.columns, *(name for row in filled for name in row)])
-        )
+        self.columns = [*dict.fromkeys(chain(self.columns, *filled))]
         self.rows += filled
 
     def write(self) -> None:
@@ -210,22 +207,19 @@ class HistoryFile:
                 return
             draft.write_bytes(self._encoded().encode())
             file = InputFile(str(self.path), self.path, draft.read_bytes())
-            again = _table(file)[1]
-            if [*map(_texts, again)] != [*map(_texts, self.rows)]:
+            if [*map(_texts, _table(file)[1])] != [*map(_texts, self.rows)]:
                 raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
 
     def _encoded(self) -> str:
         """Return the rows as CSV or JSON."""
-        kind = self.path.suffix.lower()
-        if kind == ".csv":
-            rows = [[row.get(name) for name in self.columns] for row in self.rows]
+        if self.path.suffix.lower() == ".csv":
+            rows = ([row.get(name) for name in self.columns] for row in self.rows)
             csv.writer(buffer := CsvText()).writerows([self.columns, *rows])
             return buffer.getvalue()
-        present = (
-            {name: cell for name, cell in row.items() if cell is not None} for row in self.rows
-        )
+        present = ({name: c for name, c in row.items() if c is not None} for row in self.rows)
         lines = [json.dumps(row, ensure_ascii=False) for row in present]
-        return "[\n" + ",\n".join(lines) + "\n]\n" if kind == ".json" else "\n".join([*lines, ""])
+        is_list = self.path.suffix.lower() == ".json"
+        return "[\n" + ",\n".join(lines) + "\n]\n" if is_list else "\n".join([*lines, ""])
 
     def _write_parquet(self, draft: Path) -> None:
         with needed(f"{self.path}: a Parquet file"):
@@ -234,19 +228,29 @@ class HistoryFile:
         types = dict.fromkeys(self.columns, pa.string())
         types |= {"order": pa.int64(), "time": pa.timestamp("ms", "UTC")}
         types |= {**self.types, "value": pa.float64()}
-        arrays = {
-            name: _array([row.get(name) for row in self.rows], types[name]) for name in self.columns
-        }
+        columns = {name: [row.get(name) for row in self.rows] for name in self.columns}
+        arrays = {name: _array(cells, types[name]) for name, cells in columns.items()}
         pq.write_table(pa.table(arrays), draft, compression="zstd")
 
 
-def _table(file: InputFile) -> _Table:
+def _table(file: InputFile) -> tuple[list[str], list[Row], Mapping[str, pa.DataType]]:
     """Return the columns, the rows and the types of a history, by the end of its name."""
-    readers = {".csv": _csv, ".parquet": _parquet}
-    return readers.get(Path(file.name).suffix.lower(), _json)(file)
+    kind = Path(file.name).suffix.lower()
+    if kind == ".csv":
+        return _csv(file)
+    if kind == ".parquet":
+        table = parquet_table(file)
+        import pyarrow.parquet as pq
+
+        schema = pq.read_schema(io.BytesIO(file.content or b""))
+        return schema.names, table.to_pylist(), dict(zip(schema.names, schema.types, strict=True))
+    rows = [record.value for record in records(file)]
+    if not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{file.name}: must hold objects with order and value")
+    return [*dict.fromkeys(chain(*rows))], rows, {}
 
 
-def _csv(file: InputFile) -> _Table:
+def _csv(file: InputFile) -> tuple[list[str], list[Row], Mapping[str, pa.DataType]]:
     reader = csv.reader(io.StringIO(file.text(), newline=""))
     try:
         columns, *lines = ([name.strip() for name in next(reader, [])], *filter(None, reader))
@@ -254,26 +258,11 @@ def _csv(file: InputFile) -> _Table:
         raise DataError(f"{file.name}: line {reader.line_num}: {error}") from None
     if len(set(columns)) < len(columns):
         raise DataError(f"{file.name}: two columns have the same name")
-    wrong = next((k for k, line in enumerate(lines, 1) if len(line) != len(columns)), 0)
-    if wrong:
-        counts = f"{len(lines[wrong - 1])} cells, but there are {len(columns)} columns"
-        raise DataError(f"{file.name}: row {wrong}: {counts}")
+    for number, line in enumerate(lines, 1):
+        if len(line) != len(columns):
+            counts = f"{len(line)} cells, but there are {len(columns)} columns"
+            raise DataError(f"{file.name}: row {number}: {counts}")
     return columns, [dict(zip(columns, line, strict=True)) for line in lines], {}
-
-
-def _json(file: InputFile) -> _Table:
-    rows = [record.value for record in records(file)]
-    if not all(isinstance(row, dict) for row in rows):
-        raise DataError(f"{file.name}: must hold objects with order and value")
-    return list(dict.fromkeys(name for row in rows for name in row)), rows, {}
-
-
-def _parquet(file: InputFile) -> _Table:
-    rows = parquet_table(file).to_pylist()
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(io.BytesIO(file.content or b""))
-    return schema.names, rows, dict(zip(schema.names, schema.types, strict=True))
 
 
 def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -298,65 +287,77 @@ def _texts(row: Row) -> dict[str, str]:
     return {name: text for name, cell in row.items() if (text := _text(cell))}
 
 
-def _rows(collected: Results, branch: str, run: str, ranks: list[int]) -> list[_Result]:
-    """Return the results as the history will hold them, with the ranks of their commits as orders.
+def _rows(results: Results, branch: str, run: str, source: str) -> list[Row]:
+    """Return the results as rows with the order of their commits and a column of each argument.
 
     Those of equal names are numbered.
+
+    Raises:
+        DataError: A reader or the store would refuse a text: it holds a control character, is not
+            valid, or is too long.
     """
     seen: Counter[tuple[int, int, str, str]] = Counter()
     rows = []
-    for place, rank in enumerate(ranks):
-        owner, value = int(collected.owners[place]), float(collected.values[place])
-        series, time = collected.ids[owner], int(collected.times[place])
-        of_branch = collected.branches[place] or branch
-        name = PART.join(filter(None, [run, collected.runs[place]]))
-        seen[key := (owner, rank, of_branch, name)] += 1
+    for place, (owner, order) in enumerate(zip(results.owners, results.orders, strict=True)):
+        series, time = results.ids[owner], int(results.times[place])
+        of_branch, value = results.branches[place] or branch, float(results.values[place])
+        name = PART.join(filter(None, [run, results.runs[place]]))
+        seen[key := (int(owner), int(order), of_branch, name)] += 1
         number = str(seen[key]) if seen[key] > 1 else ""
         row: Row = {
-            "order": rank,
-            "commit": collected.commits[place],
+            "order": int(order),
+            "commit": results.commits[place],
             "time": "" if time == UNKNOWN_TIME else (EPOCH + time * MILLISECOND).isoformat(),
             "branch": of_branch,
             "run": PART.join(filter(None, [name, number])),
             **series.labels,
-            "unit": collected.units[place],
-            "direction": DIRECTIONS[int(collected.directions[owner])],
+            **{f"{ARGUMENT}{argument}": text for argument, text in series.args},
+            "unit": results.units[place],
+            "direction": DIRECTIONS[int(results.directions[owner])],
             "value": int(value) if value.is_integer() and abs(value) < 1e15 else value,
         }
-        rows.append((series, row))
+        rows.append(row)
+        for column, cell in row.items():
+            text = f"{column}={cell}" if column.startswith(ARGUMENT) else cell
+            if isinstance(text, str) and (UNREADABLE.search(text) or len(text) > LONGEST):
+                reason = f"is longer than {LONGEST:,} characters, or holds one that is not allowed"
+                shown = f"{source}: {column}: {text!r:.60} {reason}"
+                raise DataError(f"{shown}; no result was appended")
     return rows
 
 
-def _require_texts(rows: list[_Result], source: str) -> None:
-    """Refuse texts that a reader or the store would refuse.
-
-    Raises:
-        DataError: A text holds a control character, is not valid, or is too long.
-    """
-    for series, row in rows:
-        args = {f"{ARGUMENT}{name}": f"{name}={value}" for name, value in series.args}
-        texts = {name: text for name, text in (row | args).items() if isinstance(text, str)}
-        for name, text in texts.items():
-            if CONTROL.search(text) or cells.REPLACED in text or len(text) > LONGEST:
-                reason = f"is longer than {LONGEST:,} characters, or holds one that is not allowed"
-                raise DataError(f"{source}: {name}: {text!r:.60} {reason}; no result was appended")
-
-
-def _merge(history: HistoryFile, rows: list[_Result], run: str) -> tuple[int, dict[str, int]]:
+def _merge(history: HistoryFile, rows: list[Row], run: str) -> tuple[int, dict[str, int]]:
     """Put results into a history; return how many they replaced, and the order of each commit."""
-    places, faults = cells.orders(list(history.texts("order")), "order")
+    orders, faults = cells.orders(list(history.texts("order")), "order")
     for number, fault in faults.items():
         where = f"{history.path}: row {number + 1}"
         raise DataError(f"{where}: {fault.reason} (got {fault.value!r:.40})")
-    orders: list[int] = places.tolist()
+    _place(history, orders.tolist(), rows)
+    fresh = {(_series_of(row), row["order"]) for row in rows}
+    changed = {order for _, order in fresh}
+    kept = []  # but not the results of these series and orders, or of one of their runs
+    for row, order, name in zip(history.rows, orders.tolist(), history.texts("run"), strict=True):
+        same_run = not run or name == run or name.startswith(run + PART)
+        if not (order in changed and same_run and (_series_of(row), order) in fresh):
+            kept.append(row)
+    replaced, history.rows = len(history.rows) - len(kept), kept
+    columns = history.columns
+    if "args" in columns or not any(name.startswith(ARGUMENT) for name in columns):
+        rows = [_with_args_in_one_column(row) for row in rows]
+    history.extend(rows)
+    return replaced, {row["commit"]: row["order"] for row in rows}
+
+
+def _place(history: HistoryFile, orders: list[int], rows: list[Row]) -> None:
+    """Give results the order that the history has for their commit, or else the next."""
     known: dict[str, dict[str, int]] = {}  # the order of each commit, by branch
     named = zip(orders, history.texts("commit"), history.texts("branch"), strict=True)
     for order, commit, branch in named:
         if commit:
             known.setdefault(commit, {}).setdefault(branch, order)
     last = max(orders, default=0)
-    placed: dict[tuple[int, str], int] = {}  # by the rank and the branch of a result
-    for _, row in sorted(rows, key=lambda result: result[1]["order"]):
+    placed: dict[tuple[int, str], int] = {}  # by the order among the results, and the branch
+    for row in sorted(rows, key=itemgetter("order")):
         place = row["order"], row["branch"]
         if place not in placed:
             there = _order_of(known.get(_name_in(known, row["commit"]), {}), row["branch"])
@@ -364,16 +365,7 @@ def _merge(history: HistoryFile, rows: list[_Result], run: str) -> tuple[int, di
             if last > LARGEST_ORDER:
                 raise DataError(f"{history.path}: order: the next one is {last}; {ORDER_HINT}")
             placed[place] = last if there is None else there
-    for _, row in rows:
-        row["order"] = placed[row["order"], row["branch"]]
-    replaced = _remove(history, orders, {(series, row["order"]) for series, row in rows}, run)
-    columns = history.columns
-    is_apart = "args" not in columns and any(name.startswith(ARGUMENT) for name in columns)
-    for series, row in rows:
-        apart = {ARGUMENT + name: value for name, value in series.args}
-        row.update(apart if is_apart else {"args": series.args_json if series.args else ""})
-    history.extend([row for _, row in rows])
-    return replaced, {row["commit"]: row["order"] for _, row in rows}
+        row["order"] = placed[place]
 
 
 def _order_of(known: Mapping[str, int], branch: str) -> int | None:
@@ -392,20 +384,6 @@ def _name_in(known: Mapping[str, object], commit: str) -> str:
     return names[0] if len(names) == 1 else commit
 
 
-def _remove(
-    history: HistoryFile, orders: list[int], fresh: set[tuple[SeriesId, int]], run: str
-) -> int:
-    """Remove the results of some series and orders, or of one of their runs; return how many."""
-    changed = {order for _, order in fresh}
-    kept = []
-    for row, order, name in zip(history.rows, orders, history.texts("run"), strict=True):
-        same_run = not run or name == run or name.startswith(run + PART)
-        if not (order in changed and same_run and (_series_of(row), order) in fresh):
-            kept.append(row)
-    history.rows, before = kept, len(history.rows)
-    return before - len(kept)
-
-
 def _series_of(row: Row) -> SeriesId:
     """Return the identity in a row; `args` that is not an object is left to the reader."""
     labels = {name: _text(row.get(name)) for name in LABELS}
@@ -413,6 +391,12 @@ def _series_of(row: Row) -> SeriesId:
         args = cells.decoded_args(_text(row.get("args")))
     except FieldError:
         args = {}
-    more = {name[len(ARGUMENT) :]: _text(row[name]) for name in row if name.startswith(ARGUMENT)}
-    named = {name: text for name, text in more.items() if text}
-    return SeriesId(**labels, args=normalize_args({**args, **named}))
+    apart = {k[len(ARGUMENT) :]: text for k, text in _texts(row).items() if k.startswith(ARGUMENT)}
+    return SeriesId(**labels, args=normalize_args({**args, **apart}))
+
+
+def _with_args_in_one_column(row: Row) -> Row:
+    """Return a row with its arguments as a JSON object."""
+    args = _series_of(row)
+    others = {name: cell for name, cell in row.items() if not name.startswith(ARGUMENT)}
+    return others | {"args": args.args_json if args.args else ""}

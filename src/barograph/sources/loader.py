@@ -1,4 +1,4 @@
-"""Read any source into a history, or write its three Parquet tables."""
+"""Read any source into a history."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields as fields_of
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,26 +71,6 @@ class Files:
         """
         options = replace(self._options, max_skipped_share=max_skipped_share)
         return read_files([self.name], options, context=RunContext())
-
-
-def load(
-    source: Source | Files, folder: str | Path, *, max_skipped_share: float = 0.05
-) -> LoadReport:
-    """Read a source once and write `series`, `points` and `candidates`, all three or none.
-
-    Args:
-        source: From `open_source`.
-        folder: The folder for the tables. It is created if missing; older tables are replaced.
-        max_skipped_share: As for `read_source`.
-
-    Raises:
-        DataError: The input is damaged, has no series, or too much of it is unusable.
-        SourceError: The source cannot be reached, or the connection broke off.
-        ConfigError: The share is not between 0 and 1.
-    """
-    history, report = read_source(source, max_skipped_share=max_skipped_share)
-    history.write(folder)
-    return report
 
 
 def read_source(

@@ -30,15 +30,8 @@ from barograph.sources.mongodump import MongoDump, is_archive
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
 HEADERS = {"User-Agent": f"barograph/{__version__}", "Accept-Encoding": "identity"}
-DAMAGE = (
-    shutil.ReadError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    ValueError,
-)
+ARCHIVE = (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (*ARCHIVE, EOFError, RuntimeError, ValueError)
 
 
 class RemoteFile(msgspec.Struct):
@@ -48,10 +41,11 @@ class RemoteFile(msgspec.Struct):
     checksum: Annotated[str, msgspec.Meta(pattern="^[a-z0-9]+:[0-9a-f]+$")]
     links: dict[str, str]
 
-    @property
-    def url(self) -> str:
-        """Where the file is downloaded from."""
-        return self.links.get("content") or self.links.get("self", "")
+
+class Listing(msgspec.Struct):
+    """The answer of Zenodo's API about a record."""
+
+    files: list[RemoteFile]
 
 
 class Zenodo(Source):
@@ -76,6 +70,7 @@ class Zenodo(Source):
         time_series: str = "time_series",
         change_points: str | None = "change_points",
     ) -> None:
+        super().__init__(time_series, change_points)
         if type(record) is not int or record < 1:
             raise ConfigError(f"record: {record!r}; expected the number of a Zenodo record")
         if not location:
@@ -83,7 +78,6 @@ class Zenodo(Source):
         self._folder = Path(location) / f"zenodo-{record}"
         self._inside, self.name = inside, f"zenodo:{record}"
         self._url = f"{base.rstrip('/')}/api/records/{record}"
-        super().__init__(time_series, change_points)
 
     def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
         """Return the name of a collection for messages, and its documents."""
@@ -105,14 +99,17 @@ class Zenodo(Source):
     def _files(self) -> list[RemoteFile]:
         """Return the files of the record; a published record never changes its list."""
         kept = self._folder / "record.json"
-        if kept.is_file():
-            return list_files(kept.read_bytes(), self._url)
         try:
+            if kept.is_file():
+                return msgspec.json.decode(kept.read_bytes(), type=Listing).files
             response = requests.get(self._url, headers=HEADERS, timeout=TIMEOUT)
             response.raise_for_status()
+            files = msgspec.json.decode(response.content, type=Listing).files
         except requests.RequestException as error:
             raise SourceError(f"{self._url}: cannot be listed: {_reason(error)}") from error
-        files = list_files(response.content, self._url)
+        except (ValueError, RecursionError) as error:
+            reason = f"does not list the files of a public record: {error}"
+            raise SourceError(f"{self._url}: {reason}") from error
         with whole(kept) as draft:
             draft.write_bytes(response.content)
         return files
@@ -121,31 +118,21 @@ class Zenodo(Source):
         """Return the downloaded file, or the folder that it was unpacked to."""
         import pooch  # slow to import, and rarely needed
 
+        url = file.links.get("content") or file.links.get("self", "")
         folder = self._folder / "files"
         download = pooch.HTTPDownloader(
             progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=TIMEOUT, headers=HEADERS
         )
         try:
-            pooch.retrieve(file.url, file.checksum, file.key, folder, downloader=download)
+            pooch.retrieve(url, file.checksum, file.key, folder, downloader=download)
         except requests.RequestException as error:
-            raise SourceError(f"{file.url}: cannot be downloaded: {_reason(error)}") from error
+            raise SourceError(f"{url}: cannot be downloaded: {_reason(error)}") from error
         except ValueError as error:
-            raise SourceError(
-                f"{file.url}: the downloaded file does not match the checksum {file.checksum} "
-                "that the record lists"
-            ) from error
+            reason = f"does not match the checksum {file.checksum} that the record lists"
+            raise SourceError(f"{url}: the downloaded file {reason}") from error
         except OSError as error:
             raise SourceError(f"{folder / file.key}: {error.strerror or error}") from error
         return unpack(folder / file.key, self._folder / "unpacked" / file.key)
-
-
-def list_files(answer: bytes, url: str) -> list[RemoteFile]:
-    """Read the files of a record from the answer of Zenodo's API."""
-    try:
-        files = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])["files"]
-        return msgspec.json.decode(files, type=list[RemoteFile])
-    except (msgspec.MsgspecError, KeyError, ValueError, RecursionError) as error:
-        raise SourceError(f"{url}: does not list the files of a public record: {error}") from error
 
 
 def _reason(error: requests.RequestException) -> str:
