@@ -76,21 +76,31 @@ FORMER_DETECTORS = {
 }
 
 
-class Setting(click.Option):
-    """A parameter of a command that `barograph.toml` sets, and that the command line has not.
+class Setting(click.Parameter):
+    """A parameter of a command that `barograph.toml` sets, and no option.
 
     Args:
         param_decls: The key, and the name of the parameter if it differs.
+        help: What it does, for the documentation.
         table: The table, if it is not that of the command.
         **attributes: Those of an option: its type, its default and so on.
     """
 
     param_type_name = "key"
 
-    def __init__(self, param_decls: Sequence[str], table: str = "", **attributes: Any) -> None:
-        key, *names = param_decls
-        super().__init__([f"--{key}", *names], hidden=True, **attributes)
-        self.opts, self.table = [key], table
+    def __init__(
+        self,
+        param_decls: Sequence[str],
+        help: str = "",  # noqa: A002 - as in click
+        table: str = "",
+        **attributes: Any,
+    ) -> None:
+        super().__init__(param_decls, **attributes)
+        self.help, self.table = help, table
+
+    def _parse_decls(self, decls: Sequence[str], _: bool) -> tuple[str, list[str], list[str]]:
+        key, *names = decls
+        return names[0] if names else key.replace("-", "_"), [key], []
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Leave the command line alone."""
@@ -98,7 +108,7 @@ class Setting(click.Option):
 
 def setting(*names: str, **attributes: Any) -> Callable[[F], F]:
     """Return a decorator that adds a `Setting` to a command; see its arguments."""
-    return click.option(*names, cls=Setting, **attributes)
+    return click.option(*names, cls=Setting, **attributes)  # type: ignore[arg-type]
 
 
 def with_parameters(parameters: Iterable[Callable[[Any], Any]]) -> Callable[[F], F]:
