@@ -75,10 +75,9 @@ def test_scopes_are_documented() -> None:
 def test_limits_of_the_service_page_are_those_of_the_store() -> None:
     text = (DOCS / "service.md").read_text(encoding="utf-8")
     limits = Limits()
-    lengths = f"{limits.series_length:,} and {limits.runs:,}"
     for row in (
         f"results in one request | {limits.batch:,}",
-        f"commits of one series, and runs of one commit | {lengths}",
+        f"runs of one commit | {limits.runs:,}",
         f"characters of a label or a unit, arguments of a series | {limits.label}, {limits.args}",
     ):
         assert f"| {row} |" in text

@@ -31,7 +31,7 @@ EXTRA_MODULES = {
     *("models.classifiers", "models.stacked"),
     "models.voting",
     *("sources.base", "sources.mongodb", "sources.mongodump"),
-    *("sources.zenodo", "server.store.archive", "server.store.export"),
+    *("sources.zenodo", "server.store.export"),
 }
 
 

@@ -153,9 +153,9 @@ def test_full_disk_is_reported_in_plain_words_with_the_file(
         raise OSError(errno.ENOSPC, "Error writing bytes to file")
 
     run(capsys, "import", write("results.csv"), "--store", "s.db")
-    monkeypatch.setattr(pq, "write_table", full)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     code, _, error = run(capsys, "export", "out", "--store", "s.db")
-    assert (code, error) == (1, "barograph: out/series.parquet: no space left on device\n")
+    assert (code, error) == (1, "barograph: out/points.parquet: no space left on device\n")
     assert not Path("out").exists()
     assert not list(Path().glob(".out.*"))
 

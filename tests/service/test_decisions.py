@@ -27,9 +27,7 @@ def path_of(client: TestClient, order: int) -> str:
     return f"/api/v1/series/{number}/points/{order}"
 
 
-def test_reasons_equal_those_of_the_model_and_are_stored(
-    client: TestClient, artifact: Path
-) -> None:
+def test_reasons_equal_those_of_the_model(client: TestClient, artifact: Path) -> None:
     path = path_of(client, 25)
     reply = client.get(f"{path}/reasons").json()["reasons"]
     model = TriageModel.load(artifact, "online")
@@ -37,12 +35,9 @@ def test_reasons_equal_those_of_the_model_and_are_stored(
     sizes = [abs(row["contribution"]) for row in reply]
     assert sizes == sorted(sizes, reverse=True)
     with store_of(client).read() as connection:
-        [kept] = reading.points_of(connection, 1, first=25, last=25)
-    assert [(reason["name"], reason["part"]) for reason in kept.reasons] == [
-        (row["name"], row["contribution"]) for row in reply
-    ]
+        [explained] = reading.points_of(connection, 1, first=25, last=25)
     base, parts = model.reasons(_row(reply, model))
-    assert base + float(parts.sum()) == pytest.approx(kept.decision.probability)
+    assert base + float(parts.sum()) == pytest.approx(explained.decision.probability)
 
 
 def _row(reply: list[dict[str, Any]], model: TriageModel) -> Floats:
@@ -50,16 +45,13 @@ def _row(reply: list[dict[str, Any]], model: TriageModel) -> Floats:
     return np.array([[values[name] for name in model.columns]])
 
 
-def test_reasons_of_a_replaced_model_answer_409_unless_stored(
-    client: TestClient, artifact: Path
-) -> None:
+def test_reasons_of_a_replaced_model_answer_409(client: TestClient, artifact: Path) -> None:
     path = path_of(client, 25)
-    requested = client.get(f"{path}/reasons").json()
+    assert client.get(f"{path}/reasons").status_code == 200
     small_pair(seed=1).save(artifact)
     assert app_of(client).state.context.watch.check()
     assert load_model(artifact).judge.version in client.get("/api/v1/model").text
-    assert client.get(f"{path}/reasons").json() == requested
-    other = client.get(path.replace("/25", "/24") + "/reasons")
+    other = client.get(f"{path}/reasons")
     assert (other.status_code, other.json()["error"]["kind"]) == (409, "conflict")
 
 

@@ -306,13 +306,13 @@ def test_gzip_bombs_are_refused(start: Start) -> None:
 
 
 def test_request_size_is_limited(start: Start) -> None:
-    client = start(Settings(max_body=10_000), Limits(batch=5, series_length=3, label=10))
+    client = start(Settings(max_body=10_000), Limits(batch=5, runs=3, label=10))
     assert post(client, b" " * 10_001)[0] == 413
     chunked = client.post(POINTS, content=iter([b" " * 6000] * 2), headers=JSON)
     assert chunked.status_code == 413
     assert client.post(POINTS, json=[result(k) for k in range(6)]).status_code == 413
     assert post(client, b"[" + b"1," * 2000 + b"1]")[0] == 413
-    reply = sent(client, [result(k) for k in range(5)])
+    reply = sent(client, [result(1, run=str(k)) for k in range(5)])
     assert counts(reply) == (3, 0, 0, 2)
     assert "no more are allowed" in reply["decisions"][-1]["reason"]
     status, refused = post(client, json.dumps(result(1, test="x" * 11)).encode())

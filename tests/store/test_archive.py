@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from barograph.results.series import Verdict
 from barograph.runtime.errors import DataError
 from barograph.server.store import Measurement, Store, life, reading
-from barograph.server.store.archive import FOLDER, LIST, TABLES, archive, restore
+from barograph.server.store.export import FOLDER, LIST, TABLES, archive, restore
 from barograph.server.triage import verdicts
 from barograph.server.triage.refresh import CandidateRefresher
 from tests.store.digest import digest

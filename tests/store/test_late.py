@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -78,13 +79,15 @@ class Sender(Recorder):
 
     Attributes:
         store: Where to send them.
-        late: The late results, of which one is sent in each call.
+        pool: Threads that send them.
+        late: The late results, of which one is sent with each new result.
         waits: For each new result, the number of calls until it was judged.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.store: Store | None = None
+        self.pool = ThreadPoolExecutor(100)
         self.late: list[Measurement] = []
         self.waits: list[int] = []
         self._sent: dict[float, int] = {}
@@ -95,11 +98,14 @@ class Sender(Recorder):
         judged = {value for part in stretches for value in part.values[part.first :].tolist()}
         for value in judged & self._sent.keys():
             self.waits.append(self._calls - self._sent.pop(value))
-        if self.store and self.late:
+        if self.store and self.late and not self._sent:
             new = point(self._calls, 1e6 + self._calls, "new")
             self._sent[new.value] = self._calls
-            self.store.submit([self.late.pop()], "ci")
-            self.store.submit([new], "other")
+            queue = self.store._writer._thread._work_queue
+            length = queue.qsize() + 2
+            self.pool.submit(self.store.ingest, [self.late.pop()], "ci")
+            self.pool.submit(self.store.ingest, [new], "other")
+            wait_for(lambda: queue.qsize() >= length)
         return super().judge(stretches)
 
 
@@ -113,6 +119,7 @@ def test_new_result_waits_for_one_slice_however_many_late_results_come(
         judge.store, judge.late = store, sent[-40:-10]
         store.ingest(sent[1:2], "ci")
         wait_for(lambda: not judge.late)
+        judge.pool.shutdown()
         store.finish()
     assert len(judge.waits) == 30
     assert max(judge.waits) <= 3  # the rest of a transaction, a slice, and its own transaction
@@ -171,11 +178,16 @@ def test_contents_do_not_depend_on_the_order_of_arrival(
     sent += [row._replace(value=row.value + 5, time=1) for row in rng.sample(sent, 20)]
     shuffled = rng.sample(sent, len(sent)) + rng.sample(sent, 40)
     url = new_url()
-    with Store(url, Rule(history=15)) as first, Store(url, Rule(history=15)) as other:
+    with (
+        Store(url, Rule(history=15)) as first,
+        Store(url, Rule(history=15)) as other,
+        ThreadPoolExecutor(8) as pool,
+    ):
         waiting = []
         while shuffled:
             size = rng.randint(1, 12)
-            waiting.append(rng.choice((first, other)).submit(shuffled[:size], "ci"))
+            store = rng.choice((first, other))
+            waiting.append(pool.submit(store.ingest, shuffled[:size], "ci"))
             del shuffled[:size]
         for future in waiting:
             future.result(PATIENCE)

@@ -7,10 +7,10 @@ import pytest
 
 from barograph.results.series import Direction
 from barograph.runtime.errors import StoreError
-from barograph.server.store import Measurement, Store, writer
+from barograph.server.store import Measurement, Store
+from barograph.server.store import store as stores
 from barograph.server.store.ingest import Ingest
-from barograph.server.store.writer import cut
-from tests.store.digest import digest
+from tests.store.digest import contents
 from tests.store.judges import Rule
 from tests.store.samples import history, series
 
@@ -23,21 +23,7 @@ def mixed() -> list[Measurement]:
     sent.insert(9, sent[30]._replace(value=7.0))
     sent.insert(11, Measurement(series("a"), 1.0, "x", "c"))  # type: ignore[arg-type]
     sent.insert(13, Measurement(series("e"), float("nan"), 3))
-    return [*(Measurement(series(name), 1.0, None, f"new {name}") for name in "dea"), *sent]
-
-
-@pytest.mark.parametrize("size", [7, 50, 1000])
-def test_cut_has_every_row_once(size: int) -> None:
-    sent = mixed()
-    parts = cut(sent, size)
-    assert sorted(row for part in parts for row in part) == [*range(len(sent))]
-    assert max(map(len, parts)) <= size
-
-
-def test_cut_divides_by_the_order() -> None:
-    sent = history("d", 70)[::-1]
-    orders = [[sent[row].order or 0 for row in part] for part in cut(sent, 30)]
-    assert [(min(part), max(part)) for part in orders] == [(0, 29), (30, 59), (60, 69)]
+    return [*sent, *(Measurement(series(name), 1.0, None, f"new {name}") for name in "dea")]
 
 
 def test_parts_leave_what_one_transaction_leaves(
@@ -46,17 +32,16 @@ def test_parts_leave_what_one_transaction_leaves(
     sent = mixed()
     expected = store.ingest(sent, "ci")
     with Store(new_url(), Rule()) as other:
-        monkeypatch.setattr(writer, "TOGETHER", 75)
+        monkeypatch.setattr(stores, "TOGETHER", 75)
         actual = other.ingest(sent, "ci")
         assert actual.counts == expected.counts
-        with store.read() as first, other.read() as two:
-            assert digest(first) == digest(two)
+        assert contents(store) == contents(other)
 
 
 def test_error_in_between_is_repaired_by_sending_the_request_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "TOGETHER", 20)
+    monkeypatch.setattr(stores, "TOGETHER", 20)
     sent = history("abc", 20)
     taken = Ingest.take
 

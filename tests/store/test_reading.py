@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from barograph.runtime.errors import DataError
 from barograph.server.store import Store, reading
-from barograph.server.store.reading import orders_before, store_reasons
+from barograph.server.store.reading import orders_before
 from barograph.server.triage import tickets
 from tests.store.samples import history, number_of, point, series
 
@@ -23,8 +23,6 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
         assert number_of(connection, series("unknown")) is None
         named = reading.series_named(connection, [series("unknown"), series("c")])
         assert named == {series("c"): row}
-        with pytest.raises(DataError, match="no label 'id'"):
-            reading.find_series(connection, id="1")
         with pytest.raises(DataError, match="no series 99"):
             reading.get_series(connection, 99)
 
@@ -38,16 +36,6 @@ def test_points_of_returns_points_in_order_with_decisions(store: Store) -> None:
         assert {result.model for result in every} == {"rule"}
         some = reading.points_of(connection, 1, first=3, last=9, limit=2)
         assert [result.order for result in some] == [3, 4]
-
-
-def test_store_reasons_keeps_reasons_of_one_point(store: Store) -> None:
-    store.ingest([point(0), point(1)], "ci")
-    store.write(lambda connection: store_reasons(connection, 1, 1, {"step": 2.5}))
-    with store.read() as connection:
-        assert [result.reasons for result in reading.points_of(connection, 1)] == [
-            None,
-            {"step": 2.5},
-        ]
 
 
 def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:

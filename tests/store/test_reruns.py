@@ -14,7 +14,7 @@ from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.series import SeriesId
 from barograph.server.store import Measurement, PointResult, Store, exchange, export, reading
-from barograph.server.store.archive import archive, restore
+from barograph.server.store.export import archive, restore
 from barograph.server.store.reading import StoredPoint
 from tests.store.digest import contents
 from tests.store.judges import Rule

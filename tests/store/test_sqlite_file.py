@@ -55,7 +55,6 @@ def test_file_with_the_number_of_another_device_is_another_one(tmp_path: Path, f
     path = tmp_path / "store.db"
     path.touch()
     file = SQLiteFile(path, 0o600)
-    file.opened()
     file.check()
     stat = path.stat()
     numbers = {name: getattr(stat, name) + (name == field) for name in ("st_dev", "st_ino")}

@@ -129,10 +129,10 @@ def import_(
     from barograph.server.store.exchange import import_history
 
     if restore:
-        from barograph.server.store import archive
+        from barograph.server.store import export
 
         with open_store(url) as store:
-            counts = archive.restore(store, inputs.locations[0])
+            counts = export.restore(store, inputs.locations[0])
         rows = [f"{name} {count:,}" for name, count in counts.items() if count]
         echo(output, counts, f"rows restored: {', '.join(rows) or 'none'}")
         return

@@ -48,8 +48,7 @@ def export(folder: Path, url: str, output: str) -> None:
 
     The subfolder `store` gets every table of the store, for `barograph import --restore`.
     """
-    from barograph.server.store.archive import archive
-    from barograph.server.store.export import export_tables
+    from barograph.server.store.export import archive, export_tables
 
     # One read transaction: results that arrive meanwhile are in neither part.
     with open_existing(url) as store, store.read() as connection:

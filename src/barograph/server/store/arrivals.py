@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, starmap
+from itertools import accumulate, pairwise, starmap
+from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -46,6 +47,10 @@ COUNTED = Insertion(
     replace=("count", "example", "last"),
 )
 PIPELINE = (series.c.project, series.c.variant, series.c.task)
+# The rows of the series that are not retired.
+ACTIVE = arrivals.join(
+    series, sa.and_(series.c.id == arrivals.c.series, series.c.retired.is_(None))
+)
 
 
 class SilentSource(NamedTuple):
@@ -116,14 +121,25 @@ def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
         numbers: Numbers of the series.
     """
     p = points.c
-    query = (
-        sa.select(p.order, p.time, p.received, p.answer, p.reruns, p.settled)
-        .where(p.series == sa.bindparam("number"), p.settled.is_not(None))
-        .order_by(p.order.desc())
-        .limit(NEWEST)
-    )
-    newest = ((number, connection.execute(query, {"number": number}).all()) for number in numbers)
-    return [(number, *_observed(rows)) for number, rows in newest if rows]
+    columns = p.order, p.time, p.received, p.answer, p.reruns, p.settled
+    found: list[Row] = []
+    for number in numbers:
+        query = sa.select(*columns).where(p.series == number, p.settled.is_not(None))
+        rows = connection.execute(query.order_by(p.order.desc()).limit(NEWEST)).all()
+        if not rows:
+            continue
+        times = [row.received if row.time is None else row.time for row in rows]
+        # A late result came after that of a later commit.
+        earliest = accumulate((row.received for row in rows), min)
+        pairs = zip(rows[1:], earliest, strict=False)
+        late = [(row.received, row.order) for row, before in pairs if row.received > before]
+        received, order = max(late, key=itemgetter(0), default=(None, None))
+        newest = rows[0]
+        waits = newest.answer == SUSPECT and newest.reruns and is_large([r.settled for r in rows])
+        suspect = (newest.order, newest.reruns) if waits else (None, 0)
+        lateness = len(late), order, received
+        found.append((number, max(times), usual_gap(times), *lateness, *suspect))
+    return found
 
 
 def write(connection: sa.Connection, rows: list[Row]) -> None:
@@ -146,54 +162,40 @@ def usual_gap(times: Iterable[int]) -> int | None:
 
 def counts(connection: sa.Connection, now: int) -> SeriesCounts:
     """Return how many series are watched, silent, late and suspect at a time."""
-    a = arrivals.c
+    a, count = arrivals.c, sa.func.count
+    suspects = count(a.suspect_order)
     query = sa.select(
-        sa.func.count(),
-        sa.func.count(a.expected),
-        sa.func.sum(sa.case((_is_silent(now), 1), else_=0)),
-        sa.func.sum(sa.case((a.late > 0, 1), else_=0)),
-        sa.func.count(a.suspect_order),
-    ).select_from(_active())
-    return SeriesCounts(*(int(count or 0) for count in connection.execute(query).one()))
+        count(), count(a.expected), _number_of(_is_silent(now)), _number_of(a.late > 0), suspects
+    )
+    return SeriesCounts(*connection.execute(query.select_from(ACTIVE)).one())
 
 
 def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
     """Return the pipelines all of whose watched series are silent, the longest silence first."""
     a = arrivals.c
-    watched = sa.func.count(a.expected)
-    silent = sa.func.sum(sa.case((_is_silent(now), 1), else_=0))
+    watched, last = sa.func.count(a.expected), sa.func.max(a.last)
     query = (
-        sa.select(*PIPELINE, sa.func.count(), sa.func.max(a.last), sa.func.max(a.expected))
-        .select_from(_active())
+        sa.select(*PIPELINE, sa.func.count(), last, sa.func.max(a.expected))
+        .select_from(ACTIVE)
         .group_by(*PIPELINE)
-        .having(watched > 0, silent == watched)
-        .order_by(sa.func.max(a.last))
+        .having(watched > 0, _number_of(_is_silent(now)) == watched)
+        .order_by(last)
         .limit(limit)
     )
     return [
-        SilentSource(0, " / ".join(filter(None, names)) or "without a name", *rest)
-        for *names, count, last, expected in connection.execute(query)
-        for rest in [(count, last, expected)]
+        SilentSource(0, " / ".join(filter(None, row[:3])) or "without a name", *row[3:])
+        for row in connection.execute(query)
     ]
 
 
 def silent_series(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
     """Return silent series whose pipelines still send others, the longest silence first."""
     a = arrivals.c
-    sends = sa.and_(a.expected.is_not(None), ~_is_silent(now))
-    alive = sa.select(*PIPELINE).select_from(_active()).where(sends).distinct().subquery()
-    same = (alive.c[column.name] == column for column in PIPELINE)
-    query = (
-        sa.select(series, a.last, a.expected)
-        .select_from(_active().join(alive, sa.and_(*same)))
-        .where(_is_silent(now))
-        .order_by(a.last)
-        .limit(limit)
-    )
-    return [
-        SilentSource(row.id, series_id(row), 1, row.last, row.expected)
-        for row in connection.execute(query)
-    ]
+    sends = a.expected.is_not(None), ~_is_silent(now)
+    alive = sa.select(*PIPELINE).select_from(ACTIVE).where(*sends)
+    is_silent = sa.and_(_is_silent(now), sa.tuple_(*PIPELINE).in_(alive))
+    rows = _rows(connection, (a.last, a.expected), is_silent, a.last, limit)
+    return [SilentSource(number, name, 1, *rest) for number, name, *rest in rows]
 
 
 def late_series(connection: sa.Connection, limit: int) -> list[LateSeries]:
@@ -208,31 +210,6 @@ def waiting_suspects(connection: sa.Connection, limit: int) -> list[WaitingSuspe
     a = arrivals.c
     columns, waits = (a.suspect_order, a.reruns, a.last), a.suspect_order.is_not(None)
     return list(starmap(WaitingSuspect, _rows(connection, columns, waits, a.last, limit)))
-
-
-def _observed(rows: Sequence[Any]) -> Row:
-    """Return the columns of one series from its newest commits, the newest first."""
-    times = [row.received if row.time is None else row.time for row in rows]
-    late: list[Any] = []
-    earliest = rows[0].received
-    for row in rows[1:]:
-        if row.received > earliest:  # a result of a later commit was there before
-            late.append(row)
-        earliest = min(earliest, row.received)
-    last_late = max(late, key=lambda row: row.received, default=None)
-    newest = rows[0]
-    waits = (
-        newest.answer == SUSPECT and newest.reruns > 0 and is_large([row.settled for row in rows])
-    )
-    return (
-        max(times),
-        usual_gap(times),
-        len(late),
-        None if last_late is None else last_late.order,
-        None if last_late is None else last_late.received,
-        newest.order if waits else None,
-        newest.reruns if waits else 0,
-    )
 
 
 def is_large(values: Sequence[float]) -> bool:
@@ -258,21 +235,20 @@ def _rows(
     limit: int,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield number, identity and some columns of the active series that meet a condition."""
-    query = sa.select(series, *columns).select_from(_active())
+    query = sa.select(series, *columns).select_from(ACTIVE)
     for row in connection.execute(query.where(match).order_by(order).limit(limit)):
         yield row.id, series_id(row), *row[-len(columns) :]
-
-
-def _active() -> sa.FromClause:
-    """Return the rows of the series that are not retired."""
-    same_series = series.c.id == arrivals.c.series
-    return arrivals.join(series, sa.and_(same_series, series.c.retired.is_(None)))
 
 
 def _is_silent(now: int) -> sa.ColumnElement[bool]:
     a = arrivals.c
     silent = a.expected.is_not(None), a.last + PATIENCE * a.expected < now, a.last + HOUR < now
     return sa.and_(*silent)
+
+
+def _number_of(match: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    """Return the number of rows that meet a condition."""
+    return sa.func.count(sa.case((match, 1)))
 
 
 def kind_of(reason: str) -> str:
@@ -298,22 +274,17 @@ def note_rejections(
     timestamp = now() if timestamp is None else timestamp
     day = timestamp - timestamp % DAY
     r = rejections.c
-    stored = sa.select(r.reason, r.count).where(r.day == day)
-    known: dict[str, int] = dict(connection.execute(stored).all())
-    added: Counter[str] = Counter()
+    known: Counter[str] = Counter()
+    known.update(dict(connection.execute(sa.select(r.reason, r.count).where(r.day == day)).all()))
     examples: dict[str, str] = {}
     for reason, count in reasons.items():
         kind = kind_of(reason)
-        kinds = known.keys() | added.keys()
-        if kind not in kinds and len(kinds) >= KINDS:
+        if kind not in known and len(known) >= KINDS:
             kind = OTHER
-        added[kind] += count
+        known[kind] += count
         examples[kind] = reason[: 2 * LENGTH]
-    rows = [
-        (day, kind, known.get(kind, 0) + count, examples[kind], timestamp)
-        for kind, count in added.items()
-    ]
-    COUNTED.into(connection, list(rows))
+    rows: list[Row] = [(day, kind, known[kind], examples[kind], timestamp) for kind in examples]
+    COUNTED.into(connection, rows)
 
 
 def recent_rejections(connection: sa.Connection, since: int) -> list[Rejection]:
@@ -325,7 +296,4 @@ def recent_rejections(connection: sa.Connection, since: int) -> list[Rejection]:
         .group_by(r.reason)
         .order_by(sa.func.sum(r.count).desc(), r.reason)
     )
-    return [
-        Rejection(reason, int(count), example, last)
-        for reason, count, example, last in connection.execute(query)
-    ]
+    return [Rejection(reason, int(n), *rest) for reason, n, *rest in connection.execute(query)]

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.results.series import Region, Verdict
 from barograph.results.sizes import Size
 from barograph.runtime.errors import NotFoundError
-from barograph.server.store.database import Insertion, count_rows, rows_in
+from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.server.store.schema import candidates, models, moves, series, touched
 
+FOUND_ON = BulkUpdate(candidates, ("id",), ("detected_on", "calculated_on"))
 MARK = Insertion(touched, ("series", "version"), replace=("version",))
 
 
@@ -131,34 +131,26 @@ def find_candidates(
         limit: Maximum number of candidates.
     """
     c = candidates.c
-    query = _candidate_query().where(c.id > after)
-    if number is not None:
-        query = query.where(c.series == number)
-    if project is not None:
-        query = query.where(series.c.project == project)
-    if verdict is not None:
-        query = query.where(c.verdict == verdict.value)
-    if not withdrawn:
-        query = query.where(is_listed())
-    return [_candidate(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
+    wanted = {c.series: number, series.c.project: project, c.verdict: verdict}
+    match = [
+        c.id > after,
+        *(column == value for column, value in wanted.items() if value is not None),
+    ]
+    return list(_find(connection, *match, withdrawn=withdrawn, limit=limit))
 
 
 def get_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     """Return a candidate by its number."""
-    row = connection.execute(_candidate_query().where(candidates.c.id == number)).first()
-    if row is None:
+    found = next(_find(connection, candidates.c.id == number), None)
+    if found is None:
         raise NotFoundError(f"there is no candidate {number}")
-    return _candidate(row)
+    return found
 
 
 def date_candidates(connection: sa.Connection, dates: Mapping[int, int]) -> None:
     """Set when candidates were found, by their numbers; for histories from elsewhere."""
-    c = candidates.c
-    rows = [{"number": number, "timestamp": timestamp} for number, timestamp in dates.items()]
-    if rows:
-        timestamp: sa.BindParameter[int] = sa.bindparam("timestamp")
-        query = sa.update(candidates).where(c.id == sa.bindparam("number"))
-        connection.execute(query.values(detected_on=timestamp, calculated_on=timestamp), rows)
+    rows: list[Row] = [(number, found, found) for number, found in dates.items()]
+    FOUND_ON.into(connection, rows)
 
 
 def is_listed() -> sa.ColumnElement[bool]:
@@ -169,8 +161,8 @@ def is_listed() -> sa.ColumnElement[bool]:
 
 def candidates_numbered(connection: sa.Connection, numbers: Sequence[int]) -> list[CandidateRecord]:
     """Return candidates by their numbers, ascending; missing ones are left out."""
-    rows = rows_in(connection, _candidate_query(), candidates.c.id, numbers)
-    return sorted(map(_candidate, rows), key=attrgetter("id"))
+    parts = (candidates.c.id.in_(part) for part in chunks(sorted(numbers)))
+    return [record for match in parts for record in _find(connection, match)]
 
 
 def candidates_of_series(
@@ -183,12 +175,8 @@ def candidates_of_series(
         numbers: Numbers of the series.
         withdrawn: As in `find_candidates`.
     """
-    c = candidates.c
-    query = _candidate_query().where(c.series.in_(numbers))
-    if not withdrawn:
-        query = query.where(is_listed())
     records: dict[int, list[CandidateRecord]] = {number: [] for number in numbers}
-    for record in map(_candidate, connection.execute(query.order_by(c.id))):
+    for record in _find(connection, candidates.c.series.in_(numbers), withdrawn=withdrawn):
         records[record.series].append(record)
     return records
 
@@ -208,7 +196,7 @@ def mark_stale(connection: sa.Connection, changed: Iterable[int]) -> None:
 
 def count_stale(connection: sa.Connection) -> int:
     """Return how many series are stale."""
-    return count_rows(connection, touched)
+    return stale_lag(connection)[0]
 
 
 def stale_lag(connection: sa.Connection) -> tuple[int, int | None]:
@@ -228,27 +216,30 @@ def oldest_stale(connection: sa.Connection, limit: int) -> dict[int, int]:
 def claim_stale(connection: sa.Connection, versions: dict[int, int]) -> set[int]:
     """Return the series whose points still have these versions; they are stale no longer."""
     t = touched.c
-    query = sa.select(t.series, t.version).where(t.series.in_(versions))
-    current = {
-        series for series, version in connection.execute(query) if version == versions[series]
-    }
-    connection.execute(sa.delete(touched).where(t.series.in_(current)))
-    return current
+    same = (sa.and_(t.series == number, t.version == v) for number, v in versions.items())
+    query = sa.delete(touched).where(sa.or_(sa.false(), *same)).returning(t.series)
+    return set(connection.scalars(query))
 
 
-def _candidate_query() -> sa.Select[Any]:
+def _find(
+    connection: sa.Connection,
+    *match: sa.ColumnElement[bool],
+    withdrawn: bool = True,
+    limit: int | None = None,
+) -> Iterator[CandidateRecord]:
+    """Yield the candidates that meet all conditions, in the order of their numbers."""
     columns = [column for column in candidates.c if column.name != "model"]
-    return (
+    query = (
         sa.select(*columns, models.c.version.label("model"))
         .join(series, series.c.id == candidates.c.series)
         .outerjoin(models, models.c.id == candidates.c.model)
+        .where(*match, *(() if withdrawn else (is_listed(),)))
     )
-
-
-def _candidate(row: sa.Row[Any]) -> CandidateRecord:
-    fields = row._asdict() | {"verdict": Verdict(row.verdict)}
-    for name in ("before", "after", "nearby"):
-        if fields[name] is not None:
-            content = json.loads(fields[name])
-            fields[name] = content if name == "nearby" else Region(**content)
-    return CandidateRecord(**fields)
+    for row in connection.execute(query.order_by(candidates.c.id).limit(limit)):
+        fields = row._asdict()
+        for name in ("before", "after"):
+            if region := fields[name] and json.loads(fields[name]):
+                # Older versions stored no level.
+                fields[name] = Region(**{"level": region["median"]} | region)
+        nearby = fields["nearby"] and json.loads(fields["nearby"])
+        yield CandidateRecord(**fields | {"nearby": nearby, "verdict": Verdict(row.verdict)})

@@ -38,10 +38,7 @@ class CommitDetails(NamedTuple):
 
 
 KEY, PARENT = 2, 5  # the number of columns of the key, and the place of the parent
-ROW = Insertion(commit_details, CommitDetails._fields, replace=CommitDetails._fields[KEY:])
-NO_PARENT = Insertion(
-    commit_details, CommitDetails._fields, replace=CommitDetails._fields[KEY:PARENT]
-)
+FIELDS = CommitDetails._fields
 
 
 def described(
@@ -70,8 +67,9 @@ def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
     for commit in rows.values():
         if reason := _fault(commit):
             raise DataError(reason)
-    ROW.into(connection, [commit for commit in rows.values() if commit.parent])
-    NO_PARENT.into(connection, [commit for commit in rows.values() if not commit.parent])
+    for has_parent, replaced in ((True, FIELDS[KEY:]), (False, FIELDS[KEY:PARENT])):
+        insertion = Insertion(commit_details, FIELDS, replace=replaced)
+        insertion.into(connection, [c for c in rows.values() if bool(c.parent) == has_parent])
     return len(rows)
 
 

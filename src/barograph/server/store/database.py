@@ -4,9 +4,9 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.runtime.errors import ConfigError, StoreError
 from barograph.runtime.extras import needed
-from barograph.server.store.schema import state
+from barograph.server.store.schema import COLUMNS, complete, existing_columns, state
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -28,8 +28,12 @@ BUSY_MS = 15_000  # how long a writer waits for another process that writes
 MODE = 0o600  # of a new SQLite file
 SPACE = 1 << 20  # bytes that must be free on the disk of an SQLite file
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
-CACHE = 16_384  # KiB for each connection; the operating system caches the rest
-LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
+SETTINGS = (
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    f"journal_size_limit = {64 << 20}",  # bytes; a larger log file is truncated
+    "cache_size = -16384",  # KiB for each connection; the operating system caches the rest
+)
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 CHUNK = 500  # values in one condition
 LOCK = 0x6261726F  # of a writing transaction on PostgreSQL
@@ -43,7 +47,7 @@ PLAIN = {  # what SQLite's errors mean
 
 
 class SQLiteFile:
-    """The database file of an engine.
+    """The database file of an engine, which is created if it is missing.
 
     Args:
         path: Path of the file.
@@ -51,23 +55,12 @@ class SQLiteFile:
     """
 
     def __init__(self, path: Path, mode: int) -> None:
-        self._path, self._mode = path, mode
-        self._identity: tuple[int, int] | None = None  # unknown before the first connection
-
-    def prepare(self) -> None:
-        """Create the file before the first connection; check it before each other one."""
-        if self._identity is not None:
-            self.check()
-            return
+        self._path = path
         with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
-            target = os.path.realpath(self._path)
-            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode))
-            Path(target).chmod(self._mode)  # whatever the umask is
-
-    def opened(self) -> None:
-        """Remember which file the first connection opened."""
-        if self._identity is None:
-            self._identity = self._current()
+            target = os.path.realpath(path)
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))
+            Path(target).chmod(mode)  # whatever the umask is
+        self._identity = self._current()
 
     def check(self) -> None:
         """Check that the file at the path is the one that was opened.
@@ -82,6 +75,12 @@ class SQLiteFile:
                 f"the database file {self._path} was {what} while it was open; "
                 "put it back, or restore a copy and restart this process"
             )
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Begin a transaction; a writer takes the lock at once, as a reader cannot wait for it."""
+        self.check()
+        mode = connection.get_execution_options().get("begin", "DEFERRED")
+        connection.exec_driver_sql(f"BEGIN {mode}")
 
     def check_space(self) -> None:
         """Check that the disk has room for a transaction; a small one may fit in a full disk's log.
@@ -129,10 +128,9 @@ def connect(url: str, mode: int = MODE) -> sa.Engine:
     # The last in is the first out: a connection has a cache, which another that writes empties.
     pool = {"pool_size": 8, "max_overflow": -1, "pool_use_lifo": True}
     engine = sa.create_engine(address, execution_options={"file": file}, **pool)
-    sa.event.listen(engine, "do_connect", lambda *_: file.prepare())
+    sa.event.listen(engine, "do_connect", lambda *_: file.check())
     sa.event.listen(engine, "connect", _configure_sqlite)
-    sa.event.listen(engine, "connect", lambda *_: file.opened())
-    sa.event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "begin", file.begin)
     return engine
 
 
@@ -155,15 +153,13 @@ def _configure_postgresql(connection: Any, _record: object) -> None:
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
     """Set WAL with full sync: without it a power cut may lose acknowledged commits."""
-    connection.isolation_level = None  # `_begin` starts transactions
+    connection.isolation_level = None  # `SQLiteFile.begin` starts transactions
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a new database
     _enable_wal(cursor)
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute(f"PRAGMA cache_size = -{CACHE}")
+    for setting in SETTINGS:
+        cursor.execute(f"PRAGMA {setting}")
     cursor.close()
 
 
@@ -179,12 +175,6 @@ def _enable_wal(cursor: sqlite3.Cursor) -> None:
             time.sleep(RETRY_AFTER)
         else:
             return
-
-
-def _begin(connection: sa.Connection) -> None:
-    # A writer takes the lock at once: a transaction that has read cannot wait for it later.
-    mode = connection.get_execution_options().get("begin", "DEFERRED")
-    connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 def _file_of(connection: sa.Connection) -> SQLiteFile | None:
@@ -232,15 +222,12 @@ def _missing_right(database: str) -> str:
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Open a writing transaction; those of other processes wait until it ends."""
     with _guarded(engine), engine.connect().execution_options(begin="IMMEDIATE") as connection:
-        file = _file_of(connection)
         try:
-            if file is not None:
-                file.check()
             with connection.begin():
                 if engine.dialect.name == "postgresql":
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
                 yield connection
-            if file is not None:
+            if file := _file_of(connection):
                 file.check()  # else what was just committed is lost
         except SQLAlchemyError:
             connection.invalidate()  # do not reuse a connection after an I/O error
@@ -257,9 +244,20 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         engine.connect().execution_options(**level) as connection,
         connection.begin(),
     ):
-        if file := _file_of(connection):
-            file.check()
         yield connection
+
+
+def open_tables(engine: sa.Engine) -> None:
+    """Create the tables of an empty database, or add what those of an older version lack.
+
+    Raises:
+        StoreError: The tables are of a newer version, or of another program.
+    """
+    with reading(engine) as connection:
+        if existing_columns(connection) == COLUMNS.keys():
+            return
+    with writing(engine) as connection:
+        complete(connection)  # nothing is left to do if another process was faster
 
 
 def revision(connection: sa.Connection) -> str:
@@ -291,25 +289,10 @@ def rows_in(
     query: sa.Select[Any],
     column: sa.ColumnElement[Any],
     values: Sequence[Any],
-    **parameters: object,
 ) -> Iterator[Any]:
-    """Yield the rows of a query whose column has one of the values, one chunk after the other.
-
-    Args:
-        connection: Of a transaction.
-        query: The query; if it is a constant, it is prepared once.
-        column: The column.
-        values: The values.
-        parameters: Other parameters of the query.
-    """
+    """Yield the rows of a query whose column has one of the values, one chunk after the other."""
     for part in chunks(values):
-        yield from connection.execute(_query_in(query, column), {"values": part, **parameters})
-
-
-@lru_cache(64)
-def _query_in(query: sa.Select[Any], column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    values: sa.BindParameter[Sequence[Any]] = sa.bindparam("values", expanding=True)
-    return query.where(column.in_(values))
+        yield from connection.execute(query.where(column.in_(part)))
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
@@ -327,6 +310,7 @@ def insert(connection: sa.Connection, table: sa.Table) -> "sqlite.Insert | postg
     return sqlite.insert(table)
 
 
+@dataclass(frozen=True)
 class Insertion:
     """An INSERT of some columns of a table, for many rows.
 
@@ -337,38 +321,26 @@ class Insertion:
         keep: Whether to skip a row whose key exists.
     """
 
-    def __init__(
-        self,
-        table: sa.Table,
-        names: Sequence[str],
-        *,
-        replace: Iterable[str] = (),
-        keep: bool = False,
-    ) -> None:
-        self._table, self._names = table, tuple(names)
-        self._replace, self._keep = tuple(replace), keep
-        self._statements: dict[str, sa.Insert] = {}  # by dialect
+    table: sa.Table
+    names: Sequence[str]
+    replace: Sequence[str] = ()
+    keep: bool = False
 
     def into(self, connection: sa.Connection, rows: Sequence[Row]) -> None:
         """Write the rows."""
-        if rows:
-            name = connection.dialect.name
-            if name not in self._statements:
-                self._statements[name] = self._statement(connection)
-            values = [dict(zip(self._names, row, strict=True)) for row in rows]
-            connection.execute(self._statements[name], values)
-
-    def _statement(self, connection: sa.Connection) -> sa.Insert:
-        statement = insert(connection, self._table)
-        if self._replace:
-            keys = [column.name for column in self._table.primary_key]
-            new = {name: statement.excluded[name] for name in self._replace}
+        if not rows:
+            return
+        statement = insert(connection, self.table)
+        if self.replace:
+            keys = [column.name for column in self.table.primary_key]
+            new = {name: statement.excluded[name] for name in self.replace}
             statement = statement.on_conflict_do_update(index_elements=keys, set_=new)
-        elif self._keep:
+        elif self.keep:
             statement = statement.on_conflict_do_nothing()
-        return statement
+        connection.execute(statement, [dict(zip(self.names, row, strict=True)) for row in rows])
 
 
+@dataclass(frozen=True)
 class BulkUpdate:
     """An UPDATE of some columns of existing rows.
 
@@ -378,18 +350,19 @@ class BulkUpdate:
         names: The columns to overwrite; each row has the values of the keys, then of these.
     """
 
-    def __init__(self, table: sa.Table, keys: Sequence[str], names: Sequence[str]) -> None:
-        self._table, self._keys, self._columns = table, tuple(keys), tuple(names)
-        self._names = [*(f"at_{key}" for key in keys), *names]
-
-    @cached_property
-    def _statement(self) -> sa.Update:
-        same = [self._table.c[key] == sa.bindparam(f"at_{key}") for key in self._keys]
-        new: dict[str, Any] = {name: sa.bindparam(name) for name in self._columns}
-        return sa.update(self._table).where(*same).values(new)
+    table: sa.Table
+    keys: Sequence[str]
+    names: Sequence[str]
 
     def into(self, connection: sa.Connection, rows: Sequence[Row]) -> None:
         """Write the rows."""
-        if rows:
-            values = [dict(zip(self._names, row, strict=True)) for row in rows]
-            connection.execute(self._statement, values)
+        if not rows:
+            return
+        at = [f"at_{key}" for key in self.keys]
+        same = [
+            self.table.c[k] == sa.bindparam(name) for k, name in zip(self.keys, at, strict=True)
+        ]
+        new: dict[str, Any] = {name: sa.bindparam(name) for name in self.names}
+        statement = sa.update(self.table).where(*same).values(new)
+        names = (*at, *self.names)
+        connection.execute(statement, [dict(zip(names, row, strict=True)) for row in rows])

@@ -8,6 +8,7 @@ from which the decisions of a series are still to be made.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
@@ -17,7 +18,6 @@ import sqlalchemy as sa
 
 from barograph.detection.online import AlarmLog, AlarmState, BatchDecisions, Judge, PendingSeries
 from barograph.detection.online.views import kept_from
-from barograph.results.series import Floats
 from barograph.server.store.candidate_records import mark_stale
 from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks, rows_in
 from barograph.server.store.measurement import DECISION
@@ -27,10 +27,9 @@ from barograph.server.store.schema import points, series, steps, unjudged
 SLICE = 125  # stored results whose decisions are made again together: a hundredth of a second
 SERIES = 50  # of one slice
 SLICES = 8  # in one transaction, unless others wait
-LOOK_BACK = 16  # orders that are read in advance
 UNJUDGED = Insertion(unjudged, ("series", "order"), replace=("order",))
 OTHER_DECISION = BulkUpdate(
-    points, ("series", "order", "run"), ("settled", "place", *DECISION, "model", "reasons")
+    points, ("series", "order", "run"), ("settled", "place", *DECISION, "model")
 )
 STEP = Insertion(
     steps,
@@ -48,31 +47,28 @@ _BEFORE = _P.order < _ORDER, _P.settled.is_not(None)
 RUN = sa.select(_P.series, _P.order, _P.run, _P.value)
 RUNS = RUN.where(_P.series == _SERIES, _P.order >= _ORDER).order_by(_P.order, _P.run).limit(_COUNT)
 RUNS_AT = RUN.where(_P.series.in_(_NUMBERS), _P.order == _ORDER).order_by(_P.series, _P.run)
-SETTLED = (
-    sa.select(_P.settled)
-    .where(_P.series == _SERIES, *_BEFORE)
-    .order_by(_P.order.desc())
-    .limit(_COUNT)
-)
+SETTLED = sa.select(_P.settled).where(_P.series == _SERIES, *_BEFORE)
+SETTLED = SETTLED.order_by(_P.order.desc()).limit(_COUNT)
+
+
+def _newest(column: sa.Column[Any], *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[Any]:
+    """Return a column of the last row of a series that meets conditions."""
+    table = column.table.c
+    query = sa.select(column).where(table.series == series.c.id, *where)
+    return query.order_by(table.order.desc()).limit(1).correlate(series).scalar_subquery()
+
+
 # What the decisions of series that change from the same order on depend on.
-_OF_SERIES = _P.series == series.c.id
-_LAST_POINT = sa.select(_P.order).where(_OF_SERIES).order_by(_P.order.desc()).limit(1)
-_LAST_PLACE = sa.select(_P.place).where(_OF_SERIES, *_BEFORE).order_by(_P.order.desc()).limit(1)
-_LAST_STEP = (
-    sa.select(_S.order)
-    .where(_S.series == series.c.id, _S.order < _ORDER)
-    .order_by(_S.order.desc())
-    .limit(1)
-)
-_OF_STEP = _S.series == series.c.id, _S.order == _LAST_STEP.correlate(series).scalar_subquery()
 HEADS = (
     sa.select(
         series.c.id,
-        _LAST_POINT.correlate(series).scalar_subquery().label("last"),
-        _LAST_PLACE.correlate(series).scalar_subquery().label("place"),
+        _newest(_P.order).label("last"),
+        _newest(_P.place, *_BEFORE).label("place"),
         *(_S[name] for name in ("standing", "score", "confirmed", "direction", "probability")),
     )
-    .join_from(series, steps, sa.and_(*_OF_STEP), isouter=True)
+    .outerjoin(
+        steps, sa.and_(_S.series == series.c.id, _S.order == _newest(_S.order, _S.order < _ORDER))
+    )
     .where(series.c.id.in_(_NUMBERS))
 )
 UNDECIDED = sa.select(_U.series, _U.order)
@@ -225,24 +221,19 @@ def _stretch(
         before.size,
         base=place - before.size,
         state=None if head.score is None else AlarmState(*state),
-        runs=_reruns(commits, before.size),
+        runs={
+            position: np.array([run.value for run in runs])
+            for position, runs in enumerate(commits, before.size)
+            if len(runs) > 1
+        },
     )
     return head.id, commits, pending
-
-
-def _reruns(commits: list[list[Any]], first: int) -> dict[int, Floats]:
-    """Return the results of commits with several runs, by their positions."""
-    return {
-        position: np.array([run.value for run in runs])
-        for position, runs in enumerate(commits, first)
-        if len(runs) > 1
-    }
 
 
 def _write(
     connection: sa.Connection, stretches: list[Stretch], judged: BatchDecisions, model: int
 ) -> None:
-    """Write decisions to the rows of their runs; reasons are found on request."""
+    """Write decisions to the rows of their runs."""
     columns = judged.answer, judged.probability, judged.surprise, judged.baseline_size
     made = zip(*(column.tolist() for column in (*columns, judged.reruns)), strict=True)
     decisions = zip(judged.settled.tolist(), judged.known_since.tolist(), made, strict=True)
@@ -257,9 +248,8 @@ def _write(
             since = None if known < 0 else order_at(known)
             for k, run in enumerate(runs):
                 counted = (None, None) if k else (settled, place)
-                decided.append(
-                    (number, run.order, run.run, *counted, *decision, since, model, None)
-                )
+                place_of_run = number, run.order, run.run
+                decided.append((*place_of_run, *counted, *decision, since, model))
     OTHER_DECISION.into(connection, decided)
     STEP.into(connection, happened)
 
@@ -286,16 +276,13 @@ def _orders(
         commits: The runs of commits.
         place: Position of the first of them.
     """
-    before: list[int] = []  # the newest first
 
+    @cache
     def order_at(position: int) -> int:
         back = place - position
         if back <= 0:
             order: int = commits[-back][0].order
             return order
-        if back > len(before):
-            first = commits[0][0].order
-            before[:] = orders_before(connection, number, first, back + LOOK_BACK)
-        return before[back - 1]
+        return orders_before(connection, number, commits[0][0].order, back)[-1]
 
     return order_at

@@ -5,14 +5,15 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.results.candidates import Candidates
 from barograph.results.history import History
-from barograph.results.series import UNKNOWN_TIME, Ints, Verdict
+from barograph.results.series import UNKNOWN_TIME, Ints, SeriesId, Verdict
 from barograph.results.texts import CONTROL
 from barograph.server.store import audit
 from barograph.server.store.audit import now
@@ -26,11 +27,10 @@ CommitName = tuple[str, str]  # project and name
 NEAR = 2**40  # milliseconds, 35 years: orders that are farther apart are not both times
 NAMED = 20  # rejected points
 BATCH = 20_000  # points in one transaction
-CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version")
+CANDIDATE = ("series", "order", "commit", "detector", "nearby")
 SEARCH = ("present", "discovery", "q")
-DATES = ("calculated_on", "triaged_on")
-NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, *DATES))
-JUDGED = BulkUpdate(candidates, ("id",), ("verdict", "version", *DATES))
+NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, "calculated_on", "verdict"))
+JUDGED = BulkUpdate(candidates, ("id",), ("verdict", "version", "calculated_on", "triaged_on"))
 IMPORTED = Insertion(verdicts, ("candidate", "verdict", "who", "time", "note", "reason", "version"))
 
 # Number and version of a candidate, by its series and each order that it had.
@@ -68,23 +68,25 @@ def import_history(store: Store, history: History, who: str) -> ImportResult:
         StoreError: A batch failed. Earlier batches stay; the same call imports the rest.
     """
     history = _placed(store, history)
-    counts = dict.fromkeys((status.value for status in PointStatus), 0)
+    counts = Counter({status.value: 0 for status in PointStatus})
     reasons: Counter[str] = Counter()
     rejected: list[str] = []
-    numbers = np.zeros(len(history), dtype=np.int64)
-    for owners, batch in _batches(history):
+    numbers: dict[SeriesId, int] = {}
+    measurements = _measurements(history)
+    while batch := list(islice(measurements, BATCH)):
         result = store.ingest(batch, who)
-        for status, count in result.counts.items():
-            counts[status] += count
+        counts.update(result.counts)
         reasons.update(result.reasons)
-        for owner, point, measurement in zip(owners, result.points, batch, strict=True):
-            numbers[owner] = point.series or numbers[owner]
-            if point.status is PointStatus.REJECTED and len(rejected) < NAMED:
+        for point, measurement in zip(result.points, batch, strict=True):
+            if point.status is not PointStatus.REJECTED:
+                numbers[measurement.series] = point.series
+            elif len(rejected) < NAMED:
                 place = f"{measurement.series}, order {measurement.order}"
                 rejected.append(f"{place:.200}: {point.reason}")
     store.finish()
-    written = store.write(lambda connection: _write_candidates(connection, history, numbers, who))
-    return ImportResult(counts, dict(reasons), tuple(rejected), *written)
+    owners = np.array([numbers.get(name, 0) for name in history.ids], dtype=np.int64)
+    written = store.write(lambda connection: _write_candidates(connection, history, owners, who))
+    return ImportResult(dict(counts), dict(reasons), tuple(rejected), *written)
 
 
 def _placed(store: Store, history: History) -> History:
@@ -113,40 +115,22 @@ def _placed(store: Store, history: History) -> History:
     return replace(history, orders=orders, candidates=moved, made_up=chosen)
 
 
-def _batches(history: History) -> Iterator[tuple[list[int], list[Measurement]]]:
-    """Yield batches of measurements, series after series, with the series of each."""
-    owners: list[int] = []
-    batch: list[Measurement] = []
+def _measurements(history: History) -> Iterator[Measurement]:
+    """Yield every result, series after series."""
     made_up = frozenset(history.made_up.tolist())
-    for number in range(len(history)):
-        for measurement in _measurements(history, number, made_up):
-            owners.append(number)
-            batch.append(measurement)
-            if len(batch) == BATCH:
-                yield owners, batch
-                owners, batch = [], []
-    if batch:
-        yield owners, batch
-
-
-def _measurements(history: History, number: int, made_up: frozenset[int]) -> Iterator[Measurement]:
-    """Yield every result of a series."""
-    low, high = int(history.offsets[number]), int(history.offsets[number + 1])
-    source = history[number]
-    points = (
-        source.orders.tolist(),
-        source.commits,
-        source.values.tolist(),
-        history.times[low:high].tolist(),
-    )
-    runs: dict[int, list[tuple[str, float, int]]] = {}
-    for point, name, result, moment in history.listed_runs(number):
-        runs.setdefault(point, []).append((name, result, moment))
-    for index, (order, commit, value, time) in enumerate(zip(*points, strict=True)):
-        for run, result, moment in runs.get(index, [("", value, time)]):
-            place = order, commit, run, None if moment == UNKNOWN_TIME else moment
-            kind = source.direction, source.unit, order in made_up
-            yield Measurement(source.id, result, *place, *kind)
+    for number, source in enumerate(history):
+        runs: dict[int, list[Any]] = {}
+        for index, *run in history.listed_runs(number):
+            runs.setdefault(index, []).append(run)
+        times = history.times[history.offsets[number] :][: len(source)].tolist()
+        points = zip(
+            source.orders.tolist(), source.commits, source.values.tolist(), times, strict=True
+        )
+        for index, (order, commit, value, time) in enumerate(points):
+            for run, result, moment in runs.get(index, [("", value, time)]):
+                place = order, commit, run, None if moment == UNKNOWN_TIME else moment
+                kind = source.direction, source.unit, order in made_up
+                yield Measurement(source.id, result, *place, *kind)
 
 
 def _write_candidates(
@@ -155,58 +139,48 @@ def _write_candidates(
     """Write the candidates that the store lacks; return how many, and how many it had.
 
     A candidate that moved after an earlier import is known under the order that it came with. One
-    that a refresh detected while the points were imported gets the imported verdict.
+    without a verdict, such as one that a refresh detected while the points were imported, gets the
+    imported verdict.
     """
     known = _known_candidates(connection)
-    new: list[Row] = []
-    judged: list[Row] = []
-    entries: list[Row] = []
-    imported: dict[tuple[int, int], tuple[str, int | None]] = {}  # verdicts on new candidates
     table, timestamp = history.candidates, now()
     owners, searched = numbers[table.series], _searched(table)
-    dates = list(zip(_known(table.calculated_on), _known(table.triaged_on), strict=True))
-    for row in _chosen_rows(table, owners, known):
-        place, verdict = (int(owners[row]), int(table.orders[row])), str(table.verdict[row])
-        number, version = known.get(place, (None, 0))
-        is_judged = verdict != Verdict.NOT_TRIAGED.value
-        if number is None:
-            series = history[int(table.series[row])]
-            nearby = json.dumps(series.orders_around(int(table.index[row]), NEARBY))
-            facts = table.commits[row], table.algorithms[row] or None, nearby, verdict
-            new.append((*place, *facts, int(is_judged), *searched[row], *dates[row]))
-            if is_judged:
-                imported[place] = verdict, dates[row][-1]
-        elif is_judged and not version:
-            judged.append((number, verdict, 1, *dates[row]))
-            entries.append((number, verdict, who, dates[row][-1] or timestamp, "imported", "", 1))
+    places = list(zip(owners.tolist(), table.orders.tolist(), strict=True))
+    calculated, triaged = _known(table.calculated_on), _known(table.triaged_on)
+    is_judged = table.verdict != Verdict.NOT_TRIAGED.value
+    # Several rows are of one candidate if it moved, or if their series were merged in the store:
+    # the latest verdict counts. Those without an owner are of a rejected series.
+    latest_first = np.lexsort((table.triaged_on, is_judged))[::-1].tolist()
+    rows = [row for row in latest_first if places[row][0]]
+    added = {places[row]: row for row in reversed(rows) if places[row] not in known}
+    new: list[Row] = []
+    for row in sorted(added.values()):
+        nearby = history[int(table.series[row])].orders_around(int(table.index[row]), NEARBY)
+        facts = table.commits[row], table.algorithms[row] or None, json.dumps(nearby)
+        undecided = *searched[row], calculated[row], Verdict.NOT_TRIAGED.value
+        new.append((*places[row], *facts, *undecided))
     NEW.into(connection, new)
+    if added:
+        known = _known_candidates(connection)
+        # A refresh that ran meanwhile has not matched its change points with these candidates.
+        mark_stale(connection, {owner for owner, _ in places if owner})
+    verdict_of: dict[int, int] = {}  # the row of each candidate that gets its verdict
+    for row in rows:
+        number, version = known[places[row]]
+        if is_judged[row] and not version:
+            verdict_of.setdefault(number, row)
+    judged: list[Row] = []
+    entries: list[Row] = []
+    for number, row in verdict_of.items():
+        verdict, time = str(table.verdict[row]), triaged[row] or timestamp
+        judged.append((number, verdict, 1, calculated[row], triaged[row]))
+        entries.append((number, verdict, who, time, "imported", "", 1))
     JUDGED.into(connection, judged)
-    numbered = _known_candidates(connection) if imported else {}
-    entries += [
-        (numbered[place][0], verdict, who, triaged_on or timestamp, "imported", "", 1)
-        for place, (verdict, triaged_on) in imported.items()
-    ]
     IMPORTED.into(connection, entries)
-    # A refresh that ran meanwhile has not matched its change points with these candidates.
-    mark_stale(connection, set(filter(None, owners.tolist())) if new else ())
-    written = len(new) + len(judged)
+    written = len({known[place][0] for place in added} | verdict_of.keys())
     if written:
         audit.note(connection, timestamp, who, "import", "candidates", written=written)
     return written, len(table) - written
-
-
-def _chosen_rows(table: Candidates, owners: Ints, known: KnownCandidates) -> list[int]:
-    """Return a row for each candidate; of several the one with the latest verdict.
-
-    Several rows are of one candidate if it moved, or if their series were merged in the store.
-    """
-    chosen: dict[object, int] = {}
-    is_judged = table.verdict != Verdict.NOT_TRIAGED.value
-    for row in np.lexsort((table.triaged_on, is_judged)).tolist():
-        place = int(owners[row]), int(table.orders[row])
-        if place[0]:  # else its series was rejected
-            chosen[known[place][0] if place in known else place] = row
-    return sorted(chosen.values())
 
 
 def _known_candidates(connection: sa.Connection) -> KnownCandidates:
@@ -225,15 +199,12 @@ def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:
     """Return the values that the latest search of an exported store gave each candidate."""
     if table.present is None or table.discovery is None or table.q is None:
         return [(True, None, None)] * len(table)
-    columns = table.present.tolist(), table.discovery.tolist(), table.q.tolist()
-    return [
-        (present, None if number < 0 else number, None if math.isnan(q) else q)
-        for present, number, q in zip(*columns, strict=True)
-    ]
+    statistics = (None if math.isnan(q) else q for q in table.q.tolist())
+    return list(zip(table.present.tolist(), _known(table.discovery, -1), statistics, strict=True))
 
 
-def _known(dates: Ints) -> list[int | None]:
-    return [None if date == UNKNOWN_TIME else date for date in dates.tolist()]
+def _known(numbers: Ints, missing: int = UNKNOWN_TIME) -> list[int | None]:
+    return [None if number == missing else number for number in numbers.tolist()]
 
 
 def place_commits(

@@ -8,8 +8,9 @@ same measurements in any order leave the same rows.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count, groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,7 +18,7 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmStep, Judge, StepKind
 from barograph.results.series import UNKNOWN_TIME
 from barograph.server.store import decide
-from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks, rows_in
+from barograph.server.store.database import BulkUpdate, Insertion, Row, chunks
 from barograph.server.store.locate import Arrival, Locator, commit_of
 from barograph.server.store.measurement import (
     DECISION,
@@ -26,14 +27,9 @@ from barograph.server.store.measurement import (
     Measurement,
     PointResult,
     PointStatus,
-    StoredDecision,
-    commit_fault,
-    length_fault,
-    order_fault,
-    rerun_fault,
 )
 from barograph.server.store.reading import STEP, commits_at
-from barograph.server.store.schema import points, revisions, series, steps
+from barograph.server.store.schema import points, revisions, steps
 
 PENDING = "pending: the decision follows once those on earlier commits are made"
 UNNAMED = re.compile("|#+[0-9]+")  # runs that no sender named
@@ -43,27 +39,10 @@ MEASURED = ("commit", "time", "value", "received")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, "settled", *DECISION, "model"))
 OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
 REVISION = Insertion(revisions, (*PLACE, "value", "time", "received"), replace=("time", "received"))
-_P = points.c
-_SERIES = series.c
-_PLACES = sa.select(_P.place).where(_P.series == _SERIES.id, _P.settled.is_not(None))
-_NEWEST = _PLACES.order_by(_P.order.desc()).limit(1)
-LAST_PLACE = sa.select(_SERIES.id, _NEWEST.correlate(series).scalar_subquery())
-LENGTH = sa.select(_P.series, sa.func.count()).where(_P.settled.is_not(None)).group_by(_P.series)
-
-
-def rows_at(table: sa.Table, *names: str) -> sa.Select[Any]:
-    """Return a query of columns at some series and orders, after the series and the order."""
-    columns = [table.c[name] for name in ("series", "order", *names)]
-    numbers: sa.BindParameter[Sequence[int]] = sa.bindparam("numbers", expanding=True)
-    orders: sa.BindParameter[Sequence[int]] = sa.bindparam("orders", expanding=True)
-    return sa.select(*columns).where(columns[0].in_(numbers), columns[1].in_(orders))
-
-
-MEASURED_AT = rows_at(points, "run", "commit", "time", "value")
-REVISED_AT = rows_at(revisions, "run", "time", "value")
-DECISIONS_AT = rows_at(points, *DECISION)
-STEPS_AT = rows_at(steps, *STEP)
-AT_ONCE = 1000  # series or orders in one query
+HELD = [f"held_{column.name}" for column in revisions.primary_key]
+IS_HELD = sa.delete(revisions).where(
+    *(key == sa.bindparam(name) for key, name in zip(revisions.primary_key, HELD, strict=True))
+)
 SeriesOrder = tuple[int, int]  # a series and an order
 
 
@@ -74,24 +53,27 @@ class StoredRun:
     Attributes:
         commit: Commit, or an empty text.
         value: The value that holds.
-        times: When each value was measured last, if known.
-        stored: The commit, the value and the times that are stored; None if this is a new run.
+        times: When each value was measured last, if known, and when it was received.
+        is_new: Whether the store has no row of it yet.
+        is_changed: Whether its rows must be written.
     """
 
     commit: str
     value: float
-    times: dict[float, int | None] = field(default_factory=dict)
-    stored: tuple[str, float, dict[float, int | None]] | None = None
+    times: dict[float, tuple[int | None, int]]
+    is_new: bool = False
+    is_changed: bool = False
 
-    def add(self, measurement: Measurement) -> PointStatus:
+    def add(self, measurement: Measurement, received: int) -> PointStatus:
         """Add another value, and return what happened to it."""
         value, time, held = stored_value(measurement), measurement.time, self.value
-        self.commit = self.commit or measurement.commit
+        if measurement.commit and not self.commit:
+            self.commit, self.is_changed = measurement.commit, True
         is_known = value in self.times
-        if is_known and _sortable(time) <= _sortable(self.times[value]):
+        if is_known and _sortable(time) <= _sortable(self.times[value][0]):
             return PointStatus.DUPLICATE
-        self.times[value] = time
-        self.value = max(self.times, key=lambda other: (_sortable(self.times[other]), other))
+        self.times[value], self.is_changed = (time, received), True
+        self.value = max(self.times, key=lambda other: (_sortable(self.times[other][0]), other))
         if value == held or (is_known and self.value != value):
             return PointStatus.DUPLICATE
         return PointStatus.REVISED
@@ -123,11 +105,6 @@ class Ingest:
         self._connection, self._judge, self._model = connection, judge, model
         self._limits, self._received = limits, received
         self._locator = Locator(connection, limits)
-        # The runs that are stored, or arrive.
-        self._runs: dict[SeriesOrder, dict[str, StoredRun]] = defaultdict(dict)
-        self._new: list[Row] = []
-        self._replaced: list[Row] = []
-        self._revised: list[Row] = []
 
     def take(self, measurements: Sequence[Measurement]) -> tuple[list[PointResult], bool]:
         """Write measurements, and decide on their commits and on those after them.
@@ -136,126 +113,117 @@ class Ingest:
             The result of each measurement, and whether decisions are left for later transactions.
         """
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
-        arrived = self._locator.locate(measurements, results)
-        self._read_runs({(n, a.order) for n, arrivals in arrived.items() for a in arrivals})
-        room = self._room({n: len({a.order for a in found}) for n, found in arrived.items()})
-        added: dict[int, int] = {}
+        arrivals = self._locator.locate(measurements, results)
+        stored = self._stored_runs({arrival[:2] for arrival in arrivals})
         changed: dict[int, int] = {}
-        for number, arrivals in arrived.items():
-            before = len(self._new)
-            since = self._upsert(number, sorted(arrivals), room[number])
-            added[number] = len(self._new) - before
-            if since is not None:
-                changed[number] = since
-        self._write()
-        self._locator.save_orders(measurements, results)
-        left = decide.undecided(self._connection, arrived)
+        for (number, order), group in groupby(arrivals, itemgetter(0, 1)):
+            runs = stored[number, order]
+            changes = [self._add(arrival, runs) for arrival in group]
+            if any(changes):
+                changed.setdefault(number, order)
+        added = self._write(stored)
+        self._locator.save_orders(arrivals)
+        left = decide.undecided(self._connection, {arrival.series for arrival in arrivals})
         changed = {n: min(order, left.get(n, order)) for n, order in changed.items()}
         decide.decide(self._connection, self._judge, self._model, changed, added, left)
         self._report(results, left)
         return results, bool(left)
 
-    def _upsert(self, number: int, arrivals: Sequence[Arrival], room: int) -> int | None:
-        """Add the rows that arrivals of a series need; return the first order that changes."""
-        since: int | None = None
-        for order, group in groupby(arrivals, lambda arrival: arrival.order):
-            runs = self._runs[number, order]
-            is_new = not runs
-            for arrival in group:
-                reason = self._refusal(arrival, runs, room)
-                if reason:
-                    arrival.result.reason = reason
-                elif self._add(number, arrival, runs) and since is None:
-                    since = order
-            room -= is_new and bool(runs)
-            for k, (name, run) in enumerate(runs.items()):
-                self._add_rows((number, order, name), run, is_first=k == 0)
-        return since
+    def _stored_runs(
+        self, places: Iterable[SeriesOrder]
+    ) -> defaultdict[SeriesOrder, dict[str, StoredRun]]:
+        """Return what the store has of some commits."""
+        stored: defaultdict[SeriesOrder, dict[str, StoredRun]] = defaultdict(dict)
+        columns = "run", "commit", "value", "time", "received"
+        for number, order, run, commit, value, *times in self._rows_at(points, columns, places):
+            stored[number, order][run] = StoredRun(commit, value, {value: tuple(times)})
+        for number, order, run, value, *times in self._rows_at(
+            revisions, ("run", "value", "time", "received"), list(stored)
+        ):
+            stored[number, order][run].times[value] = tuple(times)
+        return stored
 
-    def _room(self, commits: Mapping[int, int]) -> dict[int, int]:
-        """Return how many further commits series may have: as many as arrive, if that is allowed.
+    def _rows_at(
+        self, table: sa.Table, names: Iterable[str], places: Iterable[SeriesOrder]
+    ) -> Iterator[Any]:
+        """Yield columns of the rows at some places, after the series and the order.
 
-        Args:
-            commits: Number of commits that arrive for each series.
+        SQLite answers a list of pairs by scanning the whole table. So the queries are of some
+        series and some orders, and give a few rows between that are left out.
         """
-        longest = self._limits.series_length
-        uncertain = [  # new, undecided or long
-            number
-            for number, place in rows_in(self._connection, LAST_PLACE, _SERIES.id, [*commits])
-            if place is None or place + 1 + commits[number] > longest
-        ]
-        room = dict.fromkeys(uncertain, longest)
-        for number, length in rows_in(self._connection, LENGTH, _P.series, uncertain):
-            room[number] -= length
-        return {**commits, **room}
+        columns = [table.c[name] for name in ("series", "order", *names)]
+        wanted = set(places)
+        for part in chunks(sorted(wanted)):
+            numbers, orders = map(set, zip(*part, strict=True))
+            where = columns[0].in_(numbers), columns[1].in_(orders)
+            rows = self._connection.execute(sa.select(*columns).where(*where)).all()
+            yield from (row for row in rows if row[:2] in wanted)
 
-    def _read_runs(self, places: Iterable[SeriesOrder]) -> None:
-        """Read what the store has of some commits."""
-        for number, order, run, commit, time, value in self._rows_at(MEASURED_AT, places):
-            self._runs[number, order][run] = StoredRun(commit, value, {value: time})
-        for number, order, run, time, value in self._rows_at(REVISED_AT, self._runs):
-            self._runs[number, order][run].times[value] = time
-        for runs in self._runs.values():
-            for stored in runs.values():
-                stored.stored = (stored.commit, stored.value, dict(stored.times))
-
-    def _rows_at(self, query: sa.Select[Any], places: Iterable[SeriesOrder]) -> Iterator[Any]:
-        """Yield the rows of a query of `rows_at`."""
-        for numbers, orders in batched_lookups(places):
-            where = {"numbers": numbers, "orders": orders}
-            yield from self._connection.execute(query, where).all()
-
-    def _refusal(self, arrival: Arrival, runs: Mapping[str, StoredRun], room: int) -> str:
-        """Return why a measurement is refused, given what the store has of its commit."""
-        measurement, order = arrival.measurement, arrival.order
-        known = self._locator.orders.get(commit_of(measurement), order)
-        if known != order and not any(run.stored for run in runs.values()):
-            return order_fault(measurement, order, known)
-        if not runs:
-            return "" if room > 0 else length_fault(self._limits)
-        names = [run.commit for run in runs.values()]
-        if _run_of(arrival, runs) in runs:
-            return commit_fault(measurement, order, names)
-        return rerun_fault(measurement, order, names, self._limits)
-
-    def _add(self, number: int, arrival: Arrival, runs: dict[str, StoredRun]) -> bool:
+    def _add(self, arrival: Arrival, runs: dict[str, StoredRun]) -> bool:
         """Add a measurement to the runs of its commit; return whether the history changes."""
-        measurement, result = arrival.measurement, arrival.result
-        result.series, result.order = number, arrival.order
-        name = _run_of(arrival, runs)
-        if name not in runs:
-            value = stored_value(measurement)
-            runs[name] = StoredRun(measurement.commit, value, {value: measurement.time})
+        number, order, _, _, measurement, result = arrival
+        name = _run_of(measurement, runs)
+        run = runs.get(name)
+        if reason := self._refusal(measurement, order, runs, is_new=run is None):
+            result.reason = reason
+            return False
+        result.series, result.order = number, order
+        if run is None:
+            value, times = stored_value(measurement), (measurement.time, self._received)
+            runs[name] = StoredRun(measurement.commit, value, {value: times}, True, True)
             result.status = PointStatus.WRITTEN
             return True
-        run = runs[name]
-        held, result.status = run.value, run.add(measurement)
+        held, result.status = run.value, run.add(measurement, self._received)
         if result.status is PointStatus.REVISED:
             result.reason = f"the value {run.value!r} holds"
         return run.value != held
 
-    def _add_rows(self, place: Row, run: StoredRun, *, is_first: bool) -> None:
-        """Add the rows that differ from those that are stored."""
-        measured = (run.commit, run.times[run.value], run.value, self._received)
-        if run.stored is None:
-            value = run.value if is_first else None
-            self._new.append((*place, *measured, value, *UNDECIDED, self._model))
-            commit, value, times = run.commit, run.value, {run.value: run.times[run.value]}
-        else:
-            commit, value, times = run.stored
-        if (run.commit, run.value, run.times[run.value]) != (commit, value, times[value]):
-            self._replaced.append((*place, *measured))
-        if run.value != value and run.value in times:
-            keys = zip(revisions.primary_key, (*place, run.value), strict=True)
-            self._connection.execute(sa.delete(revisions).where(*(c == key for c, key in keys)))
-        for other, time in run.times.items():
-            if other != run.value and (other == value or (other, time) not in times.items()):
-                self._revised.append((*place, other, time, self._received))
+    def _refusal(
+        self, measurement: Measurement, order: int, runs: Mapping[str, StoredRun], *, is_new: bool
+    ) -> str:
+        """Return why a measurement is refused, given what the store has of its commit."""
+        project, commit = commit_of(measurement)
+        known = self._locator.orders.get((project, commit), order)
+        if known != order and all(run.is_new for run in runs.values()):
+            return (
+                f"order: {order}, but commit {commit!r} of project {project!r} has order {known}; "
+                "a commit has one order in its project"
+            )
+        other = next((run.commit for run in runs.values() if run.commit), commit)
+        if commit and commit != other:
+            return f"commit: order {order} of this series is {other!r}"
+        if is_new and len(runs) >= self._limits.runs:
+            return f"run: order {order} has {len(runs)} runs, and no more are allowed"
+        return ""
 
-    def _write(self) -> None:
-        NEW_POINT.into(self._connection, self._new)
-        OTHER_VALUE.into(self._connection, self._replaced)
-        REVISION.into(self._connection, self._revised)
+    def _write(self, stored: Mapping[SeriesOrder, Mapping[str, StoredRun]]) -> dict[int, int]:
+        """Write the rows of the runs that changed; return the number of new ones by series."""
+        added: dict[int, int] = defaultdict(int)
+        new: list[Row] = []
+        replaced: list[Row] = []
+        revised: list[Row] = []
+        held: list[dict[str, object]] = []
+        for (number, order), runs in stored.items():
+            for k, (name, run) in enumerate(runs.items()):
+                if not run.is_changed:
+                    continue
+                place = number, order, name
+                time, received = run.times.pop(run.value)
+                measured = run.commit, time, run.value, received
+                if run.is_new:
+                    settled = None if k else run.value
+                    new.append((*place, *measured, settled, *UNDECIDED, self._model))
+                    added[number] += 1
+                else:
+                    replaced.append((*place, *measured))
+                    held.append(dict(zip(HELD, (*place, run.value), strict=True)))
+                revised += ((*place, value, *times) for value, times in run.times.items())
+        NEW_POINT.into(self._connection, new)
+        OTHER_VALUE.into(self._connection, replaced)
+        if held:
+            self._connection.execute(IS_HELD, held)
+        REVISION.into(self._connection, revised)
+        return added
 
     def _report(self, results: Sequence[PointResult], left: Mapping[int, int]) -> None:
         """Add the stored decisions to the results that have one."""
@@ -267,58 +235,32 @@ class Ingest:
                 made[result.series, result.order].append(result)
             else:
                 result.reason = result.reason or PENDING
-        for number, order, *stored in self._rows_at(DECISIONS_AT, made):
+        for number, order, *stored in self._rows_at(points, DECISION, made):
+            if made[number, order][0].decision is None:  # a rerun repeats the decision
+                commits = commits_at(self._connection, number, stored[-1:])
+                decision = CommitDecision.of(tuple(stored), commits.get(stored[-1], ""))
+                for result in made[number, order]:
+                    result.decision = decision
+        for number, order, kind, *step in self._rows_at(steps, STEP, made):
             for result in made[number, order]:
-                result.decision = result.decision or self._decision(number, tuple(stored))
-        for number, order, *step in self._rows_at(STEPS_AT, made):
-            for result in made[number, order]:
-                result.steps = (AlarmStep(StepKind(step[0]), *step[1:]),)
-
-    def _decision(self, series: int, stored: StoredDecision) -> CommitDecision:
-        since = stored[-1]
-        if since is None:
-            return CommitDecision.of(stored)
-        commits = commits_at(self._connection, series, [since])
-        return CommitDecision.of(stored, commits.get(since, ""))
+                result.steps = (AlarmStep(StepKind(kind), *step),)
 
 
-def _run_of(arrival: Arrival, runs: Mapping[str, StoredRun]) -> str:
+def _run_of(measurement: Measurement, runs: Mapping[str, StoredRun]) -> str:
     """Return the run of a result; one without a name that was measured again gets the next number.
 
     Readers number the runs without a name in the same way: "", #2, #3 and so on.
     """
-    measurement, name = arrival.measurement, arrival.run
+    name = measurement.run
     if not measurement.made_up or measurement.time is None or not UNNAMED.fullmatch(name):
         return name
     same = [
         run
         for run, known in runs.items()
-        if UNNAMED.fullmatch(run) and known.times[known.value] == measurement.time
+        if UNNAMED.fullmatch(run) and known.times[known.value][0] == measurement.time
     ]
     if equal := [run for run in same if runs[run].value == stored_value(measurement)]:
         return equal[0]
     if name not in runs or same:
         return name if name not in runs else same[0]
     return next(run for k in count(2) if (run := f"#{k}") not in runs)
-
-
-def batched_lookups(places: Iterable[SeriesOrder]) -> Iterator[tuple[list[int], list[int]]]:
-    """Split pairs of series and order into queries that the database answers by key.
-
-    Each query is one order of many series, or many orders of one series, whichever takes fewer
-    queries. SQLite answers a list of pairs by scanning the whole table.
-
-    Returns:
-        Lists of series and of orders, to be combined with each other.
-    """
-    by_order: dict[int, set[int]] = defaultdict(set)
-    by_series: dict[int, set[int]] = defaultdict(set)
-    for number, order in places:
-        by_order[order].add(number)
-        by_series[number].add(order)
-    if len(by_order) <= len(by_series):
-        for order, numbers in sorted(by_order.items()):
-            yield from ((part, [order]) for part in chunks(sorted(numbers), AT_ONCE))
-    else:
-        for number, orders in sorted(by_series.items()):
-            yield from (([number], part) for part in chunks(sorted(orders), AT_ONCE))

@@ -6,14 +6,14 @@ A name that a series had before stays known: results that arrive under it go to 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
 from barograph.results.series import Direction, SeriesId
 from barograph.results.units import conversion
 from barograph.runtime.errors import DataError
-from barograph.server.store import audit, commit_details
+from barograph.server.store import audit
 from barograph.server.store.database import count_rows, insert
 from barograph.server.store.measurement import Limits, Measurement, series_fault
 from barograph.server.store.reading import StoredSeries, get_series
@@ -21,6 +21,7 @@ from barograph.server.store.schema import (
     aliases,
     candidates,
     clusters,
+    commit_details,
     commits,
     metadata,
     moves,
@@ -73,8 +74,7 @@ def rename(
     row = {"digest": name.digest, **name.labels, "args": name.args_json}
     connection.execute(sa.update(series).where(series.c.id == number).values(row))
     connection.execute(sa.insert(aliases), {"digest": old.name.digest, "series": number})
-    if name.project != old.name.project:
-        _copy_commits(connection, number, old.name.project, name.project)
+    _copy_commits(connection, number, old.name.project, name.project)
     _note(connection, who, "rename", number, before=str(old.name), after=str(name))
     return get_series(connection, number)
 
@@ -115,20 +115,18 @@ def delete(
     """
     name = get_series(connection, number).name
     of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
-    judged = count_rows(connection, verdicts, verdicts.c.candidate.in_(of_series))
-    if judged and not with_verdicts:
-        raise DataError(
-            f"series {number} has {judged} verdicts, which train models; retire it, or delete it "
-            "with its verdicts"
-        )
     deleted = DeletedSeries(
         count_rows(connection, points, points.c.series == number),
         count_rows(connection, candidates, candidates.c.series == number),
-        judged,
+        count_rows(connection, verdicts, verdicts.c.candidate.in_(of_series)),
     )
+    if deleted.verdicts and not with_verdicts:
+        raise DataError(
+            f"series {number} has {deleted.verdicts} verdicts, which train models; retire it, or "
+            "delete it with its verdicts"
+        )
     _remove(connection, number)
-    facts = {"points": deleted.points, "candidates": deleted.candidates, "verdicts": judged}
-    _note(connection, who, "delete", number, name=str(name), **facts)
+    _note(connection, who, "delete", number, name=str(name), **asdict(deleted))
     return deleted
 
 
@@ -142,7 +140,7 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
         who: Name for the audit trail.
 
     Returns:
-        The results of the deleted series, under the name of the other one.
+        The results of the deleted series, superseded values first, under the name of the other one.
 
     Raises:
         DataError: One of them does not exist, they are the same, or they do not fit together.
@@ -156,9 +154,17 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
         raise DataError(
             f"the values of series {source} are in {old.unit!r}, those of {target} in {new.unit!r}"
         )
-    results = _results(connection, old, new)
-    if new.name.project != old.name.project:
-        _copy_commits(connection, source, old.name.project, new.name.project)
+    p, r = points.c, revisions.c
+    same = r.series == p.series, r.order == p.order, r.run == p.run
+    superseded = sa.select(r.value, r.order, p.commit, r.run, r.time).where(*same)
+    current = sa.select(p.value, p.order, p.commit, p.run, p.time)
+    direction = old.direction or new.direction
+    results = [
+        Measurement(new.name, *row, direction, old.unit)
+        for query in (superseded, current)
+        for row in connection.execute(query.where(p.series == source))
+    ]
+    _copy_commits(connection, source, old.name.project, new.name.project)
     _join_candidates(connection, source, target)
     of_source = aliases.c.series == source
     connection.execute(sa.update(aliases).where(of_source).values(series=target))
@@ -168,65 +174,36 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
     return results
 
 
-def _results(
-    connection: sa.Connection, source: StoredSeries, target: StoredSeries
-) -> list[Measurement]:
-    """Return every result of a series, superseded values first, under the name of another one."""
-    number, direction = source.id, source.direction or target.direction
-    p, r = points.c, revisions.c
-    superseded = sa.select(r.order, p.commit, r.run, r.time, r.value).where(
-        *(r.series == number, p.series == number, p.order == r.order, p.run == r.run)
-    )
-    current = sa.select(p.order, p.commit, p.run, p.time, p.value).where(p.series == number)
-    return [
-        Measurement(target.name, value, order, commit, run, time, direction, source.unit)
-        for query in (superseded, current)
-        for order, commit, run, time, value in connection.execute(query)
-    ]
-
-
 def _join_candidates(connection: sa.Connection, source: int, target: int) -> None:
     """Give the candidates of a series to another one; two at the same order become one."""
-    c = candidates.c
-    columns = sa.select(c.id, c.order, c.version, c.triaged_on, c.verdict)
+    c, t = candidates.c, ticketed.c
+    columns = sa.select(c.id, c.order, c.version, c.triaged_on)
     by_order = {row.order: row for row in connection.execute(columns.where(c.series == target))}
     for row in connection.execute(columns.where(c.series == source)).all():
-        other = by_order.get(row.order)
-        if other is not None:
-            later = (row.triaged_on or 0) > (other.triaged_on or 0)
-            kept, dropped = (row, other) if later else (other, row)
-            for table in (verdicts, moves):
-                of_dropped = table.c.candidate == dropped.id
-                connection.execute(sa.update(table).where(of_dropped).values(candidate=kept.id))
-            _move_tickets(connection, dropped.id, kept.id)
-            connection.execute(sa.delete(candidates).where(c.id == dropped.id))
-            version = kept.version + dropped.version
-            connection.execute(sa.update(candidates).where(c.id == kept.id).values(version=version))
+        if row.order not in by_order:
+            continue
+        both = row, by_order[row.order]
+        dropped, kept = sorted(both, key=lambda candidate: candidate.triaged_on or 0)
+        for table in (verdicts, moves):
+            of_dropped = table.c.candidate == dropped.id
+            connection.execute(sa.update(table).where(of_dropped).values(candidate=kept.id))
+        about = sa.select(t.ticket, sa.literal(kept.id)).where(t.candidate == dropped.id)
+        copies = insert(connection, ticketed).from_select(["ticket", "candidate"], about)
+        connection.execute(copies.on_conflict_do_nothing())
+        connection.execute(sa.delete(ticketed).where(t.candidate == dropped.id))
+        connection.execute(sa.delete(candidates).where(c.id == dropped.id))
+        version = kept.version + dropped.version
+        connection.execute(sa.update(candidates).where(c.id == kept.id).values(version=version))
     connection.execute(sa.update(candidates).where(c.series == source).values(series=target))
 
 
-def _move_tickets(connection: sa.Connection, dropped: int, kept: int) -> None:
-    t = ticketed.c
-    about = connection.scalars(sa.select(t.ticket).where(t.candidate == dropped)).all()
-    if about:
-        rows = [{"ticket": ticket, "candidate": kept} for ticket in about]
-        connection.execute(insert(connection, ticketed).on_conflict_do_nothing(), rows)
-        connection.execute(sa.delete(ticketed).where(t.candidate == dropped))
-
-
 def _remove(connection: sa.Connection, number: int) -> None:
-    """Delete every row of a series."""
+    """Delete every row of a series, and take it out of the clusters that it is in."""
     of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
     for owner, numbers in ((candidates.c.id, of_series), (series.c.id, [number])):
         for table in reversed(metadata.sorted_tables):
             for column in (column for column in table.columns if column.references(owner)):
                 connection.execute(sa.delete(table).where(column.in_(numbers)))
-    _leave_clusters(connection, number)
-    connection.execute(sa.delete(series).where(series.c.id == number))
-
-
-def _leave_clusters(connection: sa.Connection, number: int) -> None:
-    """Take a series out of the clusters that it is in, and delete those with no series left."""
     k = clusters.c
     for cluster, text in connection.execute(sa.select(k.id, k.members)).all():
         members = json.loads(text)
@@ -234,23 +211,21 @@ def _leave_clusters(connection: sa.Connection, number: int) -> None:
             left = json.dumps([member for member in members if member != number])
             connection.execute(sa.update(clusters).where(k.id == cluster).values(members=left))
     connection.execute(sa.delete(clusters).where(k.members == "[]"))
+    connection.execute(sa.delete(series).where(series.c.id == number))
 
 
 def _copy_commits(connection: sa.Connection, number: int, former: str, project: str) -> None:
     """Make the commits of a series known in another project, where they are not."""
-    p = points.c
-    query = sa.select(p.commit, p.order).where(p.series == number, p.commit != "").distinct()
-    rows = [
-        {"project": project, "commit": commit, "order": order}
-        for commit, order in connection.execute(query)
-    ]
-    if rows:
-        connection.execute(insert(connection, commits).on_conflict_do_nothing(), rows)
-        names = [str(row["commit"]) for row in rows]
-        known = commit_details.find(connection, project, names)
-        before = commit_details.find(connection, former, names)
-        missing = (name for name in before if not any(known[name][2:]))
-        commit_details.save(connection, (before[n]._replace(project=project) for n in missing))
+    p, d = points.c, commit_details.c
+    of_series = p.series == number, p.commit != ""
+    orders = sa.select(sa.literal(project), p.commit, p.order).where(*of_series).distinct()
+    texts = [column for column in d if column.name != "project"]
+    is_measured = d.commit.in_(sa.select(p.commit).where(*of_series))
+    known = sa.select(sa.literal(project), *texts).where(d.project == former, is_measured)
+    for table, query in ((commits, orders), (commit_details, known)):
+        names = ["project", *query.selected_columns.keys()[1:]]
+        copies = insert(connection, table).from_select(names, query)
+        connection.execute(copies.on_conflict_do_nothing())
 
 
 def _note(connection: sa.Connection, who: str, action: str, number: int, **detail: object) -> None:

@@ -1,7 +1,7 @@
 """One result as it arrives, what is allowed in it, and what its sender gets back."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -64,7 +64,6 @@ class Limits:
 
     Args:
         batch: Maximum number of measurements in a request.
-        series_length: Maximum number of commits in a series.
         runs: Maximum number of runs of a commit.
         label: Maximum number of characters in a label, a commit, a run or a unit.
         args: Maximum number of arguments of a series.
@@ -72,7 +71,6 @@ class Limits:
     """
 
     batch: int = 100_000
-    series_length: int = 100_000
     runs: int = 1000
     label: int = 500
     args: int = 32
@@ -187,7 +185,7 @@ class IngestResult:
 def fault(measurement: Measurement, limits: Limits) -> str:
     """Return why a measurement is invalid, or an empty text; its series is checked separately."""
     value, order, time = measurement.value, measurement.order, measurement.time
-    if not _is_number(value):
+    if isinstance(value, bool) or not isinstance(value, float | int):
         return f"value: {type(value).__name__} is not a number"
     if not abs(value) <= limits.largest:  # nor is NaN
         return f"value: {_shown(value)} is not allowed; finite, at most {limits.largest:g} large"
@@ -200,11 +198,8 @@ def fault(measurement: Measurement, limits: Limits) -> str:
         )
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
-    return (
-        _label("commit", measurement.commit, limits)
-        or _label("run", measurement.run, limits)
-        or _label("unit", measurement.unit, limits)
-    )
+    texts = ((name, getattr(measurement, name)) for name in ("commit", "run", "unit"))
+    return _labels_fault(texts, limits)
 
 
 def in_unit(measurement: Measurement, unit: str, limits: Limits) -> Measurement:
@@ -234,46 +229,18 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
     if not any(series.labels.values()):
         return "series: every label is empty"
     labels = [*series.labels.items(), *(("args", text) for pair in series.args for text in pair)]
-    return next(filter(None, (_label(name, text, limits) for name, text in labels)), "")
+    return _labels_fault(labels, limits)
 
 
-def length_fault(limits: Limits) -> str:
-    """Return why a further commit of a series is refused."""
-    return f"series: has {limits.series_length} commits, and no more are allowed"
-
-
-def rerun_fault(
-    measurement: Measurement, order: int, commits: Sequence[str], limits: Limits
-) -> str:
-    """Return why a further run of a commit is refused, given the commits that its runs name."""
-    reason = commit_fault(measurement, order, commits)
-    if reason or len(commits) < limits.runs:
-        return reason
-    return f"run: order {order} has {len(commits)} runs, and no more are allowed"
-
-
-def commit_fault(measurement: Measurement, order: int, commits: Sequence[str]) -> str:
-    """Return why a measurement is refused if a run at its order names another commit."""
-    known = next(filter(None, commits), "")
-    if not measurement.commit or not known or measurement.commit == known:
-        return ""
-    return f"commit: order {order} of this series is {known!r}"
-
-
-def order_fault(measurement: Measurement, order: int, known: int) -> str:
-    """Return why a measurement is refused that gives its commit another order than it has."""
-    commit = f"commit {measurement.commit!r} of project {measurement.series.project!r}"
-    return f"order: {order}, but {commit} has order {known}; a commit has one order in its project"
-
-
-def _label(name: str, text: object, limits: Limits) -> str:
-    if text == "":
-        return ""
-    if not isinstance(text, str):
-        return f"{name}: {type(text).__name__} is not text"
-    if len(text) > limits.label:
-        return f"{name}: {len(text)} characters, allowed are {limits.label}"
-    return f"{name}: holds a control character" if CONTROL.search(text) else ""
+def _labels_fault(labels: Iterable[tuple[str, object]], limits: Limits) -> str:
+    for name, text in labels:
+        if not isinstance(text, str):
+            return f"{name}: {type(text).__name__} is not text"
+        if len(text) > limits.label:
+            return f"{name}: {len(text)} characters, allowed are {limits.label}"
+        if text and CONTROL.search(text):
+            return f"{name}: holds a control character"
+    return ""
 
 
 def _shown(value: object) -> str:
@@ -281,10 +248,6 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and abs(value) > INTEGER:
         return f"a whole number of {value.bit_length()} bits"
     return f"{value!r:.40}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (float, int)) and not isinstance(value, bool)
 
 
 def _is_whole(value: object) -> bool:

@@ -1,8 +1,7 @@
-"""Read series, and points with their decisions and reasons, page by page."""
+"""Read series, and points with their decisions, page by page."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -14,16 +13,13 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmStep, StepKind
 from barograph.detection.online.decision import reasons_for_newest
 from barograph.models import TriageModel
-from barograph.results.series import LABELS, Direction, Floats, Series, SeriesId
+from barograph.results.series import Direction, Floats, Series, SeriesId
 from barograph.runtime.errors import DataError, NotFoundError
 from barograph.server.store.database import rows_in
 from barograph.server.store.measurement import DECISION, CommitDecision
 from barograph.server.store.schema import aliases, models, points, revisions, series, steps
 
-POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION, "reasons")
-_PRESENT = sa.select(series.c.digest.label("sent"), series)
-_FORMER = sa.select(aliases.c.digest.label("sent"), series).join_from(aliases, series)
-NAMED = sa.select(sa.union_all(_FORMER, _PRESENT).subquery())
+POINT = ("order", "run", "commit", "time", "value", "settled", *DECISION)
 STEP = ("kind", "change_order", "order", "probability", "from_order", "score")
 
 
@@ -54,7 +50,6 @@ class StoredPoint(NamedTuple):
         decision: The decision on the commit.
         model: Version of the model that decided.
         threshold: Threshold of the model.
-        reasons: Reasons of the decision, if they were requested.
     """
 
     order: int
@@ -66,7 +61,6 @@ class StoredPoint(NamedTuple):
     decision: CommitDecision
     model: str
     threshold: float
-    reasons: Any
 
 
 class Revision(NamedTuple):
@@ -93,9 +87,6 @@ def find_series(
         limit: Maximum number of series.
         labels: Required values of project, variant, task, test or measurement.
     """
-    unknown = set(labels) - set(LABELS)
-    if unknown:
-        raise DataError(f"a series has no label {min(unknown)!r}")
     query = sa.select(series).where(series.c.id > after)
     for name, text in labels.items():
         query = query.where(series.c[name] == text)
@@ -132,8 +123,13 @@ def series_named(
 ) -> dict[SeriesId, StoredSeries]:
     """Return series by their identities, present or former; those that are unknown are left out."""
     by_digest = {name.digest: name for name in names}
-    rows = rows_in(connection, NAMED, NAMED.selected_columns.sent, [*by_digest])
-    return {by_digest[row.sent]: stored_series(row) for row in rows}
+    former = sa.select(aliases.c.digest.label("sent"), series).join_from(aliases, series)
+    present = sa.select(series.c.digest.label("sent"), series)
+    return {
+        by_digest[row.sent]: stored_series(row)
+        for query, sent in ((former, aliases.c.digest), (present, series.c.digest))
+        for row in rows_in(connection, query, sent, [*by_digest])
+    }
 
 
 def points_of(
@@ -172,56 +168,67 @@ def points_of(
     return [_point(row, commits) for row in rows]
 
 
+def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
+    """Return the point of the columns POINT, version and threshold of a model."""
+    order, run, commit, time, value, settled, *stored, version, threshold = row
+    decision = CommitDecision.of(tuple(stored), commits.get(stored[-1], ""))
+    return StoredPoint(order, run, commit, time, value, settled, decision, version, threshold)
+
+
 def commits_at(
     connection: sa.Connection, number: int, orders: Iterable[int | None]
 ) -> dict[int | None, str]:
     """Return the commits of a series at some orders."""
     p = points.c
     known = [order for order in orders if order is not None]
+    if not known:
+        return {}
     match = p.series == number, p.order.in_(known), p.settled.is_not(None)
-    rows = connection.execute(sa.select(p.order, p.commit).where(*match)) if known else ()
+    rows = connection.execute(sa.select(p.order, p.commit).where(*match))
     return dict(tuple(row) for row in rows)
 
 
-def orders_before(connection: sa.Connection, series: int, order: int, count: int) -> list[int]:
-    """Return the orders of the last commits of a series before an order, the newest first."""
+def orders_before(
+    connection: sa.Connection, series: int, order: int | None, count: int
+) -> list[int]:
+    """Return the orders of the last commits of a series, the newest first.
+
+    Args:
+        connection: From `Store.read`.
+        series: Number of the series.
+        order: Only commits before this order; None for all.
+        count: Maximum number of commits.
+    """
     p = points.c
-    before = p.series == series, p.order < order, p.settled.is_not(None)
-    newest_first = sa.select(p.order).where(*before).order_by(p.order.desc())
-    return list(connection.scalars(newest_first.limit(count)))
-
-
-def _point(row: Sequence[Any], commits: Mapping[int | None, str]) -> StoredPoint:
-    """Return the point of the columns POINT, version and threshold of a model."""
-    order, run, commit, time, value, settled, *stored, reasons, version, threshold = row
-    decision = CommitDecision.of(tuple(stored), commits.get(stored[-1], ""))
-    known = None if reasons is None else json.loads(reasons)
-    place = order, run, commit, time, value, settled
-    return StoredPoint(*place, decision, version, threshold, known)
+    query = sa.select(p.order).where(p.series == series, p.settled.is_not(None))
+    if order is not None:
+        query = query.where(p.order < order)
+    return list(connection.scalars(query.order_by(p.order.desc()).limit(count)))
 
 
 def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
     """Return whole series, by their numbers in the store: one settled value for each commit."""
-    p, s = points.c, series.c
+    p = points.c
     rows = connection.execute(
         sa.select(p.series, p.order, p.commit, p.settled)
         .where(p.series.in_(numbers), p.settled.is_not(None))
         .order_by(p.series, p.order)
-    ).all()
-    owners = np.array([row[0] for row in rows], dtype=np.int64)
-    result = {}
-    for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
-        low, high = np.searchsorted(owners, [row.id, row.id + 1])
-        part = rows[low:high]
-        result[row.id] = Series(
+    )
+    points_of_series = {number: list(of) for number, of in groupby(rows, itemgetter(0))}
+    known = sa.select(series).where(series.c.id.in_(numbers)).order_by(series.c.id)
+    found: dict[int, Series] = {}
+    for row in connection.execute(known):
+        columns = [*zip(*points_of_series.get(row.id, ()), strict=True)] or [()] * 4
+        _, orders, commits, values = columns
+        found[row.id] = Series(
             series_id(row),
-            np.array([point[1] for point in part], dtype=np.int64),
-            np.array([point[3] for point in part], dtype=np.float64),
-            [point[2] for point in part],
+            np.array(orders, dtype=np.int64),
+            np.array(values, dtype=np.float64),
+            commits,
             direction=Direction(row.direction),
             unit=row.unit,
         )
-    return result
+    return found
 
 
 def read_runs(
@@ -234,17 +241,15 @@ def read_runs(
         series_: Whole series, by their numbers.
     """
     p, other = points.c, points.alias().c
-    is_rerun = sa.exists().where(
-        other.series == p.series, other.order == p.order, other.settled.is_(None)
-    )
+    same = other.series == p.series, other.order == p.order, other.settled.is_(None)
     rows = connection.execute(
         sa.select(p.series, p.order, p.value)
-        .where(p.series.in_([*series_]), is_rerun)
+        .where(p.series.in_([*series_]), sa.exists().where(*same))
         .order_by(p.series, p.order, p.run)
-    ).all()
+    )
     runs: dict[int, dict[int, Floats]] = {number: {} for number in series_}
     for (number, order), of_commit in groupby(rows, itemgetter(0, 1)):
-        place = int(np.searchsorted(series_[number].orders, order))
+        place = series_[number].index_of(order)
         runs[number][place] = np.array([value for _, _, value in of_commit])
     return runs
 
@@ -271,19 +276,16 @@ def revisions_of(
     Raises:
         NotFoundError: There is no such point.
     """
-
-    def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
-        t = table.c
-        return sa.select(t.value, t.time, t.received, sa.literal(hold).label("holds")).where(
-            t.series == number, t.order == order, t.run == run
-        )
-
-    held = values(points, hold=True)
-    if connection.execute(held).first() is None:
+    queries: list[sa.Select[Any]] = [
+        sa.select(*(t[name] for name in ("value", "time", "received")), sa.literal(holds))
+        .where(t.series == number, t.order == order, t.run == run)
+        .order_by(t.value)
+        for t, holds in ((points.c, True), (revisions.c, False))
+    ]
+    rows = [Revision(*row) for query in queries for row in connection.execute(query)]
+    if not rows:
         raise NotFoundError(f"there is no point at order {order}, run {run!r:.60}")
-    every = sa.union_all(held, values(revisions, hold=False)).subquery()
-    query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
-    return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
+    return rows[after : after + limit]
 
 
 def steps_between(
@@ -325,7 +327,7 @@ def explained(
     """Return the features of a commit with value and contribution, the most decisive first.
 
     Args:
-        connection: Of a writing transaction: the reasons are stored.
+        connection: From `Store.read`.
         model: The model that decides now.
         version: Its version.
         series: Number of the series.
@@ -333,14 +335,14 @@ def explained(
 
     Raises:
         NotFoundError: There is no such point.
-        OtherModelError: Another model decided, and its reasons were never requested.
+        OtherModelError: Another model decided.
     """
     first_run = points_of(connection, series, first=order, last=order, limit=1)
     if not first_run:
         raise NotFoundError(f"there is no point at order {order}")
     [point] = first_run
-    if point.reasons is not None or not point.decision.baseline_size:
-        return point.reasons or []  # the first points of a series are not judged
+    if not point.decision.baseline_size:
+        return []  # the first points of a series are not judged
     if point.model != version:
         raise OtherModelError(
             f"the point was decided by model {point.model}, but {version} is loaded now"
@@ -349,14 +351,4 @@ def explained(
     match = p.series == series, p.order <= order, p.settled.is_not(None)
     query = sa.select(p.settled).where(*match).order_by(p.order.desc()).limit(count)
     values = np.array(connection.scalars(query).all()[::-1])
-    reasons = [reason._asdict() for reason in reasons_for_newest(model, values)]
-    store_reasons(connection, series, order, reasons)
-    return reasons
-
-
-def store_reasons(connection: sa.Connection, series: int, order: int, reasons: Any) -> None:
-    """Store the reasons of a decision, with the first run of its commit."""
-    p = points.c
-    same = sa.and_(p.series == series, p.order == order, p.settled.is_not(None))
-    text = json.dumps(reasons, ensure_ascii=False)
-    connection.execute(sa.update(points).where(same).values(reasons=text))
+    return [reason._asdict() for reason in reasons_for_newest(model, values)]

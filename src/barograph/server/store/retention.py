@@ -76,15 +76,20 @@ def prune(
     if not 0 < older_than < LONGEST:
         raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
     limit = (audit.now() if timestamp is None else timestamp) - int(older_than * DAY)
-
     p = points.c
-    old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()
+    is_recent = sa.func.coalesce(p.time, p.received) >= limit
     with store.read() as connection:
-        numbers = sorted(connection.scalars(old))
+        numbers = sorted(connection.scalars(sa.select(p.series).where(~is_recent).distinct()))
 
     def work(connection: sa.Connection, part: list[int]) -> Counter[str]:
         attempt = connection.begin_nested()
-        counts = _prune(connection, part, limit)
+        counts: Counter[str] = Counter()
+        protected = _protected(connection, part)
+        for number, cut in _cuts(connection, part, is_recent).items():
+            if number in protected:
+                counts["kept"] += 1
+            else:
+                counts.update(_delete(connection, number, cut))
         if dry_run:
             attempt.rollback()
         elif counts["series"]:
@@ -98,53 +103,32 @@ def prune(
     return PruneResult(**total)
 
 
-def _prune(connection: sa.Connection, numbers: list[int], limit: int) -> Counter[str]:
-    """Prune some series; return the counts of a `PruneResult`."""
-    protected = _protected(connection, numbers)
-    s = series.c
-    counts = Counter[str]()
-    for number, retired in connection.execute(
-        sa.select(s.id, s.retired).where(s.id.in_(numbers))
-    ).all():
-        cut = _cut(connection, number, limit, 0 if retired is not None else NEWEST)
-        if cut is None:
-            continue
-        if number in protected:
-            counts["kept"] += 1
-            continue
-        counts["series"] += 1
-        counts.update(_delete(connection, number, cut))
-    return counts
-
-
 def _protected(connection: sa.Connection, numbers: list[int]) -> set[int]:
     """Return those of some series that have a verdict or a ticket, undone or closed ones too."""
     c = candidates.c
-    of_series = sa.select(c.series).where(c.series.in_(numbers))
-    queries = [of_series.join(table, table.c.candidate == c.id) for table in (verdicts, ticketed)]
-    queries.append(of_series.where(c.verdict != Verdict.NOT_TRIAGED.value))
-    return {number for query in queries for number in connection.scalars(query)}
+    about = sa.union(sa.select(verdicts.c.candidate), sa.select(ticketed.c.candidate))
+    is_kept = sa.or_(c.verdict != Verdict.NOT_TRIAGED.value, c.id.in_(about))
+    return set(connection.scalars(sa.select(c.series).where(c.series.in_(numbers), is_kept)))
 
 
-def _cut(connection: sa.Connection, number: int, limit: int, newest: int) -> int | None:
-    """Return the order before which a series loses its results; None if it loses none."""
+def _cuts(
+    connection: sa.Connection, numbers: list[int], is_recent: sa.ColumnElement[bool]
+) -> dict[int, int]:
+    """Return the order before which each series loses its results, if it loses any."""
     p = points.c
-    measured = sa.func.coalesce(p.time, p.received)
-    recent = sa.select(sa.func.min(p.order)).where(p.series == number, measured >= limit)
-    first_recent = connection.scalar(recent)
-    orders = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
-    newest_first = orders.order_by(p.order.desc())
-    last = connection.scalar(newest_first.limit(1))
-    if last is None:
-        return None
-    cut = last + 1 if first_recent is None else int(first_recent)
-    if newest:
-        kept = connection.scalar(newest_first.offset(newest - 1).limit(1))
-        if kept is None:
-            return None
-        cut = min(cut, int(kept))
-    first = connection.scalar(orders.order_by(p.order).limit(1))
-    return cut if first is not None and first < cut else None
+    columns = p.order, sa.func.max(sa.case((is_recent, 1), else_=0))
+    cuts: dict[int, int] = {}
+    for number, retired in connection.execute(
+        sa.select(series.c.id, series.c.retired).where(series.c.id.in_(numbers))
+    ).all():
+        of_series = sa.select(*columns).where(p.series == number).group_by(p.order)
+        commits = connection.execute(of_series.order_by(p.order)).all()
+        stay = 0 if retired is not None else NEWEST
+        old = [k for k, (_, recent) in enumerate(commits) if recent][:1] or [len(commits)]
+        count = min(old[0], len(commits) - stay)
+        if count > 0:
+            cuts[number] = commits[count][0] if count < len(commits) else commits[-1][0] + 1
+    return cuts
 
 
 def _delete(connection: sa.Connection, number: int, cut: int) -> dict[str, int]:
@@ -154,11 +138,11 @@ def _delete(connection: sa.Connection, number: int, cut: int) -> dict[str, int]:
     gone = sa.select(c.id).where(c.series == number, c.order <= cut)
     connection.execute(sa.delete(moves).where(moves.c.candidate.in_(gone)))
     lost = connection.execute(sa.delete(candidates).where(c.id.in_(gone))).rowcount
-    for table in (revisions, steps):
-        connection.execute(sa.delete(table).where(table.c.series == number, table.c.order < cut))
-    old = points.c.series == number, points.c.order < cut
-    removed = connection.execute(sa.delete(points).where(*old)).rowcount
+    removed = 0
+    for table in (revisions, steps, points):
+        old = table.c.series == number, table.c.order < cut
+        removed = connection.execute(sa.delete(table).where(*old)).rowcount
     ended = sa.update(steps).where(s.series == number, s.change_order <= cut)
     connection.execute(ended.values(standing=None))
     mark_stale(connection, [number])
-    return {"points": removed, "candidates": lost}
+    return {"series": 1, "points": removed, "candidates": lost}

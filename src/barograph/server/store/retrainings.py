@@ -52,17 +52,10 @@ def begin(connection: sa.Connection, who: str) -> int:
     """Note that a training starts on the verdicts of now, and return its number."""
     timestamp = now()
     count, last = known_verdicts(connection)
-    row = {
-        "who": who,
-        "started": timestamp,
-        "alive": timestamp,
-        "state": RUNNING,
-        "verdicts": count,
-        "last_verdict": last,
-    }
-    number: int = connection.execute(
-        sa.insert(retrainings).returning(retrainings.c.id), row
-    ).scalar_one()
+    times = {"started": timestamp, "alive": timestamp}
+    row = {"who": who, **times, "state": RUNNING, "verdicts": count, "last_verdict": last}
+    query = sa.insert(retrainings).returning(retrainings.c.id)
+    number: int = connection.execute(query, row).scalar_one()
     audit.note(connection, timestamp, who, "retrain", f"retraining {number}", verdicts=count)
     return number
 
@@ -71,11 +64,7 @@ def finish(
     connection: sa.Connection, number: int, state: str, result: dict[str, Any] | None = None
 ) -> None:
     """Note how a training ended."""
-    connection.execute(
-        sa.update(retrainings)
-        .where(retrainings.c.id == number)
-        .values(state=state, finished=now(), result=None if result is None else json.dumps(result))
-    )
+    _end(connection, retrainings.c.id == number, state, result)
 
 
 def end_running(
@@ -85,11 +74,20 @@ def end_running(
     why: str = "the service ended before it did",
 ) -> None:
     """Note that a training which seems to run has ended, or all of them: their process is gone."""
-    result = json.dumps({"why": why}) if why else None
-    running = sa.update(retrainings).where(retrainings.c.state == RUNNING)
-    if number is not None:
-        running = running.where(retrainings.c.id == number)
-    connection.execute(running.values(state=state, finished=now(), result=result))
+    r = retrainings.c
+    match = sa.true() if number is None else r.id == number
+    _end(connection, sa.and_(r.state == RUNNING, match), state, {"why": why} if why else None)
+
+
+def _end(
+    connection: sa.Connection,
+    match: sa.ColumnElement[bool],
+    state: str,
+    result: dict[str, Any] | None,
+) -> None:
+    text = None if result is None else json.dumps(result)
+    ended = sa.update(retrainings).where(match)
+    connection.execute(ended.values(state=state, finished=now(), result=text))
 
 
 def note_release(connection: sa.Connection, number: int, who: str, files: Sequence[str]) -> None:
@@ -102,19 +100,24 @@ def note_release(connection: sa.Connection, number: int, who: str, files: Sequen
 
 def latest(connection: sa.Connection, state: str | None = None) -> RetrainingRecord | None:
     """Return the latest training, or the latest one with a state."""
-    query = sa.select(retrainings).order_by(retrainings.c.id.desc()).limit(1)
-    if state is not None:
-        query = query.where(retrainings.c.state == state)
-    row = connection.execute(query).first()
-    return None if row is None else _record(row)
+    query = sa.select(retrainings).order_by(retrainings.c.id.desc())
+    return _first(connection, query if state is None else query.where(retrainings.c.state == state))
 
 
 def latest_release(connection: sa.Connection) -> RetrainingRecord | None:
     """Return the training whose models were released last."""
-    r = retrainings.c
-    query = sa.select(retrainings).where(r.released.is_not(None)).order_by(r.released.desc())
-    row = connection.execute(query.limit(1)).first()
-    return None if row is None else _record(row)
+    released = retrainings.c.released
+    query = sa.select(retrainings).where(released.is_not(None)).order_by(released.desc())
+    return _first(connection, query)
+
+
+def _first(connection: sa.Connection, query: sa.Select[Any]) -> RetrainingRecord | None:
+    row = connection.execute(query.limit(1)).mappings().first()
+    if row is None:
+        return None
+    fields = {name: row[name] for name in RetrainingRecord._fields}
+    fields["result"] = fields["result"] and json.loads(fields["result"])
+    return RetrainingRecord(**fields)
 
 
 def known_verdicts(connection: sa.Connection) -> tuple[int, int]:
@@ -131,10 +134,3 @@ def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
     )
     query = query.where(v.id > last_verdict, v.verdict.in_(FINAL), c.verdict.in_(FINAL))
     return connection.scalar(query) or 0
-
-
-def _record(row: sa.Row[Any]) -> RetrainingRecord:
-    fields = row._asdict()
-    del fields["alive"]
-    result = None if fields["result"] is None else json.loads(fields["result"])
-    return RetrainingRecord(**fields | {"result": result})

@@ -1,38 +1,120 @@
 """The store: points, decisions, candidates and verdicts in one database.
 
-One thread does all writing; readers see only complete transactions.
+One thread does all writing, in the order of asking; readers see only complete transactions.
+A large request is written in parts with a transaction each, so that others need not wait long. If
+some parts were written before an error or a crash, it is repaired when it is sent again: what the
+store has is a duplicate.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from itertools import chain, islice
+from functools import partial
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
 
 from barograph.detection.online import Judge
-from barograph.runtime.errors import ConfigError, DataError
+from barograph.runtime.errors import BarographError, ConfigError, DataError, StoreError
 from barograph.server.store import audit, decide, life
 from barograph.server.store.database import (
     MODE,
     check_space,
+    chunks,
     connect,
     insert,
+    open_tables,
     reading,
     renew_revision,
     writing,
 )
 from barograph.server.store.ingest import Ingest
-from barograph.server.store.measurement import IngestResult, Limits, Measurement, PointStatus
+from barograph.server.store.measurement import (
+    IngestResult,
+    Limits,
+    Measurement,
+    PointResult,
+    PointStatus,
+)
 from barograph.server.store.schema import models, state
-from barograph.server.store.tables import open_tables
-from barograph.server.store.writer import Request, Writer
 
 T = TypeVar("T")
+TOGETHER = 2_000  # a transaction of as many results takes about half a second
+
+
+class Writer:
+    """A thread that does jobs in the order of asking.
+
+    Args:
+        go_on: Does work that was left, in a transaction of its own, and returns whether any
+            remains. It takes turns with what waits until nothing remains.
+
+    Attributes:
+        has_failed: Whether the store failed in the last transaction.
+    """
+
+    def __init__(self, go_on: Callable[[], bool]) -> None:
+        self._go_on = go_on
+        self._thread = ThreadPoolExecutor(1, "barograph-writer")
+        self._waiting: deque[None] = deque()  # an entry for each job
+        self._has_work = self.has_failed = False
+        self._thread.submit(int)  # starts it now, with the priority that its creator has now
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether jobs wait."""
+        return bool(self._waiting)
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run work in the writing thread, and return its result."""
+        try:
+            return self._queue(partial(self._watched, work)).result()
+        except BarographError:
+            raise
+        except Exception as error:
+            text = f"nothing was written: {type(error).__name__}: {error}"
+            raise StoreError(text) from error
+
+    def resume(self) -> None:
+        """Do the work that was left."""
+        if not self._has_work:
+            self._has_work = True
+            self._queue(self._continue)
+
+    def close(self) -> None:
+        """Finish what waits and the work that was left, then stop the thread."""
+        while self._queue(lambda: self.is_busy).result():
+            pass  # the work that was left was queued again
+        self._thread.shutdown()
+
+    def _queue(self, work: Callable[[], T]) -> Future[T]:
+        def job() -> T:
+            self._waiting.popleft()
+            return work()
+
+        self._waiting.append(None)
+        try:
+            return self._thread.submit(job)
+        except RuntimeError as error:
+            raise StoreError("the store is closed") from error
+
+    def _watched(self, work: Callable[[], T]) -> T:
+        """Run a transaction; note whether the store failed."""
+        try:
+            result = work()
+        except Exception as error:
+            self.has_failed = isinstance(error, StoreError)
+            raise
+        self.has_failed = False
+        return result
+
+    def _continue(self) -> None:
+        self._has_work = False  # unless it succeeds: the next request tries again
+        if self._watched(self._go_on):
+            self.resume()
 
 
 class Store:
@@ -61,7 +143,7 @@ class Store:
         except BaseException:
             self._engine.dispose()
             raise
-        self._writer = Writer(self._commit, self._decide_left)
+        self._writer = Writer(self._decide_left)
         self.judge = judge
 
     def __enter__(self) -> Self:
@@ -88,8 +170,8 @@ class Store:
         self._writer.close()
         self._engine.dispose()
 
-    def submit(self, measurements: Iterable[Measurement], who: str) -> Future[IngestResult]:
-        """Queue measurements; the future has its result once they are committed.
+    def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
+        """Write and judge measurements; return once they are committed.
 
         A large request is committed in parts, between which others get their turn.
 
@@ -100,7 +182,7 @@ class Store:
         Raises:
             ConfigError: The store has no judge.
             DataError: There are more measurements than `limits.batch`.
-            StoreError: The store is closed.
+            StoreError: Nothing was written, or only parts of a large request: send it again.
         """
         self._needed_judge()
         batch = list(measurements)
@@ -108,19 +190,18 @@ class Store:
             raise DataError(
                 f"{len(batch)} measurements in one request, allowed are {self.limits.batch}"
             )
-        return self._writer.submit(batch, who)
-
-    def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
-        """Write and judge measurements; return once they are committed.
-
-        Args:
-            measurements: The measurements of one request.
-            who: Name for the audit trail.
-
-        Raises:
-            StoreError: Nothing was written, or only parts of a large request: send it again.
-        """
-        return self.submit(measurements, who).result()
+        result = IngestResult([], "")
+        points: list[PointResult] = []
+        for part in chunks(batch, TOGETHER) if batch else [batch]:
+            try:
+                result = self._writer.run(partial(self._commit, part, who))
+            except BarographError as error:
+                if not points:
+                    raise
+                written = f"only {len(points)} of {len(batch)} results were written"
+                raise StoreError(f"{written}; send all again: {error}") from error
+            points += result.points
+        return IngestResult(points, result.model)
 
     def finish(self) -> None:
         """Wait until no decision is pending, or raise the error that prevents it."""
@@ -145,7 +226,13 @@ class Store:
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work in a writing transaction of its own."""
-        return self._writer.run(lambda: self._write(work))
+
+        def transaction() -> T:
+            with writing(self._engine) as connection:
+                renew_revision(connection)
+                return work(connection)
+
+        return self._writer.run(transaction)
 
     def merge(self, source: int, target: int, who: str) -> int:
         """Move the results, candidates and verdicts of a series to another one, and delete it.
@@ -169,7 +256,7 @@ class Store:
 
         def work(connection: sa.Connection) -> int:
             results = life.take_out(connection, source, target, who)
-            points, _ = self._ingest(connection, judge).take(results)
+            points, _ = self._take(connection, judge, results)
             refused = [point.reason for point in points if point.status is PointStatus.REJECTED]
             if refused:
                 raise DataError(
@@ -198,28 +285,25 @@ class Store:
             raise ConfigError("this store was opened without a model, so it judges no results")
         return self._judge
 
-    def _ingest(self, connection: sa.Connection, judge: Judge) -> Ingest:
+    def _take(
+        self, connection: sa.Connection, judge: Judge, measurements: Sequence[Measurement]
+    ) -> tuple[list[PointResult], bool]:
+        """Write measurements; return their results, and whether decisions are left."""
         model = self.model(connection, judge.version, judge.threshold)
-        return Ingest(connection, judge, model, self.limits, audit.now())
+        return Ingest(connection, judge, model, self.limits, audit.now()).take(measurements)
 
-    def _write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do what `write` does, in the writing thread."""
-        with writing(self._engine) as connection:
-            renew_revision(connection)
-            return work(connection)
-
-    def _commit(self, group: Sequence[Request]) -> Sequence[IngestResult]:
-        """Write a group of requests in one transaction."""
+    def _commit(self, measurements: Sequence[Measurement], who: str) -> IngestResult:
+        """Write measurements in one transaction, with an entry in the audit trail."""
         judge = self._needed_judge()
-        parts = [request.items for request in group]
         with writing(self._engine) as connection:
-            taken, is_left = self._ingest(connection, judge).take([*chain(*parts)])
-            points = iter(taken)
-            results = [IngestResult([*islice(points, len(p))], judge.version) for p in parts]
-            _note(connection, group, results)
+            points, is_left = self._take(connection, judge, measurements)
+            result = IngestResult(points, judge.version)
+            counts = {name: result.counts[name] for name in ("written", "revised")}
+            if any(counts.values()):
+                audit.note(connection, audit.now(), who, "ingest", "points", **counts)
         if is_left:
             self._writer.resume()
-        return results
+        return result
 
     def _decide_left(self) -> bool:
         """Make decisions that are left; return whether any remain."""
@@ -232,16 +316,3 @@ class Store:
         with writing(self._engine) as connection:
             model = self.model(connection, judge.version, judge.threshold)
             return decide.decide_left(connection, judge, model, lambda: self._writer.is_busy)
-
-
-def _note(
-    connection: sa.Connection, group: Sequence[Request], results: Sequence[IngestResult]
-) -> None:
-    """Add one entry for each sender to the audit trail."""
-    kept: dict[str, Counter[str]] = defaultdict(lambda: Counter(written=0, revised=0))
-    for request, result in zip(group, results, strict=True):
-        counts = {status: result.counts[status] for status in ("written", "revised")}
-        if any(counts.values()):
-            kept[request.who].update(counts)
-    for who, written in kept.items():
-        audit.note(connection, audit.now(), who, "ingest", "points", **written)

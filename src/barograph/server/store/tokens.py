@@ -71,13 +71,8 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
     if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
         raise DataError(f"a token is already named {name!r}")
     secret, timestamp = PREFIX + new_secret(), now()
-    row = {
-        "name": name,
-        "hash": secret_hash(secret),
-        "scopes": " ".join(names),
-        "created": timestamp,
-    }
-    connection.execute(sa.insert(tokens), row)
+    row = {"name": name, "hash": secret_hash(secret), "scopes": " ".join(names)}
+    connection.execute(sa.insert(tokens), row | {"created": timestamp})
     audit.note(connection, timestamp, who, "token created", name, scopes=names)
     return secret
 
@@ -102,18 +97,15 @@ def find(connection: sa.Connection, secret: str) -> Token | None:
     All hashes are compared, each in constant time, so that the duration reveals nothing.
     """
     digest = secret_hash(secret)
-    token = None
-    for row in connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))):
-        if hmac.compare_digest(bytes(row.hash), digest):
-            token = _token(row)
-    return token
+    known = connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))).all()
+    found = [row for row in known if hmac.compare_digest(bytes(row.hash), digest)]
+    return _token(found[0]) if found else None
 
 
 def valid(connection: sa.Connection, number: int) -> Token | None:
     """Return the token with a number, unless it was revoked."""
     query = sa.select(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
-    row = connection.execute(query).first()
-    return None if row is None else _token(row)
+    return next(map(_token, connection.execute(query)), None)
 
 
 def begin_session(
@@ -135,11 +127,7 @@ def begin_session(
         raise DataError(f"the token {token.name!r} was revoked")
     secret = new_secret()
     connection.execute(sa.delete(sessions).where(sessions.c.expires <= timestamp))
-    row = {
-        "hash": secret_hash(secret),
-        "token": token.id,
-        "expires": timestamp + lifetime,
-    }
+    row = {"hash": secret_hash(secret), "token": token.id, "expires": timestamp + lifetime}
     connection.execute(sa.insert(sessions), row)
     audit.note(connection, timestamp, token.name, "signed in", token.name)
     return secret

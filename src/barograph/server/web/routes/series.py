@@ -51,12 +51,12 @@ SERIES_LABELS: dict[str, Any] = {
     "args": ("name.args", Annotated[dict[str, str], BeforeValidator(dict)]),
 }
 SERIES = schema_of(StoredSeries, **SERIES_LABELS)
-POINT = schema_of(StoredPoint, without=("decision", "reasons", "threshold"), **DECISION)
+POINT = schema_of(StoredPoint, without=("decision", "threshold"), **DECISION)
 STEP = answer("SecondLookStep", kind=Step, order=int, probability=float, from_order=int | None)
 SERIES_DECISION = schema_of(
     StoredPoint,
     "StoredDecision",
-    without=("run", "commit", "time", "value", "settled", "decision", "reasons"),
+    without=("run", "commit", "time", "value", "settled", "decision"),
     **DECISION,
     current_state=Step | None,
     steps=many(answer("StoredStep", **STEP.__annotations__, model=str)),
@@ -133,15 +133,14 @@ def get_decisions(
     f"{PLACE}/reasons", response_model=answer("FeatureReasons", reasons=REASONS), responses=CONFLICT
 )
 def get_reasons(context: Context, number: Number, order: Order) -> dict[str, Any]:
-    """Explain the decision on a commit; reasons are computed on first request and then kept.
+    """Explain the decision on a commit, as long as the model that made it is loaded.
 
     They explain the probability that the commit had when it was the newest.
     """
     model, version = context.model.model, context.model.judge.version
     try:
-        reasons = context.store.write(
-            lambda connection: reading.explained(connection, model, version, number, order)
-        )
+        with context.store.read() as connection:
+            reasons = reading.explained(connection, model, version, number, order)
     except OtherModelError as error:
         raise ApiError(409, str(error)) from error
     return {"reasons": reasons}
