@@ -30,7 +30,7 @@ EXTRA_MODULES = {
     *("detection.bulk", "results.parquet", "report.drawing"),
     *("models.classifiers", "models.stacked"),
     "models.voting",
-    *("sources.base", "sources.mongodb", "sources.mongodump"),
+    *("sources.mongodb", "sources.mongodump"),
     *("sources.zenodo", "server.store.export"),
 }
 

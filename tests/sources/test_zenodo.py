@@ -195,7 +195,7 @@ def test_answer_without_files_is_refused(server: Server, tmp_path: Path, answer:
 @pytest.mark.parametrize(
     ("lie", "message"),
     [
-        ({"key": None}, r"does not list .*`\$\[0\]\.key`"),
+        ({"key": None}, r"does not list .*`\$\.files\[0\]\.key`"),
         ({"checksum": "00"}, r"does not list .*\.checksum`"),
         ({"checksum": None}, r"does not list .*\.checksum`"),
         ({"links": {}}, "cannot be downloaded: MissingSchema"),

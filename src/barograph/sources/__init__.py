@@ -13,8 +13,8 @@ from barograph.runtime.extras import needed
 from barograph.sources.report import LoadReport, Place, Skip
 
 if TYPE_CHECKING:
-    from barograph.sources.base import Document, Source
     from barograph.sources.loader import Files, read_source
+    from barograph.sources.mongodump import Document, Source
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
@@ -35,7 +35,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the loader and its interface on first use: most commands read only files."""
-    modules = {"Document": "base", "Source": "base", "read_source": "loader"}
+    modules = {"Document": "mongodump", "Source": "mongodump", "read_source": "loader"}
     if name not in modules:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"barograph.sources.{modules[name]}"), name)

@@ -33,7 +33,7 @@ from barograph.sources.formats.read import FilesRead, read_files
 from barograph.sources.report import KINDS, LoadReport, Place, Skip, check_share
 
 if TYPE_CHECKING:
-    from barograph.sources.base import Document, Source
+    from barograph.sources.mongodump import Document, Source
 
 Row = tuple[int, int, float, str]  # order, time, value, commit
 OPTIONS = {field.name for field in fields_of(ReadOptions)} - {"kind", "max_skipped_share"}

@@ -20,7 +20,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from barograph.results.series import LABELS
 from barograph.runtime.errors import ConfigError, SourceError
-from barograph.sources.base import OPTIONS, Source
+from barograph.sources.mongodump import OPTIONS, Source
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 URI = re.compile(r"(mongodb(?:\+srv)?://)(.*)", re.DOTALL)

@@ -1,4 +1,8 @@
-"""Read what mongodump leaves: a directory of BSON files or a single-file archive, plain or gzipped.
+"""Collections of BSON documents, and what mongodump leaves of them.
+
+A source yields documents as data/README.md describes them, one at a time and in any order. The
+loader does the rest: identities, types, labels, order, duplicates, tables. A dump is a directory of
+BSON files or a single-file archive, plain or gzipped.
 
 An archive is a magic number, a prelude (a header and one document for each collection, closed by a
 terminator), then blocks: a document that names a collection, some of its documents, a terminator.
@@ -9,21 +13,79 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import bson
+from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.errors import BSONError
 
 from barograph.runtime.errors import DataError
-from barograph.sources.base import DAMAGE, Source
+from barograph.sources.report import Place, Skip
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
 TERMINATOR = b"\xff\xff\xff\xff"
 SMALLEST = 5  # a length and a final zero
 LARGEST = (16 << 20) + (16 << 10)  # MongoDB's limit, and its margin for internal use
 GZIP_MAGIC = b"\x1f\x8b"
+DAMAGE = (BSONError, ValueError, OverflowError, RecursionError)  # of a document
+# Times that Python's datetime cannot hold must not affect the rest of their document.
+OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
+    datetime_conversion=DatetimeConversion.DATETIME_AUTO
+)
+
+
+class Document(NamedTuple):
+    """One time series or change point, as a decoded mapping; any field may be missing."""
+
+    place: Place
+    fields: Mapping[str, Any]
+
+
+class Source(ABC):
+    """Two collections of BSON documents. Each can be read again.
+
+    Args:
+        time_series: The name of the collection of series.
+        change_points: The name of the collection of change points, or None if there is none.
+
+    Attributes:
+        name: The name of this source in messages and reports; never contains a credential.
+    """
+
+    name: str
+
+    def __init__(self, time_series: str, change_points: str | None) -> None:
+        self._time_series, self._change_points = time_series, change_points
+
+    @abstractmethod
+    def documents(self, collection: str) -> tuple[str, Iterator[bytes]]:
+        """Return the name of a collection for messages, and its documents.
+
+        Raises:
+            DataError: The input is damaged and cannot be read any further.
+            SourceError: The source cannot be reached, or the connection breaks off.
+        """
+
+    def time_series(self) -> Iterator[Document | Skip]:
+        """Stream the series; damaged documents are skipped."""
+        return self._decoded(self._time_series)
+
+    def change_points(self) -> Iterator[Document | Skip]:
+        """Stream the change points; damaged documents are skipped."""
+        return iter(()) if self._change_points is None else self._decoded(self._change_points)
+
+    def _decoded(self, collection: str) -> Iterator[Document | Skip]:
+        name, documents = self.documents(collection)
+        for number, document in enumerate(documents, 1):
+            place = Place(name, number)
+            try:
+                yield Document(place, bson.decode(document, OPTIONS))
+            except DAMAGE as error:
+                yield Skip(place, "(document)", str(error), "damaged BSON")
 
 
 class MongoDump(Source):

@@ -24,8 +24,7 @@ import requests
 from barograph import __version__
 from barograph.runtime.errors import ConfigError, DataError, SourceError
 from barograph.runtime.files import whole
-from barograph.sources.base import Source
-from barograph.sources.mongodump import MongoDump, is_archive
+from barograph.sources.mongodump import MongoDump, Source, is_archive
 
 MONGODB = 5138516  # the performance data of MongoDB: Daly et al. 2020
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and to wait for the next bytes
