@@ -13,7 +13,6 @@ from barograph.results.units import (
     conversion,
     direction_of_measurement,
     direction_of_name,
-    direction_of_unit,
     unit_of,
 )
 
@@ -30,7 +29,7 @@ DIRECTIONS = {
     ("unit", "expected"), [(unit, way) for way, units in DIRECTIONS.items() for unit in units]
 )
 def test_direction_of_unit(unit: str, expected: int) -> None:
-    assert int(direction_of_unit(unit)) == expected
+    assert int(direction_of_measurement("", unit)) == expected
 
 
 @pytest.mark.parametrize(

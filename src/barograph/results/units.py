@@ -135,15 +135,7 @@ def _counted(text: str) -> tuple[float, str]:
     return 1.0, ""
 
 
-def direction_of_unit(name: str) -> Direction:
-    """Return which way is better for a unit.
-
-    Example:
-        >>> direction_of_unit("ms").name, direction_of_unit("ops/s").name
-        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
-        >>> direction_of_unit("%").name
-        'UNKNOWN'
-    """
+def _direction_of_unit(name: str) -> Direction:
     unit = unit_of(name)
     return NEITHER if unit is None else unit.direction
 
@@ -167,7 +159,7 @@ def direction_of_name(name: str) -> Direction:
     *before, last = words
     if before[-1:] == ["per"]:
         above, counter = " ".join(before[-2:-1]), before[:-1]
-        direction = direction_of_unit(f"{above}/{last}")
+        direction = _direction_of_unit(f"{above}/{last}")
         is_rate = last in TIMES and bool(above)
         way = HIGHER if direction == NEITHER and is_rate else direction
         return NEITHER if any(map(COUNTER_WORDS.search, counter)) else way
@@ -175,7 +167,7 @@ def direction_of_name(name: str) -> Direction:
     may_be_rate = last in ("s", "sec") and not {*before[-1:]}.isdisjoint((*SIZES, *COUNTED, "1"))
     if last in NO_ENDINGS or may_be_rate or any(map(COUNTER_WORDS.search, before)):
         return NEITHER
-    direction = direction_of_unit(last)
+    direction = _direction_of_unit(last)
     return NEITHER if direction == LOWER and any(map(RATE_WORDS.search, before)) else direction
 
 
@@ -190,7 +182,7 @@ def direction_of_measurement(name: str, unit: str) -> Direction:
         >>> direction_of_measurement("Failed requests", "req/s").name
         'UNKNOWN'
     """
-    direction = direction_of_unit(unit)
+    direction = _direction_of_unit(unit)
     if direction != HIGHER:
         return direction
     words = _words(name)

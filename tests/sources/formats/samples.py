@@ -7,7 +7,7 @@ from pathlib import Path
 
 from barograph.results.repeats import NO_ORDER, Results
 from barograph.results.series import Direction
-from barograph.sources.formats.base import Format, InputFile, Judgement, Note, Result
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.registry import formats
 from barograph.sources.report import Skip
 
@@ -42,7 +42,7 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
     return InputFile(path.name, path, path.read_bytes() if content is None else content)
 
 
-def results_of(entries: Iterable[Result | Results | Judgement | Note | Skip]) -> list[Result]:
+def results_of(entries: Iterable[Result | Results | Judgement | str | Skip]) -> list[Result]:
     """Return the results among what a format yields."""
     actual = []
     for entry in entries:

@@ -22,17 +22,16 @@ from barograph.sources.formats import (
 from barograph.sources.formats.base import (
     InputFile,
     Judgement,
-    Note,
     ReadOptions,
     Result,
 )
+from barograph.sources.formats.content import project_of_url
 from barograph.sources.formats.read import OTHER_DIRECTION, Collector, read_files
-from barograph.sources.formats.urls import project_of_url
 from barograph.sources.report import Skip
 from tests.sources.formats.samples import SAMPLES, all_formats, results_of
 
 FORMATS = all_formats()
-Entry = Result | Results | Judgement | Note | Skip
+Entry = Result | Results | Judgement | str | Skip
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 

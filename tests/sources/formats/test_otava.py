@@ -13,8 +13,8 @@ from barograph.results.fields import FieldError
 from barograph.results.repeats import Results
 from barograph.results.series import Direction
 from barograph.runtime.errors import DataError, SourceError
-from barograph.sources.formats import otava, urls
-from barograph.sources.formats.base import InputFile, Judgement, Note, ReadOptions, Result
+from barograph.sources.formats import content, otava
+from barograph.sources.formats.base import InputFile, Judgement, ReadOptions, Result
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -36,7 +36,7 @@ def read(folder: Path, config: str, kind: str = "otava") -> list[Result | Result
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode(), ReadOptions(kind))
-    return [item for item in otava.read(file) if not isinstance(item, (Judgement, Note))]
+    return [item for item in otava.read(file) if not isinstance(item, (Judgement, str))]
 
 
 def results(folder: Path, config: str) -> list[Result]:
@@ -254,7 +254,7 @@ def test_a_render_url_is_read_like_a_file(server: GraphiteServer) -> None:
 def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer) -> None:
     url = server.url.replace("http://", "http://me:se%63ret@")
     with pytest.raises(SourceError) as raised:
-        urls.download(f"{url}missing?token=secret")
+        content.download(f"{url}missing?token=secret")
     assert server.credentials[-1] == "Basic bWU6c2VjcmV0"
     assert str(raised.value) == f"{server.url}missing: the server answers 404 Not Found"
 
@@ -271,9 +271,9 @@ def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer
 def test_a_failing_url_is_one_error_without_secrets(
     server: GraphiteServer, monkeypatch: pytest.MonkeyPatch, url: str, message: str
 ) -> None:
-    monkeypatch.setattr(urls, "TIMEOUT", PATIENCE)
+    monkeypatch.setattr(content, "TIMEOUT", PATIENCE)
     with pytest.raises(SourceError, match=message) as raised:
-        urls.download(url.format(url=server.url))
+        content.download(url.format(url=server.url))
     assert "key=" not in str(raised.value)
     assert "me:" not in str(raised.value)
 

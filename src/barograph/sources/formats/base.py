@@ -1,4 +1,4 @@
-"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`, `Note`).
+"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`).
 
 A format module recognises a file by its content and yields what the file says, nothing else: the
 collector fills what is missing from options, CI variables and git, and assigns the orders.
@@ -113,16 +113,6 @@ class Result(NamedTuple):
     branch: str = ""
 
 
-class Note(NamedTuple):
-    """What people should know about a file, such as which columns were ignored.
-
-    Attributes:
-        text: One line, without the name of the file.
-    """
-
-    text: str
-
-
 class Judgement(NamedTuple):
     """A verdict of a person that a file holds.
 
@@ -152,7 +142,8 @@ class Judgement(NamedTuple):
     triaged_on: int = UNKNOWN_TIME
 
 
-Items = Iterator[Result | Results | Judgement | Note | Skip]  # what a format reads
+# What a format reads; a text is what people should know about a file, without its name.
+Items = Iterator[Result | Results | Judgement | str | Skip]
 
 
 @dataclass(frozen=True)

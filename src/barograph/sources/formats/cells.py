@@ -169,33 +169,12 @@ def converted(
     return values
 
 
-def measurements(
-    cells: Sequence[Any], field: str, decimal: str
-) -> tuple[Floats, list[str], Faults]:
-    """Convert to finite numbers and their units; no units if no cell has one.
-
-    Args:
-        cells: Text or numbers.
-        field: The name of the column.
-        decimal: The decimal sign.
-    """
-    faults: Faults = {}
-    values = None if decimal == "," else plain_numbers(cells)
-    if values is not None:
-        for row in np.flatnonzero(np.isnan(values)).tolist():
-            faults[row] = FieldError(field, cells[row], "value is missing")
-        return values, [], faults
-    pairs = converted(cells, lambda cell: measured(cell, field, decimal), (nan, ""), faults)
-    units = [unit for _, unit in pairs]
-    return np.array([value for value, _ in pairs]), units if any(units) else [], faults
-
-
 def plain_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert to finite numbers all at once, NaN for empty cells; None if any needs more care."""
     kinds = set(map(type, cells))
     if not kinds <= {int, float, str, type(None)}:
         return None
-    if str in kinds and any("_" in cell for cell in cells if type(cell) is str):
+    if str in kinds and "_" in "".join([cell for cell in cells if type(cell) is str]):
         return None  # float() reads 1_000
     try:
         full = [nan if cell is None or cell == "" else cell for cell in cells]

@@ -14,9 +14,9 @@ from functools import lru_cache
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.results.units import HIGHER, LOWER
 from barograph.sources.formats.base import Format, InputFile, Items, Result
+from barograph.sources.formats.content import project_of_url
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.nodes import Node, each
-from barograph.sources.formats.urls import project_of_url
 
 ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
 LOWER_TOOLS = ("cargo", "go", "benchmarkluau", "googlecpp", "catch2", "julia", "jmh")

@@ -23,9 +23,9 @@ from functools import lru_cache
 from barograph.results.fields import FieldError, order_of
 from barograph.results.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import Format, InputFile, Items, Result
+from barograph.sources.formats.content import project_of_url
 from barograph.sources.formats.json_text import Lines
 from barograph.sources.formats.nodes import Node, has_places, records
-from barograph.sources.formats.urls import project_of_url
 
 MAPS = ("metrics", "records")
 KEYS = ("results", "records", "runs", "history", "data", "benchmarks")  # that wrap a list

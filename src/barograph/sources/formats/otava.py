@@ -40,14 +40,13 @@ from barograph.results.repeats import Results
 from barograph.results.series import Direction, SeriesId
 from barograph.runtime.errors import DataError, SourceError
 from barograph.sources.formats.base import Format, InputFile, Items, Result
-from barograph.sources.formats.content import inner_file, is_url
+from barograph.sources.formats.content import download, inner_file, is_url, shown_url
 from barograph.sources.formats.json_text import decode_json
 from barograph.sources.formats.metric_records import read_nyrkio
 from barograph.sources.formats.nodes import Node, has_places
 from barograph.sources.formats.roles import Roles, ValueColumn
 from barograph.sources.formats.rows import read_delimited
 from barograph.sources.formats.tables import read_roles
-from barograph.sources.formats.urls import download, shown_url
 from barograph.sources.formats.yaml_text import decode_yaml
 from barograph.sources.report import Skip
 

@@ -18,7 +18,7 @@ from barograph.results.texts import Texts
 from barograph.results.units import direction_of_name
 from barograph.results.wording import plural
 from barograph.runtime.errors import DataError
-from barograph.sources.formats.base import Format, InputFile, Judgement, Note, ReadOptions, Result
+from barograph.sources.formats.base import Format, InputFile, Judgement, ReadOptions, Result
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.registry import opened
@@ -272,8 +272,8 @@ class Collector:
                 self._take(item)
             elif isinstance(item, Judgement):
                 self.judgements.append((len(self._files) - 1, item))
-            elif isinstance(item, Note):
-                self.notes.append(f"{file.name}: {item.text}")
+            elif isinstance(item, str):
+                self.notes.append(f"{file.name}: {item}")
             elif isinstance(item, Skip):
                 kind = item.kind or "points"
                 self.report.read[kind] += 1
@@ -294,29 +294,27 @@ class Collector:
         self._chunks.append(taken.only(owners != DROPPED))
 
     def _number(self, name: SeriesId, direction: int, count: int) -> int:
-        """Return the number of a series of `count` results; -1 if it is not to be read."""
+        """Return the number of a series of `count` results; -1 if it is not to be read.
+
+        The options may give it a project and a machine, and say which measurements are read.
+        """
         number = self._numbers.get(name)
         if number is None:
-            number = self._numbers[name] = self._new(name)
+            patterns, number = self._options.metrics, DROPPED
+            if not patterns or any(fnmatchcase(name.measurement, each) for each in patterns):
+                project = name.project or self._options.project
+                machine = name.variant or self._options.machine
+                full = replace(name, project=project, variant=machine)
+                number = self._ids.setdefault(full, len(self._ids))
+                self._directions += [0] * (len(self._ids) - len(self._directions))
+            self.left_out += number == DROPPED
+            self._numbers[name] = number
         if number != DROPPED and direction and direction != self._directions[number]:
             if self._directions[number]:
                 self.report.corrected[OTHER_DIRECTION] += count
             else:
                 self._directions[number] = direction
         return number
-
-    def _new(self, name: SeriesId) -> int:
-        """Number a series, to which the options may give a project and a machine."""
-        patterns = self._options.metrics
-        if patterns and not any(fnmatchcase(name.measurement, pattern) for pattern in patterns):
-            self.left_out += 1
-            return DROPPED
-        project = name.project or self._options.project
-        full = replace(name, project=project, variant=name.variant or self._options.machine)
-        if full not in self._ids:
-            self._ids[full] = len(self._ids)
-            self._directions.append(0)
-        return self._ids[full]
 
 
 def _columns_of(rows: Sequence[int], results: Sequence[Result]) -> Results:

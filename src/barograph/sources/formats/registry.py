@@ -15,7 +15,13 @@ from typing import Any
 
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import UTF_16, Format, InputFile, ReadOptions
-from barograph.sources.formats.content import content_of, is_url
+from barograph.sources.formats.content import (
+    content_of,
+    download,
+    is_url,
+    shown_url,
+    with_json_format,
+)
 
 # Modules of this package that hold a `FORMAT`, or one of another name, in the order of recognition.
 # A module is imported only for what its inputs can be: folders, JSON, or texts that hold the mark.
@@ -120,43 +126,44 @@ def opened(
     Raises:
         DataError: A file is missing, too large or of no known format.
     """
-    for file in _files([str(location) for location in locations], options):
-        yield file, named(options.kind) if options.kind else recognise(file)
-
-
-def _files(names: list[str], options: ReadOptions) -> Iterator[InputFile]:
-    """Yield files; names that differ only in their numbers are sorted by these, as folders are."""
+    names = [str(location) for location in locations]
     for name in sorted(names, key=_numbers) if differ_in_numbers(names) else names:
         path = Path(name)
         if is_url(name):
-            from barograph.sources.formats.urls import download, shown_url, with_json_format
-
             content = download(with_json_format(name))
-            yield InputFile(shown_url(name), None, content, options)
+            yield _with_format(InputFile(shown_url(name), None, content, options))
         elif path.is_dir():
             yield from _folder(path, options)
         elif name == STDIN or path.exists() or not glob.has_magic(name):
-            place = None if name == STDIN else path
-            yield InputFile(name, place, content_of(place, name, options), options)
+            yield _opened(None if name == STDIN else path, options)
         else:
             found = sorted(glob.glob(name, recursive=True), key=_numbers)  # noqa: PTH207
             if not found:
                 raise DataError(f"{name}: no file matches this pattern")
-            yield from _files(found, options)
+            yield from opened(found, options)
 
 
-def _folder(path: Path, options: ReadOptions) -> Iterator[InputFile]:
+def _opened(path: Path | None, options: ReadOptions) -> tuple[InputFile, Format]:
+    name = str(path or STDIN)
+    return _with_format(InputFile(name, path, content_of(path, name, options), options))
+
+
+def _with_format(file: InputFile) -> tuple[InputFile, Format]:
+    return file, named(file.options.kind) if file.options.kind else recognise(file)
+
+
+def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Format]]:
     """Yield a folder of a known format as such, or else the files in it."""
     folder = InputFile(str(path), path, None, options)
     form = named(options.kind) if options.kind else _recognised(folder)
     if form is not None and form.matches(folder):
-        yield folder
+        yield folder, form
         return
     files = [file for file in path.iterdir() if file.is_file() and not ASIDE.fullmatch(file.name)]
     if not files:
         raise DataError(f"{path}: the folder holds no result files")
     for file in sorted(files, key=lambda file: _numbers(file.name)):
-        yield InputFile(str(file), file, content_of(file, str(file), options), options)
+        yield _opened(file, options)
 
 
 def differ_in_numbers(names: Sequence[str]) -> bool:

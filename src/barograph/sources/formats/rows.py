@@ -100,6 +100,8 @@ def entries_of(document: Any) -> list[Any]:
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """Return an object whose nested objects are columns `outer.inner`; `args` stays as it is."""
+    if not any(type(value) is dict for value in row.values()):
+        return row
     columns: dict[str, Any] = {}
     for name, value in row.items():
         if type(value) is dict and name.lower() not in ARGUMENTS:
@@ -167,7 +169,7 @@ def _layout_of(file: InputFile) -> tuple[str, list[str], int]:
     no_header = DataError(f"{where}: no header; the first line must name the columns")
     if not header:
         raise no_header
-    delimiter = file.options.delimiter or sniffed(header, list(islice(lines, 20)))
+    delimiter = file.options.delimiter or _sniffed(header, list(islice(lines, 20)))
     try:
         cells = next(csv.reader([header], delimiter=delimiter, quotechar=file.options.quote), [""])
     except csv.Error as error:
@@ -202,20 +204,15 @@ def _distinct(names: list[str], where: str) -> list[str]:
     return distinct
 
 
-def sniffed(header: str, rows: Sequence[str]) -> str:
-    """Return the delimiter: the one that cuts the header into most cells, and rows into as many.
+def _sniffed(header: str, rows: Sequence[str]) -> str:
+    """Return the delimiter: the one that cuts the header into most cells, and rows into as many."""
+    found = [delimiter for delimiter in DELIMITERS if delimiter in header]
 
-    Example:
-        >>> sniffed("commit;value", ["a1;1,5"]), sniffed("value", ["1"])
-        (';', ',')
-    """
-    counts = {delimiter: header.count(delimiter) for delimiter in DELIMITERS}
-    fitting = {
-        delimiter: sum(row.count(delimiter) == count for row in rows)
-        for delimiter, count in counts.items()
-    }
-    found = [delimiter for delimiter, count in counts.items() if count]
-    return max(found, key=lambda each: (fitting[each], counts[each]), default=",")
+    def fit(delimiter: str) -> tuple[int, int]:
+        count = header.count(delimiter)
+        return sum(row.count(delimiter) == count for row in rows), count
+
+    return max(found, key=fit, default=",")
 
 
 def parquet_table(file: InputFile) -> pa.Table:
@@ -302,6 +299,9 @@ def _parquet_cells(column: pa.ChunkedArray) -> Sequence[Any]:
         is_finer = types.is_timestamp(kind) and kind.unit in ("us", "ns")
         moments = column.cast(pa.timestamp("ms"), safe=not is_finer).cast(pa.int64())
         return [None if cell is None else Milliseconds(cell) for cell in moments.to_pylist()]
+    if types.is_floating(kind) and not column.null_count:
+        numbers: list[Any] = column.to_numpy().tolist()
+        return numbers
     cells: list[Any] = column.to_pylist()
     is_bytes = types.is_binary(kind)
     return [cell and cell.decode("utf-8", "replace") for cell in cells] if is_bytes else cells

@@ -26,7 +26,7 @@ from barograph.results.series import (
     normalize_args,
 )
 from barograph.results.texts import Texts
-from barograph.sources.formats.base import Format, InputFile, Note
+from barograph.sources.formats.base import Format, InputFile
 from barograph.sources.formats.cells import (
     Faults,
     converted,
@@ -34,8 +34,9 @@ from barograph.sources.formats.cells import (
     is_missing,
     is_number,
     label,
-    measurements,
+    measured,
     order_in,
+    plain_numbers,
 )
 from barograph.sources.formats.dates import day_order, time_ms
 from barograph.sources.formats.roles import KNOWN, SYNONYMS, Roles, assign_roles, canonical
@@ -90,7 +91,7 @@ def _is_table(head: str) -> bool:
     return canonical(rows[0].strip()) in SYNONYMS["value"] or any(map(is_number, rows))
 
 
-def read(file: InputFile) -> Iterator[Results | Note | Skip]:
+def read(file: InputFile) -> Iterator[Results | str | Skip]:
     """Yield the results of a table."""
     table = read_table(file)
     if table.rows:
@@ -101,7 +102,7 @@ def read(file: InputFile) -> Iterator[Results | Note | Skip]:
 
 def read_roles(
     file: InputFile, table: TableRows, roles: Roles, name: str = ""
-) -> Iterator[Results | Note | Skip]:
+) -> Iterator[Results | str | Skip]:
     """Yield the results of a table whose columns are known.
 
     Args:
@@ -127,7 +128,7 @@ def read_roles(
     orders = column("order", order_in, NO_ORDER)
     order, note = _day_order(file, table, roles)
     times = column("time", lambda cell, title: _time(cell, title, order), UNKNOWN_TIME)
-    yield from map(Note, filter(None, (*roles.notes, note)))
+    yield from filter(None, (*roles.notes, note))
     yield from table.skips
     values, units, unusable = _values(table, roles, faults)
     yield from (_skip(file, table, *each) for each in unusable)
@@ -188,7 +189,7 @@ def _values(
     units, unusable = [], []
     for k, cells in enumerate(used):
         title = roles.values[k].column
-        values[:, k], of_cells, found = measurements(cells, title, "," if has_comma else ".")
+        values[:, k], of_cells, found = _measurements(cells, title, "," if has_comma else ".")
         units.append(of_cells)
         for row, fault in found.items():
             # An empty cell of a wide table is no result.
@@ -196,6 +197,21 @@ def _values(
                 unusable.append((row, fault))
     table.cells.clear()  # they take more memory than the results
     return values, units, unusable
+
+
+def _measurements(
+    cells: Sequence[Any], title: str, decimal: str
+) -> tuple[Floats, list[str], Faults]:
+    """Return finite numbers, their units, and faulty cells; no units if no cell has one."""
+    faults: Faults = {}
+    values = None if decimal == "," else plain_numbers(cells)
+    if values is not None:
+        for row in np.flatnonzero(np.isnan(values)).tolist():
+            faults[row] = FieldError(title, cells[row], "value is missing")
+        return values, [], faults
+    pairs = converted(cells, lambda cell: measured(cell, title, decimal), (np.nan, ""), faults)
+    units = [unit for _, unit in pairs]
+    return np.array([value for value, _ in pairs]), units if any(units) else [], faults
 
 
 def _kinds(
