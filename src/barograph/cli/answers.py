@@ -250,10 +250,7 @@ def accepts(rule: Suppression, answer: SeriesAnswer, order_of: OrderOf) -> bool:
 
 
 def suppress(
-    answers: Iterable[SeriesAnswer],
-    config: Config,
-    order_of: OrderOf,
-    today: dt.date | None = None,
+    answers: Iterable[SeriesAnswer], config: Config, order_of: OrderOf, today: dt.date | None = None
 ) -> tuple[list[SeriesAnswer], list[str]]:
     """Mark the answers that fail no job.
 

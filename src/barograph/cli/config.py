@@ -247,8 +247,7 @@ def _weakened(config: Config, reason: str) -> Config:
 def current_config() -> Config:
     """Return the configuration of the running command; empty outside of a command."""
     context = click.get_current_context(silent=True)
-    config = None if context is None else context.find_object(Config)
-    return Config() if config is None else config
+    return (context.find_object(Config) if context else None) or Config()
 
 
 def configure(

@@ -67,7 +67,7 @@ def detect(inputs: Inputs, search: ChangeSearch, every: bool, output: str) -> No
     elif output == "markdown":
         click.echo("\n".join(listing.markdown(findings, seconds)))
     else:
-        for line in listing.lines(findings, every=every, width=listing.terminal_width()):
+        for line in listing.lines(findings, every=every):
             click.echo(line)
         click.echo(listing.summary(findings, seconds))
 

@@ -181,10 +181,7 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
 
 
 def answer_job(
-    judging: Judging,
-    answers: Sequence[SeriesAnswer],
-    short: Sequence[str],
-    rows: Sequence[JobRow],
+    judging: Judging, answers: Sequence[SeriesAnswer], short: Sequence[str], rows: Sequence[JobRow]
 ) -> JobAnswer:
     """Return the answer of a job, with what people accepted.
 
@@ -269,13 +266,7 @@ def detected(
 @judging_options
 @format_option(*FORMATS)
 @click.pass_context
-def score(
-    context: click.Context,
-    inputs: Inputs,
-    url: str,
-    judging: Judging,
-    output: str,
-) -> None:
+def score(context: click.Context, inputs: Inputs, url: str, judging: Judging, output: str) -> None:
     """Add the results in FILE to the store, and judge the newest that these series have there.
 
     The direction of the series determines which change is a regression; if it is unknown, any

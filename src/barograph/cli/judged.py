@@ -40,10 +40,7 @@ JobRow = tuple[Series, Runs, int, int]
 
 
 def counts_of(
-    series: Sequence[Series],
-    newest: int = 1,
-    since: str | None = None,
-    branch: Sequence[int] = (),
+    series: Sequence[Series], newest: int = 1, since: str | None = None, branch: Sequence[int] = ()
 ) -> list[int]:
     """Return how many of the newest results of each series a job judges.
 

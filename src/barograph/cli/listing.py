@@ -38,14 +38,15 @@ NAME = 100  # longest name in a line
 SUBJECT = 60
 
 
-def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterator[str]:
-    """Yield the lines of all series that changed.
+def lines(findings: Findings, *, every: bool = False) -> Iterator[str]:
+    """Yield the lines of all series that changed, which fit the terminal or COLUMNS.
 
     Args:
         findings: The changes.
         every: Whether to list the series without a change, too.
-        width: Columns of the terminal; 0 for no limit.
     """
+    is_limited = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    width = shutil.get_terminal_size().columns if is_limited else 0
     rows = {id(change): _cells(change) for change in findings.rows}
     widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     for number_ in sorted(range(len(findings.series)), key=findings.is_low):
@@ -111,12 +112,6 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
     if rest := more(len(findings.rows)):
         yield rest.removeprefix("\n")
-
-
-def terminal_width() -> int:
-    """Return the columns of the terminal, or COLUMNS; 0 if the output has no limit."""
-    is_limited = sys.stdout.isatty() or os.environ.get("COLUMNS")
-    return shutil.get_terminal_size().columns if is_limited else 0
 
 
 def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str:

@@ -243,12 +243,7 @@ def _replayed(summary: dict[str, Any]) -> Iterator[str]:
 @click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
 @format_option("text", "json")
 def retrain(
-    url: str,
-    release_to: Path,
-    path: Path | None,
-    print_params: bool,
-    dry_run: bool,
-    output: str,
+    url: str, release_to: Path, path: Path | None, print_params: bool, dry_run: bool, output: str
 ) -> None:
     """Learn models from the verdicts in the store, and release those that are better.
 

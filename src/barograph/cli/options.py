@@ -125,10 +125,7 @@ def with_parameters(parameters: Iterable[Callable[[Any], Any]]) -> Callable[[F],
 
 
 def grouped(
-    name: str,
-    make: Callable[..., Any],
-    *options: Callable[[Any], Any],
-    names: Iterable[str] = (),
+    name: str, make: Callable[..., Any], *options: Callable[[Any], Any], names: Iterable[str] = ()
 ) -> Callable[[F], F]:
     """Return a decorator that adds options to a command, which gets them as one parameter.
 
@@ -333,9 +330,7 @@ def triage_model(path: Path | None) -> TriageModel:
 
 
 def open_store(
-    url: str,
-    models: OnlineModels | None = None,
-    false_alarms_per_1000: float = 3.0,
+    url: str, models: OnlineModels | None = None, false_alarms_per_1000: float = 3.0
 ) -> Store:
     """Open a store, and create it if there is none; without models it accepts no results.
 

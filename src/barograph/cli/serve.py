@@ -165,12 +165,7 @@ def serve(
 
 
 def _listen(
-    host: str,
-    port: int,
-    store: Store,
-    watch: ModelWatch,
-    settings: Settings,
-    config: WorkerConfig,
+    host: str, port: int, store: Store, watch: ModelWatch, settings: Settings, config: WorkerConfig
 ) -> None:
     """Serve a store until the process is asked to end.
 

@@ -44,10 +44,7 @@ FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", TREND: "Trend", BETTER:
 
 
 def report_page(
-    findings: Findings,
-    command: str = "",
-    note: str = "",
-    suspects: Sequence[tuple[str, str]] = (),
+    findings: Findings, command: str = "", note: str = "", suspects: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return the page.
 
