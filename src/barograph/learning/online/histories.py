@@ -72,7 +72,11 @@ class Simulated:
         return Histories(truth, identities[truth.series], np.array(commits, dtype=object))
 
     def marked(self, series: Sequence[SimulatedSeries] | None = None) -> Marked:
-        """Return the series with the marks of simulated people; those of a project are a group."""
+        """Return the series with the marks of simulated people; those of a project are a group.
+
+        Args:
+            series: What `series` returns, where it is known.
+        """
         series = self.series() if series is None else series
         marks, attention = [], ATTENTION[self.people]
         for member in series:
