@@ -71,12 +71,6 @@ class StackedTriage(BinaryClassifier):
         result: Floats = self.model_.predict_proba(self._stacked(matrix)).astype(np.float64)
         return result
 
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the more likely class."""
-        probability = self.predict_proba(X)
-        label: npt.NDArray[Any] = self.classes_[probability.argmax(axis=1)]
-        return label
-
     def _stacked(self, matrix: Floats) -> Floats:
         return np.column_stack([matrix, self.voting_.score_samples(matrix[:, self.voters_])])
 

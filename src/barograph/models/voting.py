@@ -71,6 +71,12 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         )
         return matrix
 
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the second class where its probability is above one half."""
+        real: Floats = self.predict_proba(X)[:, 1]
+        label: npt.NDArray[Any] = self.classes_[(real > 0.5).astype(np.int64)]
+        return label
+
     def __sklearn_tags__(self) -> Any:
         """Declare that the estimator takes two classes, and NaN."""
         tags = super().__sklearn_tags__()
@@ -151,12 +157,6 @@ class VotingTriage(BinaryClassifier):
     def decision_function(self, X: npt.ArrayLike) -> Floats:
         """Return the normalised score minus one half."""
         return self.score_samples(X) - 0.5
-
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the second class where the score is above one half."""
-        decision = self.decision_function(X)
-        label: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
-        return label
 
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""

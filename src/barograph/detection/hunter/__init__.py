@@ -12,7 +12,6 @@ from itertools import islice, repeat
 import numpy as np
 
 from barograph.detection.base import Detector, RawChangePoint, require
-from barograph.detection.hunter.tau_kappa import factor_table
 from barograph.detection.hunter.windows import t_test, weak_points, workspace
 from barograph.detection.numerics import two_sided
 from barograph.results.series import Floats, Ints
@@ -79,7 +78,7 @@ class Hunter(Detector):
         points = np.empty(values.size, dtype=np.int64)
         scores = np.empty((2, values.size))
         longest = min(self.window, int(np.diff(offsets).max(initial=0)))
-        total = hunt(values, offsets, limits, longest, factor_table(), counts, points, scores)
+        total = hunt(values, offsets, limits, longest, counts, points, scores)
         rows = points[:total].tolist(), *scores[:, :total].tolist()
         unknown = repeat(None)
         points_of_all = map(RawChangePoint, *rows, unknown, unknown, rows[1])
@@ -99,7 +98,6 @@ def hunt(
     offsets: Ints,
     limits: HunterLimits,
     longest: int,
-    table: Floats,
     counts: Ints,
     points: Ints,
     scores: Floats,
@@ -109,7 +107,7 @@ def hunt(
     The rows of `scores` are filled with energies and p-values.
     """
     total = 0
-    space = workspace(longest, table)
+    space = workspace(longest)
     window, first, final, magnitude, parity = limits
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from barograph.detection.edivisive.divide import strongest
 from barograph.detection.edivisive.energy import add_distances, distances_back
-from barograph.detection.hunter.tau_kappa import Lanes, best_pair, lanes
+from barograph.detection.hunter.tau_kappa import PairSpace, best_pair, pair_space
 from barograph.detection.numerics import mean_and_squares, significant
 from barograph.results.series import Floats, Ints
 from barograph.runtime.compiled import kernel
@@ -28,16 +28,16 @@ class WindowSpace(NamedTuple):
     earlier: Floats
     columns: Floats
     scratch: Floats
-    lanes: Lanes
+    pairs: PairSpace
 
 
 @kernel
-def workspace(size: int, table: Floats) -> WindowSpace:
-    """Allocate the working space for windows of up to `size` points; see `lanes` for `table`."""
+def workspace(size: int) -> WindowSpace:
+    """Allocate the working space for windows of up to `size` points."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
     energies, reached, earlier = np.empty(size), np.empty(size), np.empty(size)
-    columns, scratch, space = np.empty(size), np.empty(size), lanes(size, table)
-    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, space)
+    columns, scratch, pairs = np.empty(size), np.empty(size), pair_space(size)
+    return WindowSpace(ends, taus, energies, reached, earlier, columns, scratch, pairs)
 
 
 @kernel
@@ -147,5 +147,5 @@ def _propose(window: Floats, start: int, end: int, workspace: WindowSpace) -> tu
         add_distances(part, window[i], columns)
     for t in range(part.size):
         columns[t] = earlier[t] - columns[t]
-    tau, energy = best_pair(part, columns, workspace.lanes)
+    tau, energy = best_pair(part, columns, workspace.pairs)
     return start + tau, energy
