@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import EDivisive
-from barograph.detection.edivisive.divide import _shuffle_by_arrays, shuffle
+from barograph.detection.edivisive import _shuffle_by_arrays, shuffle
 from barograph.detection.edivisive.energy import _distances_by_arrays, distances_back
 from barograph.results.series import ChangePoint, Floats
 from tests.detection.edivisive_reference import split_statistic

@@ -154,10 +154,6 @@ class VotingTriage(BinaryClassifier):
         score = self.score_samples(X)
         return np.column_stack([1.0 - score, score])
 
-    def decision_function(self, X: npt.ArrayLike) -> Floats:
-        """Return the normalised score minus one half."""
-        return self.score_samples(X) - 0.5
-
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""
         return (

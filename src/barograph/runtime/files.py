@@ -4,6 +4,7 @@ import errno
 import glob
 import io
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -11,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from barograph.runtime.errors import DataError
 
@@ -199,10 +199,10 @@ def _draft(target: Path, *, is_folder: bool) -> Iterator[Path]:
 
 def _new(target: Path, *, is_folder: bool) -> tuple[Path, int]:
     """Create a temporary file or folder; return its path, and a handle with the lock or -1."""
-    place: dict[str, Any] = {"dir": target.parent, "prefix": f".{target.name}.", "suffix": ".tmp"}
     while True:
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
         try:
-            draft = Path(tempfile.mkdtemp(**place) if is_folder else _new_file(**place))
+            draft.mkdir(0o700) if is_folder else draft.touch(0o600, exist_ok=False)
         except PermissionError as error:  # names the temporary file
             reason = f"the folder {target.resolve().parent} is not writable"
             raise PermissionError(error.errno, reason, os.fspath(target)) from None
@@ -213,12 +213,6 @@ def _new(target: Path, *, is_folder: bool) -> tuple[Path, int]:
             return draft, handle
         if handle >= 0:
             os.close(handle)
-
-
-def _new_file(**place: Any) -> str:
-    handle, name = tempfile.mkstemp(**place)
-    os.close(handle)
-    return str(name)
 
 
 def _locked(path: Path, *, wait: bool, flags: int = os.O_RDONLY) -> int:
