@@ -29,7 +29,6 @@ MODULES = (  # requests are matched in this order
     *("routes.points", "routes.operations", "routes.series", "routes.change_points"),
     *("routes.verdicts", "routes.commits", "routes.inference", "routes.training"),
     *("routes.administration", "routes.queue", "pages.queue", "pages.rendering", "pages.sign_in"),
-    "pages.model",
 )
 ROUTERS = [  # all of the modules
     router
