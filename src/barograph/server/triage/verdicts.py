@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from barograph.results.series import Verdict
@@ -303,11 +304,8 @@ def _earlier_result(connection: sa.Connection, batch: Mapping[str, Any]) -> Batc
     if bytes(row.content) != batch["content"]:
         raise DataError(f"the request {request!r:.60} was used for another batch of verdicts")
     saved = sa.select(verdicts.c.candidate, verdicts.c.version).where(verdicts.c.batch == row.id)
-    refused = [
-        RefusedVerdict(number, Why(why), version, verdict and Verdict(verdict), *rest)
-        for number, why, version, verdict, *rest in json.loads(row.refused)
-    ]
     pairs = connection.execute(saved.order_by(verdicts.c.id))
+    refused = msgspec.json.decode(row.refused, type=list[RefusedVerdict])
     return BatchResult(row.id, [SavedVerdict(*pair) for pair in pairs], refused)
 
 
