@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from barograph.detection.online import Budget, OnlineJudge, TailRates
 from barograph.detection.online.second_look import BEFORE
@@ -32,6 +33,9 @@ class HandMade(ABC):
 
     def parts(self, matrix: Floats) -> tuple[float, Floats]:
         return 0.5, np.zeros(matrix.shape)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {}
 
 
 @dataclass(frozen=True)
