@@ -163,7 +163,7 @@ def test_integers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
         ({"data": "x"}, "data is not a list"),
         ({"data": []}, "no usable point"),
         ({"data": [7, "x"]}, "no usable point"),
-        ({"args": [1]}, "args is not a document"),
+        ({"args": [1]}, "args is not a JSON object"),
         ({"test": ["a"]}, "not a text"),
         ({"test": "\ud800"}, "not valid text"),
         ({"direction": 2}, f"direction is not {DIRECTIONS}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -65,11 +66,15 @@ def identity_of(fields: Mapping[str, Any], prefix: str = "") -> SeriesId:
 
 
 def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
-    """Read the arguments, sorted by name: 16, 16.0 and "16" are equal."""
-    if value is not None and not isinstance(value, Mapping):
-        raise FieldError(field, value, "args is not a document")
+    """Read an object or its JSON as arguments, sorted by name: 16, 16.0 and "16" are equal."""
     try:
-        return normalize_args(value)
+        decoded = json.loads(value or "{}") if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        decoded = value
+    if decoded is not None and not isinstance(decoded, Mapping):
+        raise FieldError(field, value, "args is not a JSON object")
+    try:
+        return normalize_args(decoded)
     except DataError as error:
         raise FieldError(field, value, f"args is {error}") from error
 

@@ -7,7 +7,6 @@ pandas or Polars, or a table of Arrow: anything with named columns that NumPy ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -133,19 +132,12 @@ def _text(cell: Any, column: str) -> str:
     return text_of(cell, column).strip()
 
 
-def _args(cell: Any, column: str) -> tuple[tuple[str, str], ...]:
-    try:
-        return args_of(json.loads(cell or "{}") if isinstance(cell, str) else cell, column)
-    except ValueError as error:
-        raise FieldError(column, cell, "args is not a JSON object") from error
-
-
 # How the cells of a column are read that are no text.
 READ: dict[str, Callable[[Any, str], Any]] = {
     "order": _order,
     "value": value_of,
     "time": time_of,
-    "args": _args,
+    "args": args_of,
     "direction": lambda cell, column: int(stated_direction(cell, column)),
 }
 

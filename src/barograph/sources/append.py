@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barograph.results.fields import EPOCH, MILLISECOND, FieldError
+from barograph.results.fields import EPOCH, MILLISECOND, FieldError, args_of
 from barograph.results.repeats import Results
 from barograph.results.series import (
     LABELS,
@@ -388,7 +388,7 @@ def _series_of(row: Row) -> SeriesId:
     """Return the identity in a row; `args` that is not an object is left to the reader."""
     labels = {name: _text(row.get(name)) for name in LABELS}
     try:
-        args = cells.decoded_args(_text(row.get("args")))
+        args = dict(args_of(_text(row.get("args"))))
     except FieldError:
         args = {}
     apart = {k[len(ARGUMENT) :]: text for k, text in _texts(row).items() if k.startswith(ARGUMENT)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -211,17 +210,6 @@ def order_in(cell: Any, field: str) -> int:
             cell = float(text)
     order = order_of(cell, field)
     return NO_ORDER if order is None else order
-
-
-def decoded_args(text: str) -> dict[str, Any]:
-    """Return the arguments in a cell, which must be a JSON object or empty."""
-    try:
-        decoded = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        decoded = None
-    if not isinstance(decoded, dict):
-        raise FieldError("args", text, "args is not a JSON object")
-    return decoded
 
 
 def label(cell: Any, field: str) -> str:

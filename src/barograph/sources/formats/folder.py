@@ -18,7 +18,6 @@ from barograph.results.series import LABELS, Direction, SeriesId
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result
 from barograph.sources.formats.cells import (
-    decoded_args,
     label,
     measured,
     number,
@@ -99,8 +98,7 @@ def _label(row: Row, field: str) -> str:
 def _series(known: Known, row: Row, place: int) -> Iterable[Result]:
     """Keep the identity and the direction of a series."""
     known[place] = None
-    fields: dict[str, Any] = {name: _label(row, name) for name in LABELS}
-    fields["args"] = decoded_args(_label(row, "args"))
+    fields = {name: _label(row, name) for name in (*LABELS, "args")}
     known[place] = identity_of(fields), stated_direction(_label(row, "direction"))
     return ()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.results.fields import FieldError, stated_direction
+from barograph.results.fields import FieldError, args_of, stated_direction
 from barograph.results.repeats import NO_ORDER, Results
 from barograph.results.series import (
     LABELS,
@@ -30,7 +30,6 @@ from barograph.sources.formats.base import Format, InputFile
 from barograph.sources.formats.cells import (
     Faults,
     converted,
-    decoded_args,
     is_missing,
     is_number,
     label,
@@ -238,7 +237,7 @@ def _kind(roles: Roles, row: Mapping[str, str], name: str) -> Kind:
     if not roles.identity:
         labels["test"] = name
     more = {part[5:]: value for part, value in row.items() if part[:5] == "args." and value}
-    args = normalize_args({**decoded_args(row.get("args", "")), **more})
+    args = normalize_args({**dict(args_of(row.get("args"))), **more})
     if not any(labels.values()) and not all(value.measurement for value in roles.values):
         raise FieldError("test", "", "no identity")
     title = roles.fields.get("direction", "direction")
