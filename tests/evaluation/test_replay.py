@@ -13,7 +13,7 @@ from barograph.learning.replay import alarm_delays, replay_judge, replay_part
 from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
-from barograph.runtime.parallel import map_parallel
+from barograph.runtime.parallel import VARIABLE, map_parallel
 from tests.service.models import small_model, small_pair
 
 SERIES, LENGTH = 12, 60
@@ -54,8 +54,8 @@ def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
     return [(part, judge) for part in history_parts(folder, size)]
 
 
-def replay_all(folder: Path, size: int, **how: Any) -> pa.Table:
-    return pa.concat_tables(map_parallel(replay_part, calls(folder, size), **how))
+def replay_all(folder: Path, size: int) -> pa.Table:
+    return pa.concat_tables(map_parallel(replay_part, calls(folder, size)))
 
 
 def test_history_parts_cover_every_series_once(folder: Path) -> None:
@@ -82,8 +82,12 @@ def test_replay_equals_one_update_per_point(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "workers"), [(1, 1), (5, 1), (3, 2)])
-def test_replay_does_not_depend_on_parts_or_workers(folder: Path, size: int, workers: int) -> None:
-    assert replay_all(folder, size, workers=workers).equals(replay_all(folder, SERIES))
+def test_replay_does_not_depend_on_parts_or_workers(
+    folder: Path, size: int, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = replay_all(folder, SERIES)
+    monkeypatch.setenv(VARIABLE, str(workers))
+    assert replay_all(folder, size).equals(together)
 
 
 def test_alarm_delays_end_at_the_end_of_the_series() -> None:
