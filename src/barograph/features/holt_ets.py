@@ -140,8 +140,10 @@ def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
     Reflection 1, contraction 1/2, expansion 2. Column `size` holds the objective of each row.
     """
     centroid, trial, further = size + 1, size + 2, size + 3
-    width = first_simplex(values, size, workspace)
-    tolerance = TOLERANCE * (abs(workspace[0, size]) + TOLERANCE)
+    width = first_simplex(size, workspace)
+    start = evaluate(values, size, workspace, 0)
+    tolerance = TOLERANCE * (abs(start) + TOLERANCE)
+    evaluate_others(values, size, workspace, 0)
     evaluations = size + 1
     best = 0
     while True:
@@ -149,50 +151,57 @@ def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
         low, high = workspace[best, size], workspace[worst, size]
         if high <= low + tolerance or evaluations > MAX_EVALUATIONS:
             return best
-        for i in range(size):
-            total = -workspace[worst, i]
-            for j in range(size + 1):
-                total += workspace[j, i]
-            workspace[centroid, i] = total / size
-        reflected = blend(values, size, workspace, trial, 2.0, centroid, -1.0, worst)
+        reflect(size, workspace, worst, centroid, trial)
+        reflected = evaluate(values, size, workspace, trial)
         evaluations += 2
         if reflected < low:
-            expanded = blend(values, size, workspace, further, 2.0, trial, -1.0, centroid)
-            workspace[worst] = workspace[further if expanded < reflected else trial]
+            blend(size, workspace, further, 2.0, trial, -1.0, centroid)
+            expanded = evaluate(values, size, workspace, further)
+            copy(size, workspace, worst, further if expanded < reflected else trial)
             continue
         if reflected < high:
-            workspace[worst] = workspace[trial]
-        contracted = blend(values, size, workspace, further, 0.5, worst, 0.5, centroid)
+            copy(size, workspace, worst, trial)
+        blend(size, workspace, further, 0.5, worst, 0.5, centroid)
+        contracted = evaluate(values, size, workspace, further)
         if contracted < workspace[worst, size]:
-            workspace[worst] = workspace[further]
+            copy(size, workspace, worst, further)
         elif reflected >= high:
-            left = shrink(values, size, workspace, best)
+            left = shrink(size, workspace, best)
             if left >= width:
                 return best
             width = left
+            evaluate_others(values, size, workspace, best)
             evaluations += size
 
 
 @kernel
-def first_simplex(values: Floats, size: int, workspace: Floats) -> float:
+def evaluate_others(values: Floats, size: int, workspace: Floats, best: int) -> None:
+    """Compute the objective of all vertices except the best."""
+    for j in range(size + 1):
+        if j != best:
+            evaluate(values, size, workspace, j)
+
+
+@kernel
+def first_simplex(size: int, workspace: Floats) -> float:
     """Build the other vertices, each one step along one axis; return ten times all steps.
 
     On every axis the step is a tenth of the largest parameter, so it depends on the scale of the
     data. It grows tenfold until rounding does not hide it.
     """
-    evaluate(values, size, workspace, 0)
-    step = 0.1 * np.abs(workspace[0, :size]).max()
+    step = 0.0
+    for i in range(size):
+        step = max(step, 0.1 * abs(workspace[0, i]))
     if step == 0.0:
         step = 0.1
     total = 0.0
     for i in range(size):
-        workspace[i + 1] = workspace[0]
+        copy(size, workspace, i + 1, 0)
         reach = step
         while workspace[i + 1, i] == workspace[0, i]:
             workspace[i + 1, i] = workspace[0, i] + reach
             reach *= 10.0
         total += reach
-        evaluate(values, size, workspace, i + 1)
     return total
 
 
@@ -209,17 +218,32 @@ def extremes(size: int, workspace: Floats, best: int) -> tuple[int, int]:
 
 
 @kernel
-def blend(
-    values: Floats, size: int, workspace: Floats, out: int, of_a: float, a: int, of_b: float, b: int
-) -> float:
-    """Fill a row with the weighted sum of two rows, and return its objective."""
+def reflect(size: int, workspace: Floats, worst: int, centroid: int, trial: int) -> None:
+    """Fill the centroid of all but the worst vertex, and the reflection of the worst through it."""
     for i in range(size):
-        workspace[out, i] = of_a * workspace[a, i] + of_b * workspace[b, i]
-    return evaluate(values, size, workspace, out)
+        total = -workspace[worst, i]
+        for j in range(size + 1):
+            total += workspace[j, i]
+        workspace[centroid, i] = total / size
+    blend(size, workspace, trial, 2.0, centroid, -1.0, worst)
 
 
 @kernel
-def shrink(values: Floats, size: int, workspace: Floats, best: int) -> float:
+def blend(size: int, workspace: Floats, out: int, of_a: float, a: int, of_b: float, b: int) -> None:
+    """Fill a row with the weighted sum of two rows."""
+    for i in range(size):
+        workspace[out, i] = of_a * workspace[a, i] + of_b * workspace[b, i]
+
+
+@kernel
+def copy(size: int, workspace: Floats, out: int, row: int) -> None:
+    """Copy a row, including its function value."""
+    for i in range(size + 1):
+        workspace[out, i] = workspace[row, i]
+
+
+@kernel
+def shrink(size: int, workspace: Floats, best: int) -> float:
     """Move every vertex halfway to the best; return the sum of the remaining distances."""
     left = 0.0
     for j in range(size + 1):
@@ -228,5 +252,4 @@ def shrink(values: Floats, size: int, workspace: Floats, best: int) -> float:
                 gap = 0.5 * (workspace[j, i] - workspace[best, i])
                 workspace[j, i] = gap + workspace[best, i]
                 left += abs(workspace[j, i] - workspace[best, i])
-            evaluate(values, size, workspace, j)
     return left

@@ -123,20 +123,38 @@ def _noise_of_last(values: Floats, width: int) -> float:
 
 @kernel
 def extent(values: Floats) -> float:
-    """Return the distance between the 0.5 % and 99.5 % quantiles; nothing is sorted."""
-    return _quantile(values, 1.0 - _TAIL) - _quantile(values, _TAIL)
+    """Return the distance between the 0.5 % and 99.5 % quantiles; only the tails are sorted.
+
+    Both are interpolated: the upper one between the last two of the largest values.
+    """
+    place = (values.size - 1) * (1.0 - _TAIL)
+    low = int(place)
+    largest = _largest(values, values.size - low, 1.0)
+    upper = largest[-1]
+    if largest.size > 1:
+        upper += (largest[-2] - upper) * (place - low)
+    place = (values.size - 1) * _TAIL
+    low = int(place)
+    smallest = _largest(values, min(low + 2, values.size), -1.0)
+    lower = -smallest[low]
+    if smallest.size > low + 1:
+        lower += (-smallest[low + 1] - lower) * (place - low)
+    return float(upper - lower)
 
 
 @kernel
-def _quantile(values: Floats, share: float) -> float:
-    """Return an interpolated quantile of unsorted values."""
-    place = (values.size - 1) * share
-    low = int(place)
-    parted = np.partition(values, low)
-    below = float(parted[low])
-    if low + 1 >= values.size:
-        return below
-    return below + (float(parted[low + 1 :].min()) - below) * (place - low)
+def _largest(values: Floats, count: int, sign: float) -> Floats:
+    """Return the `count` largest values, or the negated smallest ones if `sign` is -1."""
+    top = np.full(count, -np.inf)
+    for value in values:
+        x = sign * value
+        if x > top[-1]:
+            k = count - 1
+            while k > 0 and top[k - 1] < x:
+                top[k] = top[k - 1]
+                k -= 1
+            top[k] = x
+    return top
 
 
 @kernel
