@@ -244,6 +244,14 @@ def test_arguments_are_recognised_in_both_shapes(tmp_path: Path) -> None:
     assert actual == [("16", "5"), ("8", "6")]
 
 
+def test_argument_without_a_value_stays_an_argument(tmp_path: Path) -> None:
+    history, more = tmp_path / "history.csv", tmp_path / "more.csv"
+    more.write_text('commit,test,args,value\na1,b0,"{""mode"": """"}",6\n', encoding="utf-8")
+    for replaced in (0, 1):
+        assert append(history, [more], None, "", NOTHING, RunContext()).replaced == replaced
+    assert column(history, "args") == ['{"mode": ""}']
+
+
 @pytest.mark.parametrize("name", ["history.ndjson", "history.jsonl", "history.json"])
 def test_json_histories_are_extended(tmp_path: Path, name: str) -> None:
     history = tmp_path / name

@@ -288,7 +288,7 @@ def _texts(row: Row) -> dict[str, str]:
 
 
 def _rows(results: Results, branch: str, run: str, source: str) -> list[Row]:
-    """Return the results as rows with the order of their commits and a column of each argument.
+    """Return the results as rows with the order of their commits.
 
     Those of equal names are numbered.
 
@@ -311,14 +311,14 @@ def _rows(results: Results, branch: str, run: str, source: str) -> list[Row]:
             "branch": of_branch,
             "run": PART.join(filter(None, [name, number])),
             **series.labels,
-            **{f"{ARGUMENT}{argument}": text for argument, text in series.args},
+            "args": series.args_json if series.args else "",
             "unit": results.units[place],
             "direction": DIRECTIONS[int(results.directions[owner])],
             "value": int(value) if value.is_integer() and abs(value) < 1e15 else value,
         }
         rows.append(row)
-        for column, cell in row.items():
-            text = f"{column}={cell}" if column.startswith(ARGUMENT) else cell
+        args = {f"{ARGUMENT}{name}": f"{name}={text}" for name, text in series.args}
+        for column, text in (row | args).items():
             if isinstance(text, str) and (UNREADABLE.search(text) or len(text) > LONGEST):
                 reason = f"is longer than {LONGEST:,} characters, or holds one that is not allowed"
                 shown = f"{source}: {column}: {text!r:.60} {reason}"
@@ -333,6 +333,9 @@ def _merge(history: HistoryFile, rows: list[Row], run: str) -> tuple[int, dict[s
         where = f"{history.path}: row {number + 1}"
         raise DataError(f"{where}: {fault.reason} (got {fault.value!r:.40})")
     _place(history, orders.tolist(), rows)
+    columns = history.columns
+    if "args" not in columns and any(name.startswith(ARGUMENT) for name in columns):
+        rows = [_with_args_apart(row) for row in rows]
     fresh = {(_series_of(row), row["order"]) for row in rows}
     changed = {order for _, order in fresh}
     kept = []  # but not the results of these series and orders, or of one of their runs
@@ -341,9 +344,6 @@ def _merge(history: HistoryFile, rows: list[Row], run: str) -> tuple[int, dict[s
         if not (order in changed and same_run and (_series_of(row), order) in fresh):
             kept.append(row)
     replaced, history.rows = len(history.rows) - len(kept), kept
-    columns = history.columns
-    if "args" in columns or not any(name.startswith(ARGUMENT) for name in columns):
-        rows = [_with_args_in_one_column(row) for row in rows]
     history.extend(rows)
     return replaced, {row["commit"]: row["order"] for row in rows}
 
@@ -395,8 +395,7 @@ def _series_of(row: Row) -> SeriesId:
     return SeriesId(**labels, args=normalize_args({**args, **apart}))
 
 
-def _with_args_in_one_column(row: Row) -> Row:
-    """Return a row with its arguments as a JSON object."""
-    args = _series_of(row)
-    others = {name: cell for name, cell in row.items() if not name.startswith(ARGUMENT)}
-    return others | {"args": args.args_json if args.args else ""}
+def _with_args_apart(row: Row) -> Row:
+    """Return a row with a column of each argument, in which an empty argument is none."""
+    args = {f"{ARGUMENT}{name}": text for name, text in args_of(row["args"])}
+    return {name: cell for name, cell in row.items() if name != "args"} | args
