@@ -112,6 +112,12 @@ def test_details_that_cannot_be_shown_are_refused(
     assert changed.get("/api/v1/commit?project=db&order=25").json()["details"] == []
 
 
+def test_an_error_names_the_commit_that_it_is_about(changed: TestClient) -> None:
+    answer = describe(changed, DETAILS, DETAILS | {"subject": 501 * "s"})
+    message = "commits.1.subject: 501 characters, allowed are 500"
+    assert answer.json()["error"]["message"] == message
+
+
 def test_describing_a_commit_needs_the_scope_ingest(changed: TestClient) -> None:
     triage = make_token(changed, Scope.TRIAGE, Scope.READ)
     assert describe(changed, DETAILS, headers=triage).status_code == 403

@@ -63,10 +63,11 @@ def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
     Raises:
         DataError: A text is too long, holds control characters, or is no web address.
     """
-    rows = {commit[:KEY]: commit for commit in details}
-    for commit in rows.values():
+    rows: dict[tuple[str, ...], CommitDetails] = {}
+    for number, commit in enumerate(details):
         if reason := _fault(commit):
-            raise DataError(reason)
+            raise DataError(f"commits.{number}.{reason}")
+        rows[commit[:KEY]] = commit
     for has_parent, replaced in ((True, FIELDS[KEY:]), (False, FIELDS[KEY:PARENT])):
         insertion = Insertion(commit_details, FIELDS, replace=replaced)
         insertion.into(connection, [c for c in rows.values() if bool(c.parent) == has_parent])
