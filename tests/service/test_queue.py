@@ -99,6 +99,11 @@ def test_a_filter_that_cannot_be_read_is_refused(board: TestClient, query: str) 
     assert "The request was refused" in board.get(f"/{query}").text
 
 
+def test_the_page_of_a_refused_request_names_the_parameter_alone(board: TestClient) -> None:
+    assert "<p>Project: Field required</p>" in board.get("/commit?order=1").text
+    assert "<p>Number: Input should be a valid integer" in board.get("/series/x").text
+
+
 def test_the_page_shows_groups_with_plots_and_escapes_names(board: TestClient) -> None:
     page = board.get("/")
     assert page.status_code == 200

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
@@ -119,6 +120,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status, message = known.status_code, str(known.detail)
     if status == 401 and request.method in READING:
         return _signed_out(request)
+    if isinstance(error, RequestValidationError):  # the address has the parameter
+        message = message.partition(".")[2]
     if status == 404 and "route" not in request.scope:
         message = f"there is no page {cut(request.url.path, LONGEST)}"
     page = render(request, "error.html", status=status, message=message, code=status)
