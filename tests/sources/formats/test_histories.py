@@ -139,6 +139,31 @@ def test_every_result_of_another_direction_is_counted() -> None:
     assert collector.report.corrected[OTHER_DIRECTION] == 2
 
 
+def test_codespeed_keeps_the_name_of_a_project_and_takes_the_first_known_date() -> None:
+    dates = {"revision_date": "", "result_date": "2026-01-31 09:00:00"}
+    [result] = read("codespeed", [POST | {"project": "acme/parser", "branch": "None"} | dates])
+    assert isinstance(result, Result)
+    assert (result.series.project, result.branch) == ("acme/parser", "None")
+    assert result.time == 1769850000000
+
+
+@pytest.mark.parametrize("repository", ["git@git.example:parser.git", "https://git.example/parser"])
+def test_nyrkio_names_the_project_without_the_host(repository: str) -> None:
+    metric = {"name": "m", "value": 1}
+    [result] = read("nyrkio", [{"metrics": [metric], "attributes": {"git_repo": repository}}])
+    assert isinstance(result, Result)
+    assert result.series.project == "parser"
+
+
+@pytest.mark.parametrize("options", ["e10s fission", ["e10s", "fission"]])
+def test_perfherder_reads_options_in_one_text(options: object) -> None:
+    signature = SIGNED | {"extra_options": options}
+    signed = {"1": signature, "h": [{"signature_id": 1, "value": 2, "signature_hash": "h"}]}
+    [result] = read("perfherder", signed)
+    assert isinstance(result, Result)
+    assert result.series.args == (("options", "e10s fission"),)
+
+
 def test_a_value_that_a_scale_makes_infinite_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("time,a\n2026-01-01,1e300\n")
     config = "tests: {t: {type: csv, file: data.csv, metrics: {a: {scale: 1.0e+300}}}}"

@@ -95,7 +95,8 @@ def _common(record: Node, names: Mapping[str, tuple[str, ...]]) -> Result:
         known[name].optional_label()
         for name in ("project", "variant", "task", "test", "run", "branch")
     )
-    project = project_of_url(project) if "/" in project else project
+    if names is OF_NYRKIO or (names is NAMES and "/" in project):
+        project = project_of_url(project)
     args = () if known["args"].value is None else known["args"].arguments()
     commit, time = known["commit"], known["time"].time()
     if isinstance(commit.value, dict) and names is NAMES:  # with a hash and a time
@@ -193,8 +194,9 @@ def read_codespeed(file: InputFile) -> Items:
         if value.value is None:
             yield value.skip(file, "value is missing")
             continue
-        dated = {key: date for key, date in result.mapping().items() if date != "None"}
-        common = _common(Node(dated, result.where), OF_CODESPEED)
+        undated = {key for key in OF_CODESPEED["time"] if result[key].value in ("", "None")}
+        stated = {key: cell for key, cell in result.mapping().items() if key not in undated}
+        common = _common(Node(stated, result.where), OF_CODESPEED)
         if not common.series.test:
             raise FieldError(result["benchmark"].where, result["benchmark"].value, "is missing")
         unit, direction = result["units"].optional_label(), result.direction(("lessisbetter",))

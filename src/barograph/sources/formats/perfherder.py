@@ -157,7 +157,10 @@ def _described(signature: str, about: Mapping[str, Any], point: Mapping[str, Any
     keys = ("repository_name", "suite", "test", "application", "measurement_unit")
     project, suite, test, application, unit = (described[key].optional_text() for key in keys)
     variant = described.first(("machine_platform", "platform")).optional_text()
-    args = _args(described.get("extra_options", []), application)
+    options = described.get("extra_options", [])
+    if not isinstance(options.value, list):  # all of them in one text
+        options = Node([options.value], options.where)
+    args = _args(options, application)
     lower = about.get("lower_is_better", True)  # left out where true
     return Result(SeriesId(project, variant, suite, test, "", args), 0.0, unit, _direction(lower))
 
