@@ -361,6 +361,12 @@ def test_progress_keeps_how_long_each_phase_took() -> None:
     assert [round(seconds) for seconds in later.seconds] == [10, 0]
 
 
+def test_no_phase_took_less_than_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 4.8)
+    progress = RetrainingProgress(1, 0.0, phase=2, seconds=(3.7, 1.1))  # in sum 4.800000000000001
+    assert str(progress.at(3, 0, 4).seconds) == "(3.7, 1.1, 0.0)"
+
+
 def test_retraining_needs_xgboost(
     tmp_path: Path, artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

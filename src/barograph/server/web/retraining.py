@@ -70,7 +70,7 @@ class RetrainingProgress:
         """Return the progress at a step of a phase."""
         seconds = self.seconds
         if phase > self.phase:
-            took = round(self.elapsed - sum(seconds), 1)
+            took = max(0.0, round(self.elapsed - sum(seconds), 1))
             seconds += (took,) + (0.0,) * (phase - self.phase - 1)
         return replace(self, phase=phase, done=done, of=of, seconds=seconds)
 
