@@ -1,5 +1,6 @@
 """The record of the model, work lists, retraining, release and rollback over HTTP."""
 
+import atexit
 import errno
 import os
 import signal
@@ -183,6 +184,19 @@ def test_failed_retraining_reports_why_and_another_can_start(
         assert (latest["state"], latest["why"]) == ("failed", "no parameters here")
         assert client.post("/api/v1/retraining/cancel").status_code == 409
         assert client.post("/api/v1/retraining").status_code == 202
+
+
+def untidy_params() -> Any:
+    """Learn nothing, and leave work for the end of the process."""
+    atexit.register(time.sleep, 6000)
+    raise ConfigError("no parameters here")
+
+
+def test_retraining_ends_with_its_result(tmp_path: Path, artifact: Path) -> None:
+    with retraining_client(tmp_path, artifact, untidy_params) as (client, retraining):
+        assert client.post("/api/v1/retraining").status_code == 202
+        wait_for(lambda: retraining.progress is None)
+        assert latest_of(store_of(client)) == ("failed", {"why": "no parameters here"})
 
 
 def waiting_params() -> Any:

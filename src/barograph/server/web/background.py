@@ -176,12 +176,18 @@ def _run(level: int, work: Callable[..., None], arguments: tuple[object, ...]) -
     logging.basicConfig(level=level, format=LOG_FORMAT)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work(*arguments)
+    _end()  # without tidying up, which takes seconds at a low priority on a busy machine
 
 
 def _end_with_parent() -> None:
     """Wait for the end of the service, and end this process with all of its processes."""
     if (parent := parent_process()) is not None:
         parent.join()
+    _end()
+
+
+def _end() -> None:
+    """End this process with all of its processes."""
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
