@@ -58,6 +58,12 @@ def test_abbreviated_hashes_keep_the_requested_names(tree: Tree) -> None:
     ]
 
 
+def test_subject_ends_with_its_line_whatever_ends_lines(tmp_path: Path) -> None:
+    made = make_repository(tmp_path, {"Fix\r": Made()})
+    [commit] = Repository(tmp_path).find(made.values()).values()
+    assert commit.subject == "Fix"
+
+
 @pytest.mark.parametrize("name", ["f" * 40, "main", "HEAD", "abc", "", "--all", "first\nmain"])
 def test_other_names_are_not_found(tree: Tree, name: str) -> None:
     assert Repository(tree.folder).find([name, tree.hashes["one"]]).keys() == {tree.hashes["one"]}

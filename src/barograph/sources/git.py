@@ -113,7 +113,8 @@ def _commit(name: str, content: bytes) -> Commit:
     committed = re.search(r"^committer .*> (\d+)", headers, re.MULTILINE)
     author = re.search(r"^author (.*) <", headers, re.MULTILINE)
     time = 1000 * int(committed[1]) if committed else 0
-    return Commit(name, time, message.strip().partition("\n")[0], author[1] if author else "")
+    [subject, *_] = message.strip().splitlines() or [""]
+    return Commit(name, time, subject, author[1] if author else "")
 
 
 def is_commit(name: str, prefix: str) -> bool:
