@@ -13,9 +13,11 @@ MODEL = TriageModel.default("label_free")
 
 
 def chosen(
-    index: list[int], probability: list[float], levels: list[float], least: float = 0.4
+    index: list[int], probability: list[float], levels: list[float], noise: float = 0.0
 ) -> list[int]:
-    return select(least, np.array(index), np.array(probability), np.array(levels))
+    values = np.repeat(levels, np.diff([0, *index, 100]))
+    values += noise * np.random.default_rng(1).normal(size=values.size)
+    return select(0.4, np.array(index), np.array(probability), values)
 
 
 def test_candidates_from_the_probability_on_are_reported() -> None:
@@ -23,8 +25,9 @@ def test_candidates_from_the_probability_on_are_reported() -> None:
 
 
 def test_more_probable_of_two_places_for_one_change_is_reported() -> None:
-    assert chosen([10, 15], [0.6, 0.9], [1.0, 2.0, 3.0]) == [1]
-    assert chosen([10, 16], [0.6, 0.9], [1.0, 2.0, 3.0]) == [0, 1]
+    assert chosen([10, 15], [0.6, 0.9], [1.0, 2.0, 3.0], noise=0.5) == [1]
+    assert chosen([10, 16], [0.6, 0.9], [1.0, 2.0, 3.0], noise=0.5) == [0, 1]
+    assert chosen([10, 15], [0.6, 0.9], [1.0, 2.0, 3.0], noise=0.05) == [0, 1]
 
 
 def test_both_ends_of_a_pulse_are_reported() -> None:

@@ -160,8 +160,8 @@ def test_probability_of_a_step_does_not_depend_on_a_pulse_nearby(seed: int) -> N
 
 def test_of_two_candidates_for_one_change_one_is_reported() -> None:
     values = np.random.default_rng(0).normal(100.0, 1.0, 300)
-    values[150:] += 10.0
-    values[153:] += 10.0
+    values[150:] += 20.0
+    values[150:153] -= [15.0, 8.0, 3.0]
     everything = Triaged(EDivisive(min_size=1, pvalue=0.5, permutations=9), min_probability=0.0)
     near = [place for place in detected(values, everything) if 140 <= place <= 160]
     assert len(near) == 1

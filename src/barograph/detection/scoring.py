@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from barograph.detection.excursions import Excursion, excursions, fill
+from barograph.detection.levels import are_two
 from barograph.features import feature_matrix, series_context
 from barograph.features.subseries import LABEL_FREE, SubSeries, subseries
 from barograph.models import TriageModel
@@ -257,26 +258,31 @@ def rule_entry(least: float, chosen_from: str) -> Mapping[str, Any]:
     return {ENTRY: {"min_probability": least, "chosen_from": chosen_from}}
 
 
-def select(least: float, index: Ints, probability: Floats, levels: Floats) -> list[int]:
+def select(least: float, index: Ints, probability: Floats, values: Floats) -> list[int]:
     """Return the positions of the candidates of a series that are reported, ascending.
 
     Two candidates for one change share its evidence: of candidates within `SAME_CHANGE` points
-    of each other that change the level in the same direction, the most probable is reported.
+    of each other that change the level in the same direction, the most probable is reported,
+    unless the level between them is its own.
 
     Args:
         least: The least probability.
         index: The candidates, ascending.
         probability: Their probabilities.
-        levels: The level before the first, between two, and after the last candidate.
+        values: The series.
 
     Example:
-        >>> select(0.4, np.array([10, 13]), np.array([0.9, 0.6]), np.array([1.0, 2.0, 3.0]))
+        >>> values = np.array([1.0, 1.1, 0.9, 1.0, 1.6, 1.4, 1.8, 2.1, 1.9, 2.0])
+        >>> select(0.4, np.array([4, 7]), np.array([0.9, 0.6]), values)
         [0]
     """
-    rise = np.diff(levels) > 0
+    edges = pairwise([0, *index.tolist(), values.size]) if index.size else ()
+    rise = np.diff([np.median(values[start:end]) for start, end in edges]) > 0
     chosen: list[int] = []
     for k in np.argsort(-probability, kind="stable").tolist():
         near = (j for j in chosen if abs(int(index[k] - index[j])) <= SAME_CHANGE)
-        if probability[k] >= least and all(rise[j] != rise[k] for j in near):
+        if probability[k] >= least and all(
+            rise[j] != rise[k] or are_two(values, int(index[j]), int(index[k])) for j in near
+        ):
             chosen.append(k)
     return sorted(chosen)

@@ -18,6 +18,7 @@ from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
+from barograph.detection.levels import are_two
 from barograph.detection.scoring import SAME_CHANGE, CandidateScorer, least_reported, select
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
@@ -124,15 +125,16 @@ class Triaged(Detector):
                 known[k] = runs = excursions(part)
                 if runs and _hide_changes(runs, part, filled := fill(part, runs)):
                     [again] = self._search(filled, np.array([0, part.size]))
-                    points[k] = with_pulses(_merged((points[k], again), 1), runs, part.size)
+                    both = _merged((points[k], again), 1, part)
+                    points[k] = with_pulses(both, runs, part.size)
         return points, known
 
     def _search(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the change points that the detectors of candidates find in many series."""
         found = zip(*(each.find_many(values, offsets) for each in self._detectors), strict=True)
         return [
-            _merged(sources, self.apart) if size >= self.shortest else []
-            for sources, size in zip(found, np.diff(offsets).tolist(), strict=True)
+            _merged(sources, self.apart, values[start:end]) if end - start >= self.shortest else []
+            for sources, (start, end) in zip(found, pairwise(offsets.tolist()), strict=True)
         ]
 
 
@@ -176,9 +178,7 @@ def reported(
     for (start, end), run in zip(pairwise(offsets.tolist()), points, strict=True):
         index = np.array([point.index for point in run], dtype=np.int64)
         chances = probability[first : first + len(run)]
-        edges = pairwise([start, *(start + index).tolist(), end]) if run else ()
-        levels = np.array([np.median(values[a:b]) for a, b in edges])
-        chosen = select(least, index, chances, levels)
+        chosen = select(least, index, chances, values[start:end])
         result.append(
             [
                 replace(run[k], probability=float(chances[k]), statistic=odds[first + k])
@@ -196,12 +196,20 @@ def _hide_changes(runs: Sequence[Excursion], values: Floats, filled: Floats) -> 
     return bool(HIDING * filled.std() < values.std())
 
 
-def _merged(sources: Iterable[Sequence[RawChangePoint]], apart: int) -> list[RawChangePoint]:
-    """Return the candidates of several searches; of those near each other, that of the first."""
+def _merged(
+    sources: Iterable[Sequence[RawChangePoint]], apart: int, values: Floats
+) -> list[RawChangePoint]:
+    """Return the candidates of several searches.
+
+    Of those near each other, that of the first counts, unless the level between them is its own.
+    """
     result: list[RawChangePoint] = []
     for points in sources:
         taken = np.array([point.index for point in result], dtype=np.int64)
-        result += [point for point in points if not np.any(np.abs(taken - point.index) <= apart)]
+        for point in points:
+            near = taken[np.abs(taken - point.index) <= apart].tolist()
+            if all(are_two(values, place, point.index) for place in near):
+                result.append(point)
     return sorted(result, key=lambda point: point.index)
 
 

@@ -2,7 +2,8 @@
 
 An alarm is about the change it points at, so the second look compares places: a score that points
 near the standing change, in its direction, confirms or moves it and raises no second alarm. A step
-back is a change of its own; soon after the standing change, only if it is certain.
+back is a change of its own; soon after the standing change, only if it is certain. A second step in
+the same direction is one, too, if the level between the two differs from both sides.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from barograph.detection.levels import SHORTEST_LEVEL, is_own_level
 from barograph.detection.online.budget import LOG_WEIGHTS
 from barograph.detection.online.decision import AlarmStep, Answer, StepKind
 from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, Settled, suspect_score
@@ -31,7 +33,8 @@ MISPLACED = 1  # the windows that raise alarms point at least at every third pla
 # A step back that soon is an alarm only if it is CERTAIN nats above the threshold, and if the level
 # lasted for SHORTEST_LEVEL points: fewer are a spike.
 CERTAIN = 3.0
-SHORTEST_LEVEL = 3
+# A second step in the direction of the first counts once that many results follow it.
+FOLLOWED = 2
 # The newest result is no suspect if it goes less than twice as far as the standing change.
 KNOWN_WAY = 2.0
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
@@ -166,6 +169,9 @@ class SecondLook:
             and standing.surprise < WITHDRAW_BELOW
         ):
             return self._withdraw(point, standing, best, sides)
+        second = next((s for s in scores if self._is_second_step(s, sides)), None)
+        if second is not None:
+            return self._take(StepKind.CALLED, point, second, sides)
         step = None if best is None else self._compare(point, best, sides)
         if (
             step is None
@@ -176,6 +182,21 @@ class SecondLook:
             self.state = self.state._replace(confirmed=True, probability=standing.probability)
             return self._step(StepKind.CONFIRMED, point, standing)
         return step
+
+    def _is_second_step(self, score: WindowScore, sides: Sides) -> bool:
+        """Whether a score is an alarm about a step beyond that of the standing change."""
+        change = self.state.change
+        is_alarm = score.window >= FOLLOWED and self._score(score) >= self._threshold
+        return is_alarm and change is not None and self._is_beyond(change, score.split, sides)
+
+    def _is_beyond(self, first: int, second: int, sides: Sides) -> bool:
+        """Whether two places are two steps in one direction, with a level of its own between."""
+        if not SHORTEST_LEVEL <= second - first <= NEAR:
+            return False
+        before, since = sides(first)
+        between, after = since[: second - first], since[second - first :]
+        directions = direction_of(before, between), direction_of(between, after)
+        return directions[0] == directions[1] and is_own_level(before, between, after)
 
     def _knows(self, point: int, sides: Sides) -> bool:
         """Whether the newest value goes as far as the standing change, or not much farther."""
@@ -239,6 +260,9 @@ class SecondLook:
             if not self._has_returned(best, distance):
                 return None
             return self._take(StepKind.CALLED, point, best, sides)
+        first, second = min(change, best.split), max(change, best.split)
+        if self._is_beyond(first, second, sides):
+            return None  # it is about the earlier step, or about one that too few results follow
         if abs(distance) <= SAME:
             return self._take(StepKind.MOVED, point, best, sides, change) if is_surer else None
         replaces = 0 < distance <= NEAR
