@@ -79,11 +79,11 @@ def append(context: click.Context, history: Path, inputs: Inputs, run: str, outp
     counts = {"results": appended.results, "replaced": appended.replaced, "skipped": skipped}
     commits = [{"commit": name, "order": order} for name, order in appended.commits.items()]
     content = {"history": str(history), **counts, "commits": commits}
-    echo(output, content, f"{history}: {_summary(appended)}")
+    echo(output, content, f"{history}: {_summary(appended, skipped)}")
     context.exit(1 if appended.refused else 0)
 
 
-def _summary(appended: Appended) -> str:
+def _summary(appended: Appended, skipped: int) -> str:
     """Return what was appended, in one line."""
     names = [name[:12] or "unnamed" for name in appended.commits]
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
@@ -92,7 +92,7 @@ def _summary(appended: Appended) -> str:
     parts = [f"{plural(appended.results, 'result')} {origin}"]
     if appended.replaced:
         parts.append(f"{plural(appended.replaced, 'earlier result')} replaced")
-    if skipped := appended.report.skipped["points"].total():
+    if skipped:
         parts.append(f"{plural(skipped, 'unusable result')} left out")
     return ", ".join(parts)
 
