@@ -92,7 +92,7 @@ def _best_tau(columns: Floats, first: int, last: int, space: PairSpace) -> tuple
     before[:] = 0.0
     for tau in range(1, last):
         within += columns[tau - 1] if tau > 1 else 0.0
-        row, behind = space.rows[tau - 1], space.rights[tau]
+        row, after = space.rows[tau - 1], space.rights[tau]
         for end in range(max(first, tau), last):
             k, kappa = np.uint64(end - first), np.uint64(end + 1)
             if last < ENDS:
@@ -102,7 +102,7 @@ def _best_tau(columns: Floats, first: int, last: int, space: PairSpace) -> tuple
                 both, left = 2.0 / size, 2.0 * (size - tau) / (size * max(tau - 1.0, 1.0))
                 right = 2.0 * tau / (size * max(size - tau - 1.0, 1.0))
             before[k] += row[k]
-            q = both * (before[k] - within) - left * within - right * behind[k]
+            q = both * (before[k] - within) - left * within - right * after[k]
             if q > best_q:
                 best, best_q = tau, q
     return best, best_q
