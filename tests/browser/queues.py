@@ -6,6 +6,7 @@ from barograph.detection import Hunter
 from barograph.results.series import Direction, SeriesId
 from barograph.server.store import Measurement, Store
 from barograph.server.web.background import RefreshLoop, WorkerConfig
+from tests.browser.waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -65,7 +66,7 @@ def press(page: "Page", *keys: str) -> None:
 
 def saved_verdicts(page: "Page") -> dict[str, str]:
     """The verdicts by test, from the API, once all are saved."""
-    page.wait_for_function(SAVED)
+    wait_until(page, SAVED)
     answer = page.evaluate("fetch('/api/v1/change-points').then((answer) => answer.json())")
     names = page.evaluate("fetch('/api/v1/series').then((answer) => answer.json())")
     tests = {series["id"]: series["test"] for series in names["series"]}

@@ -14,6 +14,7 @@ from barograph.server.store.schema import candidates
 from barograph.server.triage import tickets, verdicts
 from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.serving import Board, serving
+from tests.browser.waiting import wait_until
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def visit(browser: "Browser", board: Board) -> Iterator[Callable[[str], Opened]]
         failures.clear()
         query = f"?{urlencode({'project': SCRIPT, 'order': 25})}" if path == "/commit" else ""
         page.goto(f"{board.url}{path}{query}")
-        page.wait_for_function(HAS_DATA)
+        wait_until(page, HAS_DATA)
         return Opened(path, page, failures)
 
     yield visited

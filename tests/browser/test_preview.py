@@ -10,6 +10,7 @@ from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.conftest import DRAWN_TEXTS, ready
 from tests.browser.queues import LENGTH, LOWER, search
 from tests.browser.serving import Board
+from tests.browser.waiting import wait_until
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def test_undecided_change_has_its_label_beside_another(board: Board, page: "Page
     page.goto(board.url)
     ready(page)
     change = page.locator("tr.group .change-cell .strong").first.inner_text()
-    page.wait_for_function("(size) => texts.includes(size)", arg=change)
+    wait_until(page, "(size) => texts.includes(size)", change)
 
 
 @pytest.mark.parametrize("content", [fill_close])

@@ -9,6 +9,7 @@ import pytest
 from tests.browser.conftest import ready
 from tests.browser.queues import fill, fill_long, fill_three, groups, press, saved_verdicts
 from tests.browser.serving import Board
+from tests.browser.waiting import wait_until
 from tests.shared import wait_for
 
 if TYPE_CHECKING:
@@ -61,12 +62,15 @@ def test_preview_is_part_of_the_first_paint(queue: "Page") -> None:
     queue.route("**/queue.js", late)
     queue.reload()
     ready(queue)
-    paint, script = queue.wait_for_function("""() => {
+    paint, script = wait_until(
+        queue,
+        """() => {
       const [paint] = performance.getEntriesByName("first-paint");
       const loaded = performance.getEntriesByType("resource");
       const script = loaded.find(({ name }) => name.endsWith("/queue.js"));
       return paint && script && [paint.startTime, script.responseEnd];
-    }""").json_value()
+    }""",
+    )
     assert paint > script
 
 

@@ -12,6 +12,7 @@ import pytest
 from barograph.report.changes import Findings, ReportedChange
 from barograph.report.page import report_page
 from barograph.results.series import ChangePoint, Direction, Region, Series, SeriesId
+from tests.browser.waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -82,14 +83,14 @@ def test_charts_are_drawn(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 3000})
     page.set_content(report_page(Findings([*series], [*changes])))
     assert page.locator("canvas").count() >= len(series)
-    page.wait_for_function(DRAWN)
+    wait_until(page, DRAWN)
 
 
 @pytest.mark.parametrize("unit", ["", "ops/s"])
 def test_readout_and_axis_have_the_unit(page: Page, unit: str) -> None:
     series, changes = stepped(0, 100.0, 121.0)
     page.set_content(report_page(Findings([replace(series, unit=unit)], [changes])))
-    page.wait_for_function(DRAWN)
+    wait_until(page, DRAWN)
     page.locator("canvas.chart").focus()
     page.keyboard.press("End")
     text = f"121 {unit}".rstrip()
@@ -117,7 +118,7 @@ def test_a_level_is_strong_over_the_results_that_the_change_was_measured_with(pa
     change = ReportedChange(0, ChangePoint(100, 1.0, None, *regions), series.direction, 100)
     page.evaluate(RECORD_LINES)
     page.set_content(report_page(Findings([series], [[change]])))
-    page.wait_for_function("levels.length >= 8")
+    wait_until(page, "levels.length >= 8")
     strong = page.evaluate("levels.filter(([alpha]) => alpha === 1).map(([, width]) => width)")
     faint = page.evaluate("levels.filter(([alpha]) => alpha < 0.5).map(([, width]) => width)")
     for size in (min, max):  # in the table and in the chart

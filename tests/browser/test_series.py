@@ -15,6 +15,7 @@ from barograph.server.store.commit_details import CommitDetails
 from barograph.server.triage.refresh import CandidateRefresher
 from tests.browser.conftest import DRAWN_TEXTS
 from tests.browser.serving import Board, serving
+from tests.browser.waiting import wait_until
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: Board) -> No
 
 def test_chart_is_part_of_the_first_paint(page: "Page", board: Board) -> None:
     page.goto(f"{board.url}/series/1")
-    assert page.wait_for_function(PAINTED).json_value() == []
+    assert wait_until(page, PAINTED) == []
 
 
 def test_a_panel_keeps_its_height_while_it_waits(page: "Page", board: Board) -> None:
@@ -242,7 +243,7 @@ def test_the_newest_undecided_change_has_its_label_beside_another(
         board.decide(1, Verdict.TRUE_POSITIVE, "wen")
         focused(page, f"{board.url}/series/1")
         size = page.locator("#about b").inner_text()
-        page.wait_for_function("(size) => texts.some((text) => text.startsWith(size))", arg=size)
+        wait_until(page, "(size) => texts.some((text) => text.startsWith(size))", size)
 
 
 def test_numbers_are_written_as_the_command_line_does(page: "Page", board: Board) -> None:
@@ -267,7 +268,7 @@ def test_numbers_that_hardly_differ_have_the_digits_that_tell_them_apart(
     page.add_init_script(DRAWN_TEXTS)
     with serving(tmp_path_factory.mktemp("digits"), close) as board:
         page.goto(f"{board.url}/series/1")
-        page.wait_for_function("texts.length > 0")
+        wait_until(page, "texts.length > 0")
         drawn: list[str] = page.evaluate("texts")
         ticks = drawn[: [bool(DAY.fullmatch(text)) for text in drawn].index(True)]
         assert len(ticks) >= 3
@@ -279,7 +280,7 @@ def test_numbers_that_hardly_differ_have_the_digits_that_tell_them_apart(
 def test_days_stand_once_below_a_chart(page: "Page", board: Board) -> None:
     page.add_init_script(DRAWN_TEXTS)
     page.goto(f"{board.url}/series/1")
-    page.wait_for_function("texts.length > 0")
+    wait_until(page, "texts.length > 0")
     [first, *rest] = [text for text in page.evaluate("texts") if DAY.fullmatch(text)]
     days = [first, *rest[: rest.index(first) if first in rest else None]]
     assert 2 <= len(days) == len(set(days))
@@ -299,7 +300,7 @@ def test_many_results_are_drawn_as_ranges(
     sent = [result(order % STEP)._replace(order=order, commit=f"c{order}") for order in range(5000)]
     with serving(tmp_path_factory.mktemp("many"), lambda store: store.ingest(sent, "ci")) as board:
         page.goto(f"{board.url}/series/1")
-        page.wait_for_function("heights.length > 0")
+        wait_until(page, "heights.length > 0")
         assert max(page.evaluate("heights")) > 50
 
 
