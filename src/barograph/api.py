@@ -27,9 +27,10 @@ def detect(values: Any) -> list[ChangePoint]:
 
     Returns:
         The change points by index. Each has `index` (0-based, the first point of the new level),
-        `probability` (how likely a person would call it real), and the regions `before` and
-        `after` with their mean, median, variance and `level`: the median of the at most 30 points
-        nearest to the change.
+        `probability` (how likely a person would call it real), `is_new` (whether so few points
+        follow that the next ones may move or withdraw it), and the regions `before` and `after`
+        with their mean, median, variance and `level`: the median of the at most 30 points nearest
+        to the change.
 
     Raises:
         DataError: There are no values, or one of them is not a finite number.

@@ -152,6 +152,26 @@ def test_markdown_of_many_changes_fits_into_a_comment(tmp_path: Path) -> None:
     assert text.endswith("|\n\n10 more are not shown.\n")
 
 
+def test_change_at_the_last_results_is_new_in_every_output(tmp_path: Path) -> None:
+    values = np.random.default_rng(2).normal(100.0, 1.0, 123)
+    values[60:] += 20.0
+    values[120:] *= 1.15
+    table = tmp_path / "r.csv"
+    table.write_text("value\n" + "".join(f"{value}\n" for value in values))
+    _, _, first, last, _ = detect(table).stdout.splitlines()
+    assert first.endswith(" % real")
+    assert last.endswith(" % real  new, 3 points so far")
+    [series] = json.loads(detect(table, "--format", "json").stdout)["series"]
+    marks = [(point["order"], point["new"]) for point in series["change_points"]]
+    assert marks == [(60, False), (120, True)]
+    *_, first, last = detect(table, "--format", "markdown").stdout.splitlines()
+    assert first.startswith("| r | +19.6 %")
+    assert last.startswith("| r (new) | +1")
+    assert "new" not in detect(table, "--min-probability", "0.3").stdout
+    page = CliRunner().invoke(group, ["report", str(table), "--out", "-"]).stdout
+    assert page.count(" real · new</span>") == page.count(">new</span></td>") == 1
+
+
 def test_series_that_switches_has_one_line_and_all_its_changes_in_json(tmp_path: Path) -> None:
     values = [100.0 + 50 * (k // 15 % 2) + k % 3 for k in range(90)]
     (tmp_path / "r.csv").write_text("value\n" + "".join(f"{value}\n" for value in values))

@@ -49,14 +49,15 @@ def test_early_outlier_does_not_hide_a_step(seed: int) -> None:
 @pytest.mark.parametrize("factor", [0.1, 2.0, 50.0])
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_spike_at_the_newest_results_does_not_hide_a_step(
+def test_jump_at_the_newest_results_does_not_hide_a_step(
     seed: int, size: int, factor: float
 ) -> None:
     def newest(values: Floats) -> None:
         step(values)
         values[-size:] *= factor
 
-    assert detected(series(newest, seed)) == [150]
+    new = [298] if size == 2 else []  # a single result may be a spike
+    assert detected(series(newest, seed)) == [150, *new]
 
 
 @pytest.mark.parametrize("factor", [0.02, 50.0])

@@ -56,6 +56,11 @@ def texts(figure: Figure) -> list[str]:
     return [text for text in written if text]
 
 
+def test_the_picture_says_that_a_change_is_new() -> None:
+    new = replace(change(100, 0.93), is_new=True)
+    assert "93 % real \u00b7 new \u00b7 at 100" in texts(bg.plot(STEP, [new]))
+
+
 def test_the_picture_names_change_probability_place_and_levels() -> None:
     figure = bg.plot(STEP, [change(100, 0.93)], title="insert")
     written = texts(figure)

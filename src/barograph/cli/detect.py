@@ -118,6 +118,7 @@ def _point(change: ReportedChange) -> dict[str, Any]:
         "mean_before": point.before.mean,
         "mean_after": point.after.mean,
         "percent": size.percent,
+        "new": point.is_new,
         "reasons": [
             {"text": reason.text, "contribution": reason.part} for reason in change.reasons
         ],

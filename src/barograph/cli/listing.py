@@ -33,7 +33,7 @@ BLOCKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 MARK = "\u2502"  # where a level begins
 COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow", TREND: None}
 NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change", TREND: "trend"}
-NEW = 3  # a level of fewer results is named as such
+FEW = 3  # the results of a level are counted if there are fewer
 NAME = 100  # longest name in a line
 SUBJECT = 60
 
@@ -62,8 +62,7 @@ def lines(findings: Findings, *, every: bool = False) -> Iterator[str]:
         if len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in findings.listed[number_]:
-            count = change.point.after.count if change.point is changes[-1].point else NEW
-            note = f"{plural(count, 'point')} so far" if count < NEW else ""
+            note = _note(change, is_last=change.point is changes[-1].point)
             yield _line(change, rows[id(change)], note, widths, width)
 
 
@@ -100,9 +99,10 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     for change in findings.rows[:SHOWN]:
         name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
         kind = findings.kind_of(change.series).replace("_", " ")
+        notes = kind, "new" * change.point.is_new, change.switch_text
         likely = change.point.probability
         cells = (
-            escaped(name) + "".join(f" ({note})" for note in (kind, change.switch_text) if note),
+            escaped(name) + "".join(f" ({note})" for note in notes if note),
             change_text(change.size.percent),
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.size[:2])),
@@ -138,6 +138,14 @@ def _cells(change: ReportedChange) -> tuple[str, ...]:
         change_text(change.size.percent),
         sure if probability is None else f"{probability_text(probability)} real",
     )
+
+
+def _note(change: ReportedChange, *, is_last: bool) -> str:
+    """Return that a change is new, and how many results a new or short last level has."""
+    is_new, count = change.point.is_new, change.point.after.count
+    is_counted = is_last and (is_new or count < FEW)
+    parts = ["new" * is_new, f"{plural(count, 'point')} so far" * is_counted]
+    return ", ".join(filter(None, parts))
 
 
 def _line(

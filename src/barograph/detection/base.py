@@ -39,6 +39,7 @@ class RawChangePoint:
     order: int | None = None
     probability: float | None = None
     q: float | None = None
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,7 @@ def describe(values: Floats, points: Sequence[RawChangePoint], first: int = 0) -
             probability=point.probability,
             q=point.q,
             is_trend=bool(sizes[k][2]),
+            is_new=point.is_new,
         )
         for k, point in enumerate(points)
     ]

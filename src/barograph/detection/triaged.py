@@ -19,6 +19,7 @@ from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import PULSE, Excursion, excursions, fill
 from barograph.detection.hunter import Hunter
 from barograph.detection.levels import are_two
+from barograph.detection.new_changes import look_again
 from barograph.detection.scoring import SAME_CHANGE, CandidateScorer, least_reported, select
 from barograph.models import TriageModel
 from barograph.results.candidates import Candidates
@@ -39,7 +40,8 @@ class Triaged(Detector):
 
     The ends of pulses, excursions of 3 to 12 points, are candidates too. Each change point has a
     `probability`; `statistic` is its log odds. `pvalue`, `order` and `q` are those of the
-    detector that proposed it, None at the ends of pulses.
+    detector that proposed it, None at the ends of pulses. By the built-in rule, change points that
+    at most ten points follow are marked as new, and the online pair can report them, too.
 
     Args:
         candidates: Proposes the candidates: a detector, or a tuple of detectors. Of candidates near
@@ -103,6 +105,8 @@ class Triaged(Detector):
         probability = scorer.probability(least)
         if self.min_probability is not None:
             least = self.min_probability
+        elif model.version == _default_model().version:
+            points, probability = look_again(values, offsets.tolist(), points, probability)
         return reported(least, values, offsets, points, probability)
 
     def propose(

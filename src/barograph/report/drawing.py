@@ -136,7 +136,8 @@ def _draw_change_point(axes: Axes, panel: Panel, point: ChangePoint, *, is_label
     )
     sure = "" if point.probability is None else f"{probability_text(point.probability)} real"
     change = typeset(change_text(size.percent)) + f" {TREND}" * size.is_trend
-    details = " \u00b7 ".join(filter(None, [sure, panel.place(point.index)]))
+    new = "new" * point.is_new
+    details = " \u00b7 ".join(filter(None, [sure, new, panel.place(point.index)]))
     share = place / panel.values.size
     side = "left" if share < CLOSE / 2 else "right" if share > 1 - CLOSE / 2 else "center"
     for text, above, style in (

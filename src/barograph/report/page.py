@@ -137,7 +137,7 @@ def _row(findings: Findings, change: ReportedChange) -> dict[str, Any]:
         "effect": change.effect,
         "name": middle_cut(name, NAME),
         "rest": middle_cut(about, REST),
-        "switches": change.switch_text,
+        "note": SEPARATOR.join(filter(None, ["new" * change.point.is_new, change.switch_text])),
         "text": full.lower() if is_cut or change.subject or change.switches else "",
         "change": typeset(change_text(change.size.percent)),
         "percent": round(min(change.size.percent, 1e9), 4),
@@ -180,7 +180,7 @@ def _others(findings: Findings) -> dict[str, list[str]]:
     }
 
 
-def _described(change: ReportedChange, unit: str) -> dict[str, str]:
+def _described(change: ReportedChange, unit: str) -> dict[str, Any]:
     before, after = (typeset(number(level)) for level in change.size[:2])
     probability = change.point.probability
     place, when = change.where
@@ -192,6 +192,7 @@ def _described(change: ReportedChange, unit: str) -> dict[str, str]:
         "effect": change.effect,
         "change": typeset(change_text(change.size.percent)),
         "real": "" if probability is None else probability_text(probability),
+        "new": change.point.is_new,
         "levels": f"{before} \u2192 {after} {unit_text(unit)}".rstrip(),
         "place": f"at {', '.join(filter(None, [middle_cut(place, 64), when]))}.",
         "subject": middle_cut(printable(change.subject), HEADING),

@@ -218,6 +218,7 @@ def _mark(change: ReportedChange) -> list[Any]:
     text = change_text(change.size.percent) + f" {TREND}" * change.size.is_trend
     if probability is not None:
         text = f"{text}, {probability_text(probability)} real"
+    text += ", new" * change.point.is_new
     return [
         change.point.index,
         typeset(text),

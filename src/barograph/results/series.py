@@ -298,6 +298,8 @@ class ChangePoint:
         probability: How likely a person would call the change real; None if no model judged it.
         q: The energy statistic Q of E-Divisive and Hunter; None of other methods.
         is_trend: Whether the results beside the change contradict each other about its sign.
+        is_new: Whether the default method found it with at most ten results after it, so that the
+            next ones may still move or withdraw it.
 
     Example:
         >>> before, after = Region.of(np.array([4.0, 6.0])), Region.of(np.array([9.0]))
@@ -315,6 +317,7 @@ class ChangePoint:
     probability: float | None = None
     q: float | None = None
     is_trend: bool = False
+    is_new: bool = False
 
 
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
