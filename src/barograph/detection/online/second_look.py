@@ -35,6 +35,11 @@ MISPLACED = 1  # the windows that raise alarms point at least at every third pla
 CERTAIN = 3.0
 # A second step in the direction of the first counts once that many results follow it.
 FOLLOWED = 2
+# With fewer results before the newest one, a single unusual result is a suspect: an alarm needs
+# FOLLOWED results after the change. A result that went less than RETURNED of the way from the level
+# before the change, or before the last result, is back, and no suspect.
+FEW = 15
+RETURNED = 0.5
 # The newest result is no suspect if it goes less than twice as far as the standing change.
 KNOWN_WAY = 2.0
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
@@ -137,12 +142,14 @@ class SecondLook:
         Returns:
             The answer on the point, and what happened to a change, if anything.
         """
-        is_unusual = bool(scores) and _is_unusual(scores[0], surprise, rerun)
+        is_unusual = bool(scores) and self._is_unusual(point, scores[0], surprise, rerun, sides)
         if is_unusual and rerun is not None:
             sure = CONFIRMED_BY_RERUNS if rerun.is_step else 0.0
             probability = max(scores[0].probability, sure)
             newest = scores[0]._replace(probability=probability, is_confirmed=True)
             scores = [newest, *scores[1:]]
+        if point < FEW:
+            scores = [score for score in scores if self._is_followed(point, score, sides)]
         was_known = self._knows(point, sides)
         step = self.decide(point, scores, sides)
         if step is not None and step.kind is StepKind.CALLED:
@@ -186,7 +193,7 @@ class SecondLook:
     def _is_second_step(self, score: WindowScore, sides: Sides) -> bool:
         """Whether a score is an alarm about a step beyond that of the standing change."""
         change = self.state.change
-        is_alarm = score.window >= FOLLOWED and self._score(score) >= self._threshold
+        is_alarm = score.window >= FOLLOWED and self._is_alarm(score)
         return is_alarm and change is not None and self._is_beyond(change, score.split, sides)
 
     def _is_beyond(self, first: int, second: int, sides: Sides) -> bool:
@@ -203,8 +210,25 @@ class SecondLook:
         state = self.state.at(point)
         if state is None or state.change is None or point <= state.change:
             return False
-        before, since = sides(state.change)
-        return 0.0 < _part_of_step(before, since[:-1], since[-1]) < KNOWN_WAY
+        return 0.0 < _part_of_step(*sides(state.change)) < KNOWN_WAY
+
+    def _is_unusual(
+        self, point: int, newest: WindowScore, surprise: float, rerun: Settled | None, sides: Sides
+    ) -> bool:
+        """Whether the newest point is a suspect, or its runs make it a change."""
+        is_step, is_clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
+        is_unusual = suspect_score(surprise, newest.surprise) >= SUSPECT
+        if point < FEW:
+            change = point - 1 if self.state.change is None else self.state.change
+            is_back = abs(_part_of_step(*sides(change))) < RETURNED
+            is_unusual = (is_unusual or self._is_alarm(newest)) and not is_back
+        return is_step or (is_clear and is_unusual)
+
+    def _is_followed(self, point: int, score: WindowScore, sides: Sides) -> bool:
+        """Whether an alarm with few earlier results may be raised about the place of a score."""
+        is_standing = score.window > 0 and score.split == self.state.change
+        is_sure = score.is_confirmed or is_standing
+        return is_sure or place_of(sides, score.split) <= point - FOLLOWED
 
     def _best(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> WindowScore | None:
         """Return the best score if it is an alarm.
@@ -223,6 +247,9 @@ class SecondLook:
             and direction_of(*sides(point)) * direction < 0
         )
         return scores[0] if hides_step_back else best
+
+    def _is_alarm(self, score: WindowScore) -> bool:
+        return self._score(score) >= self._threshold
 
     def _score(self, score: WindowScore) -> float:
         least = self._threshold if score.is_confirmed else -math.inf
@@ -301,12 +328,6 @@ class SecondLook:
         return AlarmStep(kind, *place, instead_of, self.state.score)
 
 
-def _is_unusual(newest: WindowScore, surprise: float, rerun: Settled | None) -> bool:
-    """Whether the score of a suspect is reached, or reruns confirm a step."""
-    is_step, is_clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
-    return is_step or (is_clear and suspect_score(surprise, newest.surprise) >= SUSPECT)
-
-
 def place_of(sides: Sides, split: int) -> int:
     """Return the first split within MISPLACED points of another that fits the values best.
 
@@ -341,8 +362,9 @@ def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
     return int(upper > lower) - int(upper < lower)  # numbers of NumPy compare to its booleans
 
 
-def _part_of_step(before: Sequence[float], after: Sequence[float], value: float) -> float:
-    """Return which part of the step between two groups of points a value has gone."""
+def _part_of_step(before: Sequence[float], since: Sequence[float]) -> float:
+    """Return which part of the step from earlier points to those since the newest one has gone."""
+    *after, value = since
     if not before or not after:
         return math.inf
     lower, upper = median(before), median(after)
