@@ -103,6 +103,9 @@ class SeriesAnswer:
         is_certain: Whether the change or suspect is rare enough for the number of series of the
             job. A change that is not is reported, and fails the job only once it is.
         suppressed: The reason why the answer does not fail the job; empty if it may.
+        event: The order of an earlier commit whose job failed because of the same event; None if
+            there is none.
+        event_commit: That commit; empty if unknown.
     """
 
     series: str
@@ -123,6 +126,8 @@ class SeriesAnswer:
     reason: str = ""
     is_certain: bool = True
     suppressed: str = ""
+    event: int | None = None
+    event_commit: str = ""
 
     @classmethod
     def at(cls, series: Series, place: int, **known: Any) -> SeriesAnswer:

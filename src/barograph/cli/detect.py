@@ -284,7 +284,8 @@ def _suspects(history: History) -> list[tuple[str, str]]:
     counts = zip(numbers, series, counts_of(series), strict=True)
     rows = [(entry, runs_of(history, number), count, 0) for number, entry, count in counts]
     judge = make_judge(online_models(RELEASED / "online.baro"))
-    suspects = JobAnswer(answers_of(judge_series(judge, rows), None)).of_kind("suspect")
+    judged = judge_series(judge, rows)
+    suspects = JobAnswer(answers_of(judged, None, len(judged))).of_kind("suspect")
     return [(printable(e.series), printable(sentence(e))) for e in worst_first(suspects)]
 
 

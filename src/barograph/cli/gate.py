@@ -103,8 +103,9 @@ def gate(
 
     The newest result of every series is judged as `score` judges it, from the history in FILE
     and without a store. A change is reported at the commit at which it is found; later commits
-    report it as known, and pass. The direction of the series determines which change is a
-    regression; if it is unknown, any change counts.
+    report it as known, and pass. A series that shows a regression of an earlier job later than
+    others is known, too. The direction of the series determines which change is a regression; if
+    it is unknown, any change counts.
 
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
     of the commit would settle, 3 that no series could be judged.
@@ -168,7 +169,8 @@ def gated(
 
 def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> JobAnswer:
     """Return the answer of the online judge on all series of a job."""
-    from barograph.cli.judged import answers_of, judge_series
+    from barograph.cli.events import join_events
+    from barograph.cli.judged import JudgedSeries, answers_of, judge_series
     from barograph.detection.online.budget import JobBudget
 
     share = judging.false_red / 100.0
@@ -176,8 +178,13 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     judged = judge_series(judge, rows)
     sizes = {str(entry.series.id): entry.decision.baseline_size for entry in judged}
     short = [name for name, size in sizes.items() if size < judging.min_history]
-    long = [e for e in judged if e.decision.baseline_size >= judging.min_history]
-    return answer_job(judging, answers_of(long, budget), short, rows)
+
+    def answer(series: Sequence[JudgedSeries]) -> JobAnswer:
+        long = [e for e in series if e.decision.baseline_size >= judging.min_history]
+        answers = answers_of(long, budget, len(judged) - len(short))
+        return answer_job(judging, answers, short, rows)
+
+    return join_events(answer(judged), judged, answer)
 
 
 def answer_job(
@@ -271,7 +278,8 @@ def score(context: click.Context, inputs: Inputs, url: str, judging: Judging, ou
 
     The direction of the series determines which change is a regression; if it is unknown, any
     change counts. A change is reported once, at the commit at which it is found; later commits
-    report it as known, and pass. A suspect is so unusual that only a further run of its commit,
+    report it as known, and pass. A series that shows a regression of an earlier job later than
+    others is known, too. A suspect is so unusual that only a further run of its commit,
     with another value in the column `run`, can tell a spike from a change.
 
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, 3 that no result

@@ -122,6 +122,7 @@ class JudgedSeries:
         series: The series.
         decision: The decision on its newest commit; `decision.values` are the settled values.
         runs: The results of the commits that have several runs.
+        since: The position after which all steps of changes are known.
         selected: Number of newest commits that the command judges.
         branch: Number of newest commits that are of the judged branch; 0 without one.
     """
@@ -129,18 +130,23 @@ class JudgedSeries:
     series: Series
     decision: LatestDecision
     runs: Runs
+    since: int
     selected: int
     branch: int = 0
 
     @property
     def newest(self) -> int:
-        """The position of the newest commit."""
-        return len(self.series) - 1
+        """The position of the newest commit that the decision knows."""
+        return self.decision.values.size - 1
 
     @property
-    def since(self) -> int:
-        """The position after which all steps of changes are known."""
-        return self.newest - max(self.selected, self.branch) - RECENT
+    def asked(self) -> int:
+        """The number of newest commits at which a change of the branch that holds is reported."""
+        return max(self.selected, self.branch)
+
+    def as_of(self, place: int) -> JudgedSeries:
+        """Return the series as it was judged when the commit at a position was the newest."""
+        return replace(self, decision=self.decision.at(place), selected=1, branch=0)
 
     @cached_property
     def changes(self) -> list[StandingChange]:
@@ -188,15 +194,15 @@ class JudgedSeries:
         ]
         decision, is_fresh = self.decision, False
         standing = sorted((c for c in self.changes if c.stands), key=attrgetter("index"))
-        ends = [*(change.index for change in standing), len(self.series)][1:]
+        ends = [*(change.index for change in standing), self.newest + 1][1:]
         for change, end in zip(standing, ends, strict=False):
             places = [place for place, _, about in news if about is change]
             counted = [place for place, counts, about in news if counts and about is change]
             place = (counted[:1] or places[-1:] or [-1])[0]
             # A change that begins on the judged branch and still holds is reported at all its
             # commits: the branch would bring it into the base branch.
-            holds = end == len(self.series) and change.index >= len(self.series) - self.branch
-            asked = max(self.selected, self.branch) if holds else self.selected
+            holds = end > self.newest and change.index > self.newest - self.branch
+            asked = self.asked if holds else self.selected
             if place <= self.newest - asked or (change.is_older and counted):
                 continue
             is_fresh = True
@@ -210,7 +216,7 @@ class JudgedSeries:
             yield self._departed(newest[-1:] == [True])
         elif not is_fresh:
             since = decision.known_since
-            quiet = self._about(self.newest, since, len(self.series))
+            quiet = self._about(self.newest, since, self.newest + 1)
             yield replace(quiet, known=since is not None)
 
     def _about(self, place: int, begin: int | None = None, end: int = 0) -> SeriesAnswer:
@@ -272,18 +278,23 @@ def judge_series(judge: OnlineJudge, rows: Sequence[JobRow]) -> list[JudgedSerie
     chosen = [row for row in rows if row[2]]
     histories = [(series.values, runs) for series, runs, _, _ in chosen]
     decisions = judge_latest(judge, histories, [max(row[2:]) for row in chosen])
-    return [
-        JudgedSeries(series, decision, runs, min(count, len(series)), branch)
-        for (series, runs, count, branch), decision in zip(chosen, decisions, strict=True)
-    ]
+    judged = []
+    for (series, runs, count, branch), decision in zip(chosen, decisions, strict=True):
+        selected = min(count, len(series))
+        since = len(series) - 1 - max(selected, branch) - RECENT
+        judged.append(JudgedSeries(series, decision, runs, since, selected, branch))
+    return judged
 
 
-def answers_of(series: Sequence[JudgedSeries], budget: JobBudget | None) -> list[SeriesAnswer]:
-    """Return the answers on all series of a job, whose alarms share one budget.
+def answers_of(
+    series: Sequence[JudgedSeries], budget: JobBudget | None, size: int
+) -> list[SeriesAnswer]:
+    """Return the answers on some series of a job, whose alarms share one budget.
 
     Args:
-        series: The series.
+        series: The series; the others have no alarm and no suspect.
         budget: Says which alarms are rare enough for the number of series; None if all are.
+        size: Number of all series of the job.
     """
     events = [[*member.events(budget)] for member in series]
     rates: dict[Hashable, list[float]] = defaultdict(list)
@@ -291,7 +302,7 @@ def answers_of(series: Sequence[JudgedSeries], budget: JobBudget | None) -> list
         for place, rate, _ in of_member:
             rates[member.commit_key(place)].append(rate)
     highest = {
-        key: max(of_commit) if budget is None else budget.highest_rate(of_commit, len(series))
+        key: max(of_commit) if budget is None else budget.highest_rate(of_commit, size)
         for key, of_commit in rates.items()
     }
     pairs = zip(series, events, strict=True)

@@ -134,6 +134,9 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.reruns:
         times = "once" if answer.reruns == 1 else f"{answer.reruns} times"
         parts.append(f"run this commit {times} more to settle it")
+    if answer.event is not None:
+        failed = place_text(answer.event_commit, answer.event)
+        parts.append(f"one event with the regression that failed the job at {failed}")
     if answer.suppressed:
         parts.append(f"suppressed: {answer.suppressed}")
     return "; ".join(parts)

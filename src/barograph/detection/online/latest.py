@@ -8,11 +8,17 @@ change may have stood before it, and more of the history is replayed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from barograph.detection.online.decide import OnlineJudge, PendingSeries
+from barograph.detection.online.decide import (
+    SUSPECTED,
+    BatchDecisions,
+    OnlineJudge,
+    PendingSeries,
+)
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.newest import COMPARED, settle
 from barograph.detection.online.second_look import NEAR, SECOND_LOOK_WINDOWS
@@ -23,6 +29,9 @@ LOOK_BACK = 48  # points replayed before the newest ones, at first
 # Without an alarm for as many points, no change stands that later points depend on.
 FORGOTTEN = NEAR + SECOND_LOOK_WINDOWS[-1] + 1
 RECENT = LOOK_BACK - FORGOTTEN - 3  # points before the newest ones whose steps are all returned
+
+COLUMNS = BatchDecisions._fields[1:-1]
+ANSWER = COLUMNS.index("answer")
 
 # The value of each commit, of several runs their median, and all runs of such a commit by position.
 CommitValues = tuple[Floats, Mapping[int, Floats]]
@@ -42,6 +51,7 @@ class LatestDecision(NamedTuple):
         values: The settled value of each commit.
         steps: What happened to change points; complete from `RECENT` points before the newest ones
             that were asked about.
+        columns: The COLUMNS of `BatchDecisions` about the last points.
     """
 
     answer: Answer
@@ -52,6 +62,24 @@ class LatestDecision(NamedTuple):
     baseline_size: int
     values: Floats
     steps: list[AlarmStep]
+    columns: Sequence[npt.NDArray[Any]] = ()
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether one of the last points was a suspect."""
+        return bool((self.columns[ANSWER] == SUSPECTED).any())
+
+    def at(self, place: int) -> LatestDecision:
+        """Return the decision on an earlier point, as it was before later points arrived.
+
+        Args:
+            place: The point, at most `RECENT` points before the newest ones that were asked about.
+        """
+        decided = _decided(self.columns, place - self.values.size)
+        steps = [step for step in self.steps if step.newest <= place]
+        count = self.values.size - 1 - place
+        columns = [column[: column.size - count] for column in self.columns]
+        return LatestDecision(*decided, self.values[: place + 1], steps, columns)
 
 
 def judge_latest(
@@ -70,18 +98,25 @@ def judge_latest(
     while todo:
         pending = [_pending(settled[k], histories[k][1], counts[k] + reach) for k in todo]
         batch = judge.judge(pending)
-        sizes = [series.values.size - series.first for series in pending]
-        last = np.cumsum(sizes) - 1  # the rows of the newest points
-        rows = zip(*(column[last].tolist() for column in batch[1:-1]), strict=True)
-        for k, series, row, log in zip(todo, pending, rows, batch.logs, strict=True):
+        end = 0
+        for k, series, log in zip(todo, pending, batch.logs, strict=True):
+            begin, end = end, end + series.values.size - series.first
             if not series.first or all(a >= series.first + FORGOTTEN for a in log.alarms):
-                probability, known, answer, surprise, _, reruns, size = row
-                since = None if known < 0 else known
-                decided = ANSWERS[answer], probability, surprise, since, reruns, size
-                decisions[k] = LatestDecision(*decided, settled[k], log.steps)
+                columns = [column[begin:end] for column in batch[1:-1]]
+                decided = _decided(columns, -1)
+                decisions[k] = LatestDecision(*decided, settled[k], log.steps, columns)
         todo = [k for k in todo if k not in decisions]
         reach *= 4
     return [decisions[k] for k in range(len(histories))]
+
+
+def _decided(
+    columns: Sequence[npt.NDArray[Any]], row: int
+) -> tuple[Answer, float, float, int | None, int, int]:
+    """Return what the columns of a batch say about the point of a row."""
+    values = (column[row].item() for column in columns)
+    probability, known, answer, surprise, _, reruns, size = values
+    return ANSWERS[answer], probability, surprise, None if known < 0 else known, reruns, size
 
 
 def _pending(settled: Floats, runs: Mapping[int, Floats], count: int) -> PendingSeries:
