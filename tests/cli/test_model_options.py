@@ -20,6 +20,7 @@ TAKE_MODELS = [
         (("recompute",), ("--model",)),
         (("detect", "results.csv"), ("--model",)),
         (("gate", "results.csv"), ("--model",)),
+        (("noise", "results.csv"), ("--model",)),
         (("replay", "results.csv"), ("--model",)),
         (("report", "results.csv"), ("--model",)),
         (("score", "results.csv"), ("--model",)),

@@ -44,6 +44,7 @@ COMMANDS = {
     "gate": "Fail if the newest results of a source are a regression.",
     "import": "Add the data of a source to the store.",
     "init": "Write a commented barograph.toml.",
+    "noise": "Print how small a change is found in each series.",
     "prune": "Delete old results that no verdict needs.",
     "recompute": "Recompute the change points of every series in the store.",
     "replay": "Judge every commit of a source as if it were the newest.",
