@@ -37,6 +37,30 @@ def test_series_are_found_by_their_labels(client: TestClient) -> None:
     assert client.get(f"/api/v1/series/{entry['id']}").json() == entry
 
 
+def test_series_have_their_noise_if_it_is_asked_for(client: TestClient) -> None:
+    rows = [result(k, 100.0 + k * 7 % 5, test="long") for k in range(60)]
+    client.post(POINTS, json=[*rows, result(1, test="short")])
+    assert client.get("/api/v1/series").json()["noise"] == []
+    long, short = client.get("/api/v1/series?noise=true").json()["noise"]
+    assert short is None
+    assert long["level"] == 102.0
+    assert long["scatter"] < long["smallest_5"] <= long["smallest_0"]
+    assert client.get("/api/v1/series?noise=true&limit=101").status_code == 422
+    client.post(POINTS, json=[result(60, 102.0, test="long")])
+    [again] = client.get("/api/v1/series?noise=true&test=long").json()["noise"]
+    assert again["results"] == long["results"] + 1
+
+
+def test_list_of_series_shows_the_smallest_change(client: TestClient) -> None:
+    rows = [result(k, 100.0 + k * 7 % 5, test="long") for k in range(60)]
+    client.post(POINTS, json=[*rows, result(1, test="short")])
+    noise, _ = client.get("/api/v1/series?noise=true").json()["noise"]
+    percent = 100.0 * noise["smallest_5"] / noise["level"]
+    page = client.get("/series").text
+    assert f">{percent:.1f} %</span>" in page
+    assert page.count('<span class="hint">unknown</span>') == 1
+
+
 @pytest.mark.parametrize("limit", [1, 2, 7, 100])
 def test_pages_of_points_keep_commits_whole(client: TestClient, limit: int) -> None:
     rows = [result(k // 3, 100 + k, run=f"r{k % 3}") for k in range(20)]

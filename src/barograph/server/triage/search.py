@@ -64,7 +64,7 @@ def search_series(
         query = query.where(sa.or_(*matches))
     rows = connection.execute(query.order_by(s.id).limit(limit)).all()
     numbers = [row.id for row in rows]
-    undecided, newest = _undecided(connection, numbers), _newest(connection, numbers)
+    undecided, newest = _undecided(connection, numbers), newest_results(connection, numbers)
     return [
         FoundSeries(stored_series(row), undecided.get(row.id, 0), *newest.get(row.id, (None, None)))
         for row in rows
@@ -81,10 +81,10 @@ def _undecided(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, i
     return dict(tuple(row) for row in connection.execute(query))
 
 
-def _newest(
+def newest_results(
     connection: sa.Connection, numbers: Sequence[int]
 ) -> dict[int, tuple[int | None, float | None]]:
-    """Return time and value of the newest commit of each series."""
+    """Return time and value of the newest commit of each series, by the numbers of the series."""
     p = points.c
     last = points.alias("last")
     newest = (

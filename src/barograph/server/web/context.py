@@ -24,6 +24,7 @@ from starlette.responses import Response
 
 from barograph.server.store import Store
 from barograph.server.store.tokens import Scope
+from barograph.server.triage.noise import KnownNoise
 from barograph.server.triage.similar_cases import DecidedCases
 from barograph.server.web.auth import Auth
 from barograph.server.web.background import BackgroundWorker
@@ -49,6 +50,7 @@ class AppContext:
     worker: BackgroundWorker | None = None
     candidate_model: CandidateModel = field(default_factory=lambda: CandidateModel(None))
     decided_cases: DecidedCases = field(default_factory=DecidedCases)
+    noise: KnownNoise = field(default_factory=KnownNoise)
     retraining: Retraining | None = None
 
     @property

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from starlette.responses import Response
 
 from barograph.detection.online import AlarmStep
+from barograph.detection.online.noise import Noise
 from barograph.results import wording
 from barograph.results.series import LABELS, Direction, SeriesId
 from barograph.results.sizes import Size
@@ -23,7 +24,7 @@ from barograph.server.triage.search import search_series
 from barograph.server.web.context import Connection, Context, guarded_router
 from barograph.server.web.pages.rendering import names, page_router, render
 from barograph.server.web.responses import CONFLICT, ApiError, next_cursor
-from barograph.server.web.schemas import answer, many, page_of, schema_of
+from barograph.server.web.schemas import answer, many, optional, page_of, schema_of
 
 
 def _storable(text: str) -> str:
@@ -44,6 +45,7 @@ Limit = Annotated[int, Field(ge=1, le=10_000, description="Rows of the page.")]
 After = Annotated[int, Field(ge=0, le=INTEGER, description="From `next`.")]
 Before = Annotated[Number | None, Field(description="From `next`.")]
 FromOrder = Annotated[Order | None, Field(description="First order; or from `next`.")]
+WithNoise = Annotated[bool, Query(description="Measure `noise`, which takes 10 ms a series.")]
 Step = Literal["called", "confirmed", "moved", "withdrawn"]
 DECISION = {name: f"decision.{name}" for name in (*CommitDecision._fields, "is_change")}
 SERIES_LABELS: dict[str, Any] = {
@@ -51,6 +53,7 @@ SERIES_LABELS: dict[str, Any] = {
     "args": ("name.args", Annotated[dict[str, str], BeforeValidator(dict)]),
 }
 SERIES = schema_of(StoredSeries, **SERIES_LABELS)
+NOISE = many(optional(schema_of(Noise)))
 POINT = schema_of(StoredPoint, without=("decision", "threshold"), **DECISION)
 STEP = answer("SecondLookStep", kind=Step, order=int, probability=float, from_order=int | None)
 SERIES_DECISION = schema_of(
@@ -67,6 +70,7 @@ REVISION = schema_of(Revision, without=("holds",), is_current="holds")
 CHART = schema_of(SeriesChart, series=SERIES, levels=list[tuple[int, int, float, bool]])
 
 PAGE = 50  # series of a list
+MOST_WITH_NOISE = 100  # series of a page whose noise is measured
 EVERY = "*"  # in the place of a project
 ROWS = 15  # results of the table at first: as many as its panel shows
 DIRECTIONS = {direction: direction.name.lower().replace("_", " ") for direction in Direction}
@@ -76,22 +80,29 @@ routes = guarded_router(Scope.READ, "series")
 page_routes = page_router()
 
 
-@routes.get("/api/v1/series", response_model=page_of("series", SERIES))
+@routes.get("/api/v1/series", response_model=page_of("series", SERIES, noise=NOISE))
 def get_all_series(
+    context: Context,
     connection: Connection,
     project: Label | None = None,
     variant: Label | None = None,
     task: Label | None = None,
     test: Label | None = None,
     measurement: Label | None = None,
+    noise: WithNoise = False,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:
-    """Return the series that have all given labels."""
+    """Return the series that have all given labels, and `noise` in the same order if asked for."""
+    if noise and limit > MOST_WITH_NOISE:
+        raise ApiError(422, f"limit is {limit}: at most {MOST_WITH_NOISE} with noise")
     texts = zip(LABELS, (project, variant, task, test, measurement), strict=True)
     labels = {name: text for name, text in texts if text is not None}
     rows = reading.find_series(connection, after=after, limit=limit, **labels)
-    return {"series": rows, "next": next_cursor(rows, limit)}
+    numbers = [row.id for row in rows] if noise else []
+    known = context.noise.of(connection, context.model.judge, numbers) if numbers else {}
+    found = [known[number] for number in numbers]
+    return {"series": rows, "next": next_cursor(rows, limit), "noise": found}
 
 
 @routes.get(SERIES_PLACE, response_model=SERIES)
@@ -223,6 +234,7 @@ def _page(
 
 @page_routes.get("/series")
 def get_list_page(
+    context: Context,
     connection: Connection,
     request: Request,
     q: Annotated[Text, Query(max_length=500)] = "",
@@ -233,11 +245,13 @@ def get_list_page(
     chosen = None if project == EVERY else project
     matches = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
     shown, search = matches[:PAGE], {"q": q or None, "project": chosen}
+    listed, model = [match.series.id for match in shown], context.watch.current
     return render(
         request,
         "series_list.html",
         active="series",
         matches=[(match, *names(match.series.name)) for match in shown],
+        noise=context.noise.of(connection, model.judge, listed) if model else {},
         projects=reading.projects(connection),
         project=chosen,
         every=EVERY,
