@@ -5,6 +5,8 @@ if TYPE_CHECKING:
     from barograph.detection.batch import detect_many as detect_many
     from barograph.detection.online import OnlineDetector as OnlineDetector
     from barograph.detection.registry import *  # noqa: F403 - every detector
+    from barograph.detection.slow import SlowChange as SlowChange
+    from barograph.detection.slow import slow_changes as slow_changes
     from barograph.detection.stepfit import ClusterSettings as ClusterSettings
     from barograph.detection.stepfit import StepCluster as StepCluster
     from barograph.detection.stepfit import cluster_steps as cluster_steps
@@ -15,9 +17,11 @@ else:  # with it, they would accept any name
         **DETECTORS,
         "ClusterSettings": "stepfit",
         "OnlineDetector": "online",
+        "SlowChange": "slow",
         "StepCluster": "stepfit",
         "cluster_steps": "stepfit",
         "detect_many": "batch",
+        "slow_changes": "slow",
     }
     __all__ = list(_MODULES)
 
