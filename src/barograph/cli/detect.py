@@ -26,8 +26,9 @@ from barograph.cli.options import (
     online_models,
     triage_model,
 )
+from barograph.detection.slow import slow_changes
 from barograph.report.changes import Findings, ReportedChange
-from barograph.results.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.results.series import UNKNOWN_TIME, ChangePoint, Region, Series
 from barograph.results.wording import plural, printable
 from barograph.runtime.compiled import choose
 from barograph.runtime.errors import ConfigError
@@ -78,11 +79,13 @@ def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[st
         "detector": search.name,
         "summary": {
             "series": len(findings.series),
-            "changed": len(findings.changed),
+            "changed": sum(map(bool, findings.changes)),
             "changes": len(findings.worst_first),
             "regressions": findings.count("worse"),
             "improvements": findings.count("better"),
             "too_short": len(findings.too_short),
+            "drifts": findings.count_slow("drift"),
+            "noise_changes": findings.count_slow("noise"),
             "seconds": round(seconds, 3),
         },
         "series": [
@@ -93,6 +96,8 @@ def as_dict(findings: Findings, search: ChangeSearch, seconds: float) -> dict[st
                 "kind": findings.kind_of(number) or None,
                 "points": len(series),
                 "change_points": [_point(change) for change in findings.changes[number]],
+                "drifts": _slow(findings, number, "drift"),
+                "noise_changes": _slow(findings, number, "noise"),
             }
             for number, series in enumerate(findings.series)
         ],
@@ -123,6 +128,18 @@ def _point(change: ReportedChange) -> dict[str, Any]:
             {"text": reason.text, "contribution": reason.part} for reason in change.reasons
         ],
     }
+
+
+def _slow(findings: Findings, number: int, kind: str) -> list[dict[str, Any]]:
+    """Return the drifts or the changes of noise of a series."""
+    pairs = [(c.slow, _point(c)) for c in findings.listed[number]]
+    names = ("order", "commit", "time", "subject", "before", "after", "percent")
+    return [
+        {"begin": slow.begin, "end": slow.end, **{name: known[name] for name in names}}
+        | ({"effect": known["effect"]} if kind == "drift" else {})
+        for slow, known in pairs
+        if slow is not None and slow.kind == kind
+    ]
 
 
 def _iso(time_: int) -> str | None:
@@ -186,7 +203,25 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fi
     ]
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
-    return Findings(every, found, detector.shortest, kinds)
+    slow: list[list[ReportedChange]] = []
+    if search.name == DEFAULT_DETECTOR:
+        size = search.min_change
+        slow = [[*_slow_changes(k, series, size, is_recent)] for k, series in enumerate(every)]
+    return Findings(every, found, detector.shortest, kinds, slow)
+
+
+def _slow_changes(
+    number: int, series: Series, least: float, is_recent: Callable[[ReportedChange], bool]
+) -> Iterator[ReportedChange]:
+    """Yield the drifts and changes of noise of a series, also drifts that have begun before."""
+    for slow in slow_changes(series.values):
+        is_noise = slow.kind == "noise"
+        before, after = (Region.of(series.values, level) for level in (slow.before, slow.after))
+        point = ChangePoint(slow.begin, 0.0, None, before, after, is_trend=is_noise)
+        last = replace(point, index=slow.begin if is_noise else slow.end - 1)
+        [change], [newest] = (_changes(number, series, [place]) for place in (point, last))
+        if is_recent(newest) and (is_noise or abs(slow.percent) >= least):
+            yield replace(change, slow=slow)
 
 
 def _changes(

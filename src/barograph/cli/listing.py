@@ -13,14 +13,13 @@ from statistics import median
 import click
 
 from barograph.cli.rendering import SHOWN, escaped, more
-from barograph.report.changes import EFFECTS, Findings, ReportedChange
+from barograph.report.changes import EFFECTS, SLOW, Findings, ReportedChange
 from barograph.results.series import Floats, Series
 from barograph.results.wording import (
     BETTER,
     CHANGED,
     TREND,
     WORSE,
-    change_text,
     middle_cut,
     number,
     plural,
@@ -51,7 +50,7 @@ def lines(findings: Findings, *, every: bool = False) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     for number_ in sorted(range(len(findings.series)), key=findings.is_low):
         series, changes = findings.series[number_], findings.changes[number_]
-        if not changes and not every:
+        if not findings.listed[number_] and not every:
             continue
         short = "too short to search" if len(series) < findings.shortest else ""
         known = series.direction.name.lower().replace("_", " ") if series.direction else ""
@@ -62,7 +61,8 @@ def lines(findings: Findings, *, every: bool = False) -> Iterator[str]:
         if len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in findings.listed[number_]:
-            note = _note(change, is_last=change.point is changes[-1].point)
+            is_last = bool(changes) and change.point is changes[-1].point
+            note = _note(change, is_last=is_last)
             yield _line(change, rows[id(change)], note, widths, width)
 
 
@@ -85,13 +85,15 @@ def summary(findings: Findings, seconds: float) -> str:
     text += f": {', '.join(named)}" if named else ""
     text += f"; {quiet:,} series without a change" if quiet and count else ""
     text += f"; {short:,} too short to search" if short else ""
+    for kind, noun in SLOW.items():
+        text += f"; {plural(found, noun)}" if (found := findings.count_slow(kind)) else ""
     return f"{text} ({seconds:.1f} s)"
 
 
 def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     """Yield the lines of a comment for a pull request: a table, the worst change first."""
     yield f"**{summary(findings, seconds)}**"
-    if not findings.worst_first:
+    if not findings.rows:
         return
     yield ""
     yield "| series | change | | level | real | commit | date |"
@@ -99,12 +101,12 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     for change in findings.rows[:SHOWN]:
         name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
         kind = findings.kind_of(change.series).replace("_", " ")
-        notes = kind, "new" * change.point.is_new, change.switch_text
+        notes = kind, "new" * change.point.is_new, change.note
         likely = change.point.probability
         cells = (
             escaped(name) + "".join(f" ({note})" for note in notes if note),
-            change_text(change.size.percent),
-            f"**{WORSE}**" if change.effect == WORSE else change.effect,
+            change.amount,
+            f"**{change.word}**" if change.effect == WORSE else change.word,
             "{} to {}".format(*map(number, change.size[:2])),
             "" if likely is None else probability_text(likely),
             *map(escaped, change.where),
@@ -131,11 +133,11 @@ def _cells(change: ReportedChange) -> tuple[str, ...]:
     pvalue, probability = change.point.pvalue, change.point.probability
     sure = f"p = {pvalue:.2g}" if pvalue is not None else ""
     return (
-        f"{arrow} {change.effect.upper() if change.effect == WORSE else change.effect}",
+        f"{arrow} {change.word.replace(WORSE, WORSE.upper())}",
         *change.where,
         number(before),
         number(after),
-        change_text(change.size.percent),
+        change.amount,
         sure if probability is None else f"{probability_text(probability)} real",
     )
 
@@ -155,7 +157,7 @@ def _line(
         f"{cell:<{size}}" if place in (0, 1, 2, 4) else f"{cell:>{size}}"
         for place, (cell, size) in enumerate(zip(cells, widths, strict=True))
     )
-    parts = [word, commit, date, f"{before} -> {after}", percent, sure, note, change.switch_text]
+    parts = [word, commit, date, f"{before} -> {after}", percent, sure, note, change.note]
     plain = "  ".join(filter(str.strip, parts))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
     text = f"  {plain}  {middle_cut(printable(change.subject), room)}".rstrip()

@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING
 
 from barograph.results.series import UNKNOWN_TIME, ChangePoint, Direction, Series
 from barograph.results.sizes import Size, size_at
-from barograph.results.wording import BETTER, CHANGED, TREND, WORSE, EffectWord, day, place_text
+from barograph.results.wording import (
+    BETTER,
+    CHANGED,
+    TREND,
+    WORSE,
+    EffectWord,
+    change_text,
+    day,
+    place_text,
+    plural,
+)
 
 if TYPE_CHECKING:
+    from barograph.detection.slow import SlowChange
     from barograph.models.reasons import ReasonText
 
 EFFECTS: tuple[EffectWord, ...] = (WORSE, CHANGED, TREND, BETTER)  # worst first
+SLOW = {"drift": "drift", "noise": "noise change"}  # what people call each kind
 LOW_PRIORITY = "low_priority"
 MOST_HAZARD = 10.0  # from or to a level of 0, or through it
 SWITCHES = 4  # changes by which a series switches between two levels
@@ -36,6 +48,8 @@ class ReportedChange:
         reasons: Why the model gives it this probability; empty if they were not computed.
         switches: All changes by which its series switches between two levels, oldest first, if
             this one stands for them in a list; else empty.
+        slow: The drift or change of noise that this is; `point` then has its begin and its levels
+            or deviations. None for a step.
     """
 
     series: int
@@ -47,6 +61,7 @@ class ReportedChange:
     subject: str = ""
     reasons: Sequence[ReasonText] = ()
     switches: Sequence[ReportedChange] = ()
+    slow: SlowChange | None = None
 
     @property
     def size(self) -> Size:
@@ -60,8 +75,29 @@ class ReportedChange:
         return ("", place) if date and place.startswith(date) else (place, date)
 
     @property
-    def switch_text(self) -> str:
-        """How often the series switches between the two levels; empty if it does not."""
+    def word(self) -> str:
+        """What outputs call it: its effect, and what it is if that is no step."""
+        if self.slow is None:
+            return self.effect
+        if self.slow.kind == "noise":
+            return "noisier" if self.slow.after > self.slow.before else "steadier"
+        return f"drift, {self.effect}"
+
+    @property
+    def amount(self) -> str:
+        """Its size in percent, or the factor of the noise."""
+        before, after, is_trend = self.size
+        if self.slow is None or not is_trend or not before:
+            return change_text(self.size.percent)
+        return f"{float(f'{after / before:.2g}'):g} times"
+
+    @property
+    def note(self) -> str:
+        """How long a drift or noise lasts, or how often the series switches between two levels."""
+        if self.slow is not None:
+            kind = "standard deviations, " if self.slow.kind == "noise" else ""
+            length = plural(self.slow.end - self.slow.begin, "result")
+            return f"{kind}over {length}{' so far' * (self.slow.end == self.point.after.count)}"
         if not self.switches:
             return ""
         last = self.switches[-1]
@@ -94,12 +130,14 @@ class Findings:
         shortest: Number of points below which a series cannot be searched.
         kinds: What the configuration calls each series, such as `low_priority`; "" for nothing.
             Empty if it names no kinds.
+        slow: The drifts and changes of noise of each series; empty if none were searched for.
     """
 
     series: Sequence[Series]
     changes: Sequence[Sequence[ReportedChange]]
     shortest: int = 0
     kinds: Sequence[str] = ()
+    slow: Sequence[Sequence[ReportedChange]] = ()
 
     @cached_property
     def worst_first(self) -> list[ReportedChange]:
@@ -111,8 +149,13 @@ class Findings:
 
     @cached_property
     def listed(self) -> list[list[ReportedChange]]:
-        """The changes of each series, oldest first, with one for all by which it switches."""
-        return [list_switches_once(changes) for changes in self.changes]
+        """The steps of each series, oldest first, with one for all by which it switches.
+
+        Drifts and changes of noise follow.
+        """
+        slow = self.slow or [()] * len(self.series)
+        pairs = zip(self.changes, slow, strict=True)
+        return [[*list_switches_once(changes), *others] for changes, others in pairs]
 
     @cached_property
     def rows(self) -> list[ReportedChange]:
@@ -134,7 +177,11 @@ class Findings:
     @cached_property
     def changed(self) -> list[int]:
         """The numbers of the series that changed, in the order of their worst changes."""
-        return list(dict.fromkeys(change.series for change in self.worst_first))
+        return list(dict.fromkeys(change.series for change in self.rows))
+
+    def count_slow(self, kind: str) -> int:
+        """Return the number of drifts, or of changes of noise."""
+        return sum(change.slow is not None and change.slow.kind == kind for change in self.rows)
 
     @cached_property
     def too_short(self) -> list[int]:

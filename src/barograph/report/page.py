@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment
 
 from barograph import __version__
-from barograph.report.changes import EFFECTS, Findings, ReportedChange
+from barograph.report.changes import EFFECTS, SLOW, Findings, ReportedChange
 from barograph.report.panel import chart_data
 from barograph.results.series import UNKNOWN_TIME
 from barograph.results.wording import (
@@ -75,10 +75,14 @@ def report_page(
         counts[CHANGED] = f"{present[CHANGED]:,} of unknown direction"
     if TREND in present:
         counts[TREND] = plural(present[TREND], TREND)
+    for kind, noun in SLOW.items():
+        if found := findings.count_slow(kind):
+            counts[kind] = plural(found, noun)
     if suspects:
         counts[SUSPECT] = plural(len(suspects), SUSPECT)
     filters: dict[str, str] = {"all": "All", **{effect: FILTERS[effect] for effect in present}}
-    data = chart_data([(findings.series[k], findings.changes[k]) for k in changed])
+    slow = findings.slow or [()] * len(findings.series)
+    data = chart_data([(findings.series[k], [*findings.changes[k], *slow[k]]) for k in changed])
     source = folder.joinpath("templates", "report.html").read_text("utf-8")
     template = Environment(autoescape=True).from_string(source)
     return template.render(
@@ -135,11 +139,12 @@ def _row(findings: Findings, change: ReportedChange) -> dict[str, Any]:
     return {
         "index": change.point.index,
         "effect": change.effect,
+        "word": change.word,
         "name": middle_cut(name, NAME),
         "rest": middle_cut(about, REST),
-        "note": SEPARATOR.join(filter(None, ["new" * change.point.is_new, change.switch_text])),
+        "note": SEPARATOR.join(filter(None, ["new" * change.point.is_new, change.note])),
         "text": full.lower() if is_cut or change.subject or change.switches else "",
-        "change": typeset(change_text(change.size.percent)),
+        "change": typeset(change.amount),
         "percent": round(min(change.size.percent, 1e9), 4),
         "probability": 0 if probability is None else round(probability, 4),
         "real": "" if probability is None else probability_text(probability),
@@ -187,16 +192,17 @@ def _described(change: ReportedChange, unit: str) -> dict[str, Any]:
     against = [r.text for r in change.reasons if r.part is not None and r.part < 0]
     reasons = [r.text for r in change.reasons if r.text not in against]
     reasons += ["Against:", *against] if against else []
-    switches = f"{change.switch_text}." if change.switches else ""
+    note = f"{change.note}." if change.note else ""
     return {
         "effect": change.effect,
-        "change": typeset(change_text(change.size.percent)),
+        "word": change.word,
+        "change": typeset(change.amount),
         "real": "" if probability is None else probability_text(probability),
         "new": change.point.is_new,
         "levels": f"{before} \u2192 {after} {unit_text(unit)}".rstrip(),
         "place": f"at {', '.join(filter(None, [middle_cut(place, 64), when]))}.",
         "subject": middle_cut(printable(change.subject), HEADING),
-        "why": " ".join(filter(None, [switches, typeset(" ".join(reasons))])),
+        "why": " ".join(filter(None, [note, typeset(" ".join(reasons))])),
     }
 
 

@@ -162,8 +162,9 @@ def _packed(
     series: Series, changes: Sequence[ReportedChange], most: int, commits: Commits
 ) -> dict[str, Any]:
     """Return a series as plain values, and add its commits to the known ones."""
-    panel = Panel(series.values, [change.point for change in changes])
-    indices = thinned(series.values, [change.point.index for change in changes], most)
+    steps = [change for change in changes if change.slow is None]
+    panel = Panel(series.values, [change.point for change in steps])
+    indices = thinned(series.values, [change.point.index for change in steps], most)
     low, high = panel.limits
     # Steps of a thousandth of the vertical axis or less.
     shown = np.round(series.values[indices], math.floor(4.0 - math.log10(high - low)))
@@ -182,7 +183,12 @@ def _packed(
         "index": indices.tolist() if indices.size < len(series) else None,
         "names": names,
         "levels": [[a, b, _rounded(level), used] for a, b, level, used in panel.levels],
-        "changes": [_mark(change) for change in changes],
+        "changes": [_mark(change) for change in steps],
+        "slow": [
+            [slow.kind, slow.begin, slow.end, _rounded(slow.before), _rounded(slow.after)]
+            for slow in (change.slow for change in changes)
+            if slow is not None
+        ],
     }
 
 

@@ -1,7 +1,7 @@
 // The canvas of a chart: its size on the screen, its colours, and its layers from back to front.
 import {
   FAINT, ROW, TEXT, UNIT, axes, bands, cursor, dots, errorBars, extremes, labels, levels, lines, segment,
-  specials, ticketMarks,
+  slowChanges, specials, ticketMarks,
 } from "./layers.js";
 import { firstAt, formatTick, valueSteps, vertical } from "./scales.js";
 
@@ -94,6 +94,7 @@ export function paint(canvas, data, state, { size, ratio, title } = {}) {
   context.rect(box.left - 3, box.top - 12, box.right - box.left + 6, box.height + 14);
   context.clip();
   bands(view, data);
+  slowChanges(view, data);
   lines(view, data);
   errorBars(view, data);
   dots(view, data);

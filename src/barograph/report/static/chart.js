@@ -14,6 +14,7 @@
 //   limits   [low, high] of the vertical axis; results beyond are drawn at its edge
 //   levels   [[start, end, value, whether a change was measured with it], ...]
 //   changes  [{ index, text, effect, probability }, ...], effect is "worse", "better", "changed" or "trend"
+//   slow     [["drift" or "noise", begin, end, before, after], ...], may be missing
 //   label    (k) => { name, date }: commit and day of the k-th drawn result, both may be ""
 // and may have `unit`, that of the values, and if every result is drawn,
 //   times               milliseconds since 1970, null where unknown

@@ -79,6 +79,26 @@ export function bands(view, data) {
   }
 }
 
+// Drifts as a dashed line over a band from begin to end, changes of noise as a band.
+export function slowChanges(view, data) {
+  const { context, colour, box } = view;
+  for (const [kind, begin, end, before, after] of data.slow ?? []) {
+    const a = Math.max(view.edge(begin), box.left), b = Math.min(view.edge(end), box.right);
+    if (b <= a) continue;
+    context.fillStyle = colour.ink;
+    context.globalAlpha = kind === "drift" ? 0.07 : 0.04;
+    context.fillRect(a, box.top, b - a, box.height);
+    context.globalAlpha = 1;
+    if (kind !== "drift") continue;
+    const at = (x) => view.y(before + ((x - view.edge(begin)) / (view.edge(end) - view.edge(begin))) * (after - before));
+    context.setLineDash([6, 4]);
+    context.lineWidth = 1.5;
+    context.strokeStyle = colour.ink;
+    segment(context, a, at(a), b, at(b));
+    context.setLineDash([]);
+  }
+}
+
 export function lines(view, data) {
   const { context, colour, box } = view;
   context.setLineDash([2, 3]);

@@ -24,6 +24,7 @@ function decoded(packed) {
     unit: packed.unit,
     limits: packed.limits,
     levels: packed.levels,
+    slow: packed.slow,
     changes: packed.changes.map(([index, text, effect, probability]) => (
       { index, text, effect, probability }
     )),
