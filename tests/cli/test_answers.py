@@ -85,15 +85,19 @@ def test_size_from_which_a_suspect_fails_can_be_set(place: float, expected: int)
         (replace(CONTRADICTED, reruns=0, known=True), "known", ""),
         (replace(UNCERTAIN, suppressed="known"), "suppressed", ""),
         (replace(SMALL, suppressed="known"), "suppressed", ""),
+        (replace(WORSE, answer="drift"), "drift", ""),
+        (replace(WORSE, answer="noise"), "noise", ""),
+        (replace(WORSE, answer="noise", suppressed="known"), "suppressed", ""),
         (QUIET, "", ""),
     ],
 )
-def test_answers_are_of_five_kinds_and_a_suspect_has_a_reason(
+def test_answers_are_of_seven_kinds_and_a_suspect_has_a_reason(
     answer: SeriesAnswer, kind: str, reason: str
 ) -> None:
     assert (JobAnswer([answer]).kind_of(answer), answer.suspect_reason) == (kind, reason)
     assert answer.as_dict()["suspect_reason"] == (reason or None)
-    assert set(KINDS) == {"regression", "suspect", "improvement", "suppressed", "known"}
+    judged = {"regression", "suspect", "improvement", "suppressed", "known"}
+    assert set(KINDS) == judged | {"drift", "noise"}
 
 
 def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:

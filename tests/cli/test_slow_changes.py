@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from barograph.cli import group
+from barograph.detection.slow import newly_found
 
 LEVELS = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
@@ -90,3 +91,61 @@ def test_report_has_rows_and_ranges_of_both(table: Path, tmp_path: Path) -> None
     slow = [entry for series in json.loads(found[1])["series"] for entry in series["slow"]]
     assert sorted(kind for kind, *_ in slow) == ["drift", "noise"]
     assert all(0 < begin < end <= 240 for _, begin, end, *_ in slow)
+
+
+def at_finding(table: Path, name: str, folder: Path, later: int = 0) -> Path:
+    """Return the table as it is when a change of a series is found, or some results later."""
+    head, *rows = table.read_text().splitlines()
+    values = [float(row.rpartition(",")[2]) for row in rows if row.startswith(f"{name},")]
+    sizes = (size for size in range(130, 240) if newly_found(np.array(values[:size]), 1))
+    size = next(sizes) + later
+    path = folder / f"{name}{size}.csv"
+    path.write_text("\n".join([head, *(row for row in rows if int(row.split(",")[1]) < size), ""]))
+    return path
+
+
+@pytest.mark.parametrize(("name", "kind"), [("up", "drift"), ("loud", "noise")])
+def test_gate_prints_a_change_once_and_passes(
+    table: Path, tmp_path: Path, name: str, kind: str
+) -> None:
+    found = at_finding(table, name, tmp_path)
+    [line, last] = run("gate", str(found)).stdout.splitlines()
+    way = {"drift": "worse", "noise": "noisier"}[kind]
+    begin = {"drift": 120, "noise": 180}[kind]
+    match = re.match(rf"{kind} +{name}  \+\d+\.\d %  {way} +at c(\w{{7}})  ", line)
+    assert match
+    assert abs(int(match[1], 16) - begin) <= 12
+    assert f", 1 {kind}" in last
+    assert kind not in run("gate", str(at_finding(table, name, tmp_path, later=1))).stdout
+    failed = run("gate", str(found), "--fail-on", "any", code=2).stdout
+    assert failed.splitlines() == [line, last]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("up", "drifts"), ("loud", "noise_changes")])
+def test_json_of_gate_has_lists_of_both(table: Path, tmp_path: Path, name: str, kind: str) -> None:
+    found = at_finding(table, name, tmp_path)
+    answer = json.loads(run("gate", str(found), "--format", "json").stdout)
+    [change] = answer[kind]
+    assert (change["series"], change["probability"]) == (name, None)
+    assert change["percent"] > 0
+    assert change["begins"] < change["order"]
+    assert re.search(r"-> [\d.]+ over \d+ results$", change["reason"])
+    assert [row["series"] for row in answer["series"]] == ["up", "loud", "still"]
+    assert [len(answer[key]) for key in ("drifts", "noise_changes")].count(0) == 1
+
+
+@pytest.mark.parametrize("output", ["markdown", "junit", "github", "csv"])
+def test_formats_of_gate_have_a_drift(table: Path, tmp_path: Path, output: str) -> None:
+    shown = run("gate", str(at_finding(table, "up", tmp_path)), "--format", output).stdout
+    assert "drift" in shown
+    assert "::error" not in shown
+
+
+def test_informational_series_fail_no_job_with_a_drift(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = at_finding(table, "up", tmp_path)
+    (tmp_path / "barograph.toml").write_text('[patterns]\ninformational = ["up"]\n')
+    monkeypatch.chdir(tmp_path)
+    shown = run("gate", found.name, "--fail-on", "any").stdout
+    assert "suppressed: informational in the configuration" in shown

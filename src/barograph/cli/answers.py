@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 SUSPECT_FAILS_AT = 25.0  # percent
 # What answers are called, in the order in which outputs list them.
-KINDS = ("regression", "suspect", "improvement", "suppressed", "known")
+KINDS = ("regression", "suspect", "improvement", "drift", "noise", "suppressed", "known")
+SLOW = ("drift", "noise")  # changes without a step
 # Why an answer is a suspect: only a rerun can tell a spike from a change, the change is not certain
 # enough for the number of series of the job, or the runs of the commit contradict each other.
 NEWEST, BUDGET, RERUNS = "newest", "budget", "reruns"
@@ -38,6 +39,8 @@ LISTS = {  # of the JSON output, with the kind of their answers, and why those a
     "improvements": ("improvement", ""),
     "uncertain": ("suspect", BUDGET),
     "suppressed": ("suppressed", ""),
+    "drifts": ("drift", ""),
+    "noise_changes": ("noise", ""),
 }
 OrderOf = Callable[[str], int | None]  # from the name of a commit to its order, if it is known
 
@@ -56,7 +59,7 @@ class Judging:
         min_change: Minimum change that counts, in percent of the level before.
         fail_on: What fails the job. regression: changes for the worse, and large suspects; suspect:
             also every suspect by reason newest, and those by reason budget that are worse; any:
-            also improvements.
+            also improvements, drifts and changes of noise.
         suspect_fails_at: Minimum size of a suspected change for the worse that fails the job, in
             percent.
         fail_on_missing: Exit with 3 if a series has no result of the judged commits.
@@ -87,7 +90,7 @@ class SeriesAnswer:
         direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
         order: The judged result.
         commit: Its commit; empty if unknown.
-        answer: `change`, `suspect` or `quiet`.
+        answer: `change`, `suspect` or `quiet`; `drift` or `noise` for a change without a step.
         probability: The probability that a change is real; for a suspect and a quiet result, that
             of a change at this result.
         percent: The size of the change, in percent of the level before; 0 if there is none.
@@ -99,7 +102,7 @@ class SeriesAnswer:
         baseline_size: Number of earlier results that this result was compared with.
         runs: Number of runs of the commit.
         surprise: How far a suspect departs from what is usual, in nats.
-        reason: How far a suspect departs, in words; empty for other answers.
+        reason: How far a suspect departs, or a change without a step went, in words; else empty.
         is_certain: Whether the change or suspect is rare enough for the number of series of the
             job. A change that is not is reported, and fails the job only once it is.
         suppressed: The reason why the answer does not fail the job; empty if it may.
@@ -142,7 +145,12 @@ class SeriesAnswer:
 
     @property
     def way(self) -> str:
-        """`worse`, `better`, `changed` if the direction is unknown, `trend`, or `unchanged`."""
+        """`worse`, `better`, `changed` if the direction is unknown, `trend`, or `unchanged`.
+
+        Of noise, `noisier` or `steadier`.
+        """
+        if self.answer == "noise":
+            return "noisier" if self.percent > 0 else "steadier"
         if self.is_trend or not self.percent:
             return TREND if self.is_trend else "unchanged"
         return CHANGED if not self.direction else WORSE if self.is_worse else BETTER
@@ -199,6 +207,8 @@ class JobAnswer:
             return "known" if answer.known else ""
         if answer.suppressed:
             return "suppressed"
+        if answer.answer in SLOW:
+            return answer.answer
         return "regression" if answer.is_worse else "improvement"
 
     def of_kind(self, kind: str) -> list[SeriesAnswer]:
@@ -209,7 +219,8 @@ class JobAnswer:
         """Return whether an answer turns the job red."""
         policy, kind = self.policy, self.kind_of(answer)
         if kind != "suspect":
-            return kind == "regression" or (kind == "improvement" and policy.fail_on == "any")
+            is_asked = kind in ("improvement", *SLOW) and policy.fail_on == "any"
+            return kind == "regression" or is_asked
         is_strict = policy.fail_on != "regression"
         if answer.suspect_reason == NEWEST:
             is_large = answer.is_worse and abs(answer.percent) >= policy.suspect_fails_at
@@ -221,7 +232,7 @@ class JobAnswer:
         """Return 2 for a change that fails the job, 4 for a suspect, 3 if nothing was judged."""
         failing = {self.kind_of(answer) for answer in self.answers if self.fails(answer)}
         if failing:
-            return REGRESSION if failing & {"regression", "improvement"} else SUSPECT
+            return SUSPECT if failing == {"suspect"} else REGRESSION
         if self.missing and self.policy.fail_on_missing:
             return TOO_LITTLE
         return CLEAN if self.answers else TOO_LITTLE
@@ -231,7 +242,7 @@ class JobAnswer:
         rows = [(self.kind_of(a), a.suspect_reason, a.as_dict()) for a in self.answers]
         return {
             **{name: [row for *kind, row in rows if (*kind,) == LISTS[name]] for name in LISTS},
-            "series": [row for _, _, row in rows],
+            "series": [row for _, _, row in rows if row["answer"] not in SLOW],
             "too_short": [*self.too_short],
             "new": [*self.new],
             "missing": [*self.missing],

@@ -202,7 +202,10 @@ def answer_job(
 
     config = current_config()
     order = functools.partial(order_of, [row[0] for row in rows])
-    answers, notes = suppress(answers, config, order)
+    places = {str(series.id): place for place, (series, *_) in enumerate(rows)}
+    slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
+    every = sorted([*answers, *slow], key=lambda answer: places[answer.series])
+    answers, notes = suppress(every, config, order)
     moved = [a for a in answers if a.answer != "quiet" and abs(a.percent) >= judging.min_change]
     canaries = dict.fromkeys(a.series for a in moved if config.kind_of(a.series) == "canary")
     if canaries:
@@ -210,6 +213,27 @@ def answer_job(
     new = [str(series.id) for series, _, count, _ in rows if count >= len(series)]
     missing = [str(series.id) for series, _, count, _ in rows if not count]
     return JobAnswer(answers, short, new, missing, judging, notes)
+
+
+def _slow(row: JobRow) -> Iterator[SeriesAnswer]:
+    """Yield an answer for each drift or change of noise that is found with the judged results."""
+    from barograph.detection.slow import newly_found
+    from barograph.results.wording import number
+
+    series, _, count, _ = row
+    for change in newly_found(series.values, count) if count else ():
+        levels = f"{number(change.before)} -> {number(change.after)}"
+        length = plural(change.end - change.begin, "result")
+        yield SeriesAnswer.at(
+            *(series, len(series) - 1),
+            answer=change.kind.value,
+            probability=math.nan,
+            percent=change.percent,
+            begins=int(series.orders[change.begin]),
+            begins_commit=series.commits[change.begin],
+            baseline_size=len(series) - 1,
+            reason=f"{'sd ' * (change.kind == 'noise')}{levels} over {length}",
+        )
 
 
 def runs_of(history: History, number: int, first: int = 0) -> dict[int, Floats]:

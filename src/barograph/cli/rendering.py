@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from barograph.cli.answers import KINDS, RERUNS, JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, RERUNS, SLOW, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import echo_csv, echo_json
 from barograph.results.wording import change_text, place_text, plural, printable
@@ -22,6 +22,7 @@ COLOURS = {
     "regression": "red",
     "suspect": "yellow",
     "improvement": "green",
+    **dict.fromkeys(SLOW, "yellow"),
     "known": "bright_black",
     "suppressed": "bright_black",
 }
@@ -34,7 +35,7 @@ COLUMNS = (
 # Markdown.
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name
-MOVED = ("regression", "suspect", "improvement")  # shown, or annotated; the rest is folded
+MOVED = ("regression", "suspect", "improvement", *SLOW)  # shown, or annotated; the rest is folded
 # What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
 # mean nothing, except in "www.".
 SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
@@ -101,7 +102,8 @@ def movement(answer: SeriesAnswer) -> str:
     text = change_text(answer.percent)
     moved = {"+": "up ", "-": "down "}.get(text[0])
     text = f"{moved}{text[1:]}" if moved else text
-    return f"{text} ({answer.way})" if answer.direction else text
+    is_known = answer.direction or answer.answer == "noise"
+    return f"{text} ({answer.way})" if is_known else text
 
 
 def sentence(answer: SeriesAnswer) -> str:
@@ -127,6 +129,8 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.answer == "suspect":
         reason = answer.reason.partition(";")[0]
         parts.append(reason or f"probability {answer.probability:.2f}")
+    if answer.answer in SLOW:
+        parts.append(answer.reason)
     if answer.answer != "quiet" and not answer.is_certain:
         parts.append("not certain enough for the number of series")
     if answer.suspect_reason == RERUNS:
@@ -149,6 +153,8 @@ def headline(job: JobAnswer) -> str:
     passing = sum(not job.fails(answer) for answer in job.of_kind("suspect"))
     if passing:
         parts[1] += f" ({passing:,} {'does' if passing == 1 else 'do'} not fail the job)"
+    for kind, noun in zip(SLOW, ("drift", "noise change"), strict=True):
+        parts += [plural(counts[kind], noun)] if counts[kind] else []
     if counts["suppressed"]:
         parts.append(f"{counts['suppressed']:,} suppressed")
     return ", ".join(parts)
