@@ -18,6 +18,7 @@ BENCHMARKS = (
     "job_alarms",
     "hindsight",
     "newest_commit",
+    "limit",
     "beside_otava",
     "speed",
     "service",

@@ -27,7 +27,7 @@ OTHERS = """
     --paginate --quiet --reverse --short --stdin --topo-order --verify
     --benchmark-json --csv --export-json --exporters --headless --json --message-format
     --reporter --summary-export
-    --backend-store-uri --columns --force --full --rates --relative-scale --shipped --train
+    --backend-store-uri --columns --force --full --rates --relative-scale --shipped --train --write
 """
 
 
