@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -179,12 +179,13 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     sizes = {str(entry.series.id): entry.decision.baseline_size for entry in judged}
     short = [name for name, size in sizes.items() if size < judging.min_history]
 
-    def answer(series: Sequence[JudgedSeries]) -> JobAnswer:
+    def answer(series: Sequence[JudgedSeries], *, is_newest: bool = False) -> JobAnswer:
         long = [e for e in series if e.decision.baseline_size >= judging.min_history]
         answers = answers_of(long, budget, len(judged) - len(short))
-        return answer_job(judging, answers, short, rows)
+        every = with_slow(answers, short, rows) if is_newest else answers
+        return answer_job(judging, every, short, rows)
 
-    return join_events(answer(judged), judged, answer)
+    return join_events(answer(judged, is_newest=True), judged, answer)
 
 
 def answer_job(
@@ -202,10 +203,7 @@ def answer_job(
 
     config = current_config()
     order = functools.partial(order_of, [row[0] for row in rows])
-    places = {str(series.id): place for place, (series, *_) in enumerate(rows)}
-    slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
-    every = sorted([*answers, *slow], key=lambda answer: places[answer.series])
-    answers, notes = suppress(every, config, order)
+    answers, notes = suppress(answers, config, order)
     moved = [a for a in answers if a.answer != "quiet" and abs(a.percent) >= judging.min_change]
     canaries = dict.fromkeys(a.series for a in moved if config.kind_of(a.series) == "canary")
     if canaries:
@@ -213,6 +211,15 @@ def answer_job(
     new = [str(series.id) for series, _, count, _ in rows if count >= len(series)]
     missing = [str(series.id) for series, _, count, _ in rows if not count]
     return JobAnswer(answers, short, new, missing, judging, notes)
+
+
+def with_slow(
+    answers: Iterable[SeriesAnswer], short: Sequence[str], rows: Sequence[JobRow]
+) -> list[SeriesAnswer]:
+    """Return the answers on the series of a job with their drifts and changes of noise."""
+    slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
+    places = {str(series.id): place for place, (series, *_) in enumerate(rows)}
+    return sorted([*answers, *slow], key=lambda answer: places[answer.series])
 
 
 def _slow(row: JobRow) -> Iterator[SeriesAnswer]:
