@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pytest
 
 from barograph.models import TriageModel
@@ -179,6 +180,22 @@ def test_an_excursion_between_two_changes_that_count_is_a_level_and_no_outlier(
     judge(store, 1, Verdict.FALSE_POSITIVE)
     with store.read() as connection:
         assert series_chart(connection, 1).outliers == [10, *range(30, 38)]
+
+
+def test_chart_has_drifts(store: Store) -> None:
+    ramp = 10.0 + 5.0 * np.clip((np.arange(160) - 40) / 60, 0.0, 1.0)
+    noise = np.random.default_rng(1).normal(0.0, 0.1, 160)
+    values = (ramp + noise).tolist()
+    sent = [r._replace(value=v) for r, v in zip(results(1, range(160)), values, strict=True)]
+    refreshed(store, sent)
+    with store.read() as connection:
+        [drift] = series_chart(connection, 1).slow
+    assert (drift.kind, abs(drift.begin - 40) <= 5, abs(drift.end - 100) <= 8) == (
+        "drift",
+        True,
+        True,
+    )
+    assert drift.percent == pytest.approx(50.0, abs=5.0)
 
 
 def test_chart_has_the_change_points_at_negative_orders(store: Store) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.excursions import excursions
+from barograph.detection.slow import SlowChange, slow_changes
 from barograph.results.series import Direction, Verdict
 from barograph.results.sizes import LevelLine, level_lines
 from barograph.results.wording import CHANGED, EffectWord
@@ -102,6 +103,8 @@ class SeriesChart:
         suspects: Indices of the newest results that wait for a rerun.
         ranges: First and last index of the results around each undecided change.
         tickets: The tickets about its change points.
+        slow: The drifts and lasting changes of noise. They are found when the chart is asked for: a
+            search of the values takes less time than a query, and nobody decides on them.
     """
 
     series: StoredSeries
@@ -118,6 +121,7 @@ class SeriesChart:
     suspects: list[int] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
     tickets: list[TicketMark] = field(default_factory=list)
+    slow: list[SlowChange] = field(default_factory=list)
 
 
 def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
@@ -153,6 +157,7 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
         suspects=list(range(settled, len(answers))),
         ranges=[(mark.index - 1, mark.index) for mark in open_marks],
         tickets=_tickets(connection, number, orders) if orders else [],
+        slow=slow_changes(values),
     )
 
 

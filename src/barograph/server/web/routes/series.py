@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from barograph.detection.online import AlarmStep
 from barograph.detection.online.noise import Noise
+from barograph.detection.slow import SlowChange
 from barograph.results import wording
 from barograph.results.series import LABELS, Direction, SeriesId
 from barograph.results.sizes import Size
@@ -285,6 +286,7 @@ def get_series_page(
         unit=wording.unit_text(chart.series.unit),
         data=htmlsafe_json_dumps(chart, dumps=lambda chart: chart_json(chart).decode()),
         summary=summary(chart),
+        slow=[_slow_text(chart, change) for change in chart.slow],
         focus=focus(chart, change_point),
         can_log=all(value > 0 for value in chart.values),
         axis=axis,
@@ -313,6 +315,17 @@ def summary(chart: SeriesChart) -> str:
         parts += [f"{_in_words(mark)}." for mark in reversed(shown[-5:])]
     parts.append("Left and right read results, brackets jump between change points.")
     return wording.printable(" ".join(parts))
+
+
+def _slow_text(chart: SeriesChart, change: SlowChange) -> tuple[str, str]:
+    """Return what changed without a step, and from which result to which."""
+    size = wording.typeset(wording.change_text(change.percent))
+    text = f"Drift of {size}" if change.kind == "drift" else f"Noise changed by {size}"
+    first, last = (
+        wording.place_text(chart.commits[k], chart.orders[k])
+        for k in (change.begin, change.end - 1)
+    )
+    return text, f"since {first}" if change.end == len(chart.values) else f"{first} to {last}"
 
 
 def _in_words(mark: Mark) -> str:

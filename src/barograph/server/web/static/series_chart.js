@@ -25,6 +25,7 @@ function draw() {
     limits: [0, 1],
     unit,
     changes: content.marks.map(change),
+    slow: content.slow.map(({ kind, begin, end, before, after }) => [kind, begin, end, before, after]),
     tickets: content.tickets.map((ticket) => ({ ...ticket, key: middleCut(ticket.key, 24) })),
     label: (k) => ({ name: shortCommit(content.commits[k]), date: day(content.times[k]) }),
   };
