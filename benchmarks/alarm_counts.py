@@ -84,7 +84,7 @@ def called(truth: Truth, steps_by_series: Iterable[Sequence[AlarmStep]]) -> Rais
         if step.kind is StepKind.CALLED
     ]
     table = np.array(alarms, dtype=np.int64).reshape(-1, 2)
-    return Raised(table[:, 0], table[:, 1])
+    return Raised(table[:, 0], table[:, 1], np.full(len(table), np.nan))
 
 
 def percent_of(step: AlarmStep, values: Floats) -> float:

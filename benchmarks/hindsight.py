@@ -23,10 +23,11 @@ from online_marks import PRIOR_WEIGHT, SIMULATED
 from operating_points import RATES, point_at_rate
 from side_by_side import arguments, is_missing, shares, show
 
+from barograph.detection.online.budget import WEIGHTS, weights_of
 from barograph.learning.online.alarms import ALWAYS, NEVER, SecondLookAlarms, every_alarm
 from barograph.learning.online.hindsight import truth_in_hindsight
 from barograph.learning.online.learn import Prior, learn, surprises_of
-from barograph.learning.online.pair import compare_pairs, surprises_like
+from barograph.learning.online.pair import alarms_of, compare_pairs
 from barograph.learning.online.truth import Marked, Truth
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
@@ -46,7 +47,9 @@ def without_marks(histories: Marked) -> Truth:
     )
 
 
-def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, Any]:
+def row(
+    name: str, surprises: Mapping[int, Floats], test: Truth, weights: Mapping[int, float]
+) -> dict[str, Any]:
     """Return the row of a pair."""
     newest = [
         point_at_rate(test, every_alarm(surprises[0]), rate, ALWAYS, NEVER, by_place=False).recall[
@@ -55,7 +58,7 @@ def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, An
         for rate in RATES
     ]
     cells = {"learned from": name, "window 0 at 1/3/10": shares(newest)}
-    alarms = SecondLookAlarms(test, surprises)
+    alarms = SecondLookAlarms(test, surprises, weights)
     for rate in RATES:
         point = point_at_rate(test, alarms, rate, ALWAYS, NEVER)
         cells[f"second look at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
@@ -75,15 +78,17 @@ def main() -> None:
     choice, reported = halves(read_crowded(options.train))
     test, hindsight = Truth.of(reported), without_marks(choice)
     shipped = {use: TriageModel.default(use) for use in FILES["online"]}
-    rows = [row("shipped", surprises_of(shipped["online"], shipped["confirm"], test), test)]
+    newest, confirm = shipped["online"], shipped["confirm"]
+    weights = weights_of(confirm.card)
+    rows = [row("shipped", surprises_of(newest, confirm, test), test, weights)]
     simulated = Prior(SIMULATED.histories().truth, options.weight)
     decided: dict[str, Any] = {}
     for name, truth in (("hindsight", hindsight), ("marks", Truth.of(choice))):
         learned = learn(truth, prior=simulated)
-        rows.append(row(name, surprises_of(learned.online, learned.confirm, test), test))
-        other = surprises_like(shipped, truth, learned.surprises)
+        rows.append(row(name, surprises_of(learned.online, learned.confirm, test), test, WEIGHTS))
         for labels, judge in (("hindsight", hindsight), ("marks", Truth.of(choice))):
-            entry, _ = compare_pairs(judge, labels, learned.surprises, other)
+            new = SecondLookAlarms(judge, learned.surprises)
+            entry, _ = compare_pairs(labels, new, alarms_of(shipped, judge, like=learned.surprises))
             decided[f"{name}, compared by {labels}"] = entry
     show(
         title,

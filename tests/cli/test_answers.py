@@ -119,8 +119,9 @@ def test_confirmed_change_is_as_rare_after_the_history_begins_again_with_it() ->
     decision = LatestDecision(Answer.QUIET, 0.0, 0.0, None, 0, 84, values, steps)
     of_series = Series(SeriesId("", "", "", "a", ""), np.arange(85), values, [""] * 85)
     runs = {60: np.array([100.0, 101.0, 99.0])}
-    series = JudgedSeries(of_series, decision, runs, since=30, selected=30)
-    budget = JobBudget(make_judge(OnlineModels.default()).budget)
+    judge = make_judge(OnlineModels.default())
+    series = JudgedSeries(of_series, decision, runs, judge.budget, since=30, selected=30)
+    budget = JobBudget(judge.budget)
     [(place, rate, _)] = series.events(budget)
     assert place == 60
     assert rate < budget.alarm_rate(6.0)

@@ -18,7 +18,7 @@ from barograph.detection.online.second_look import (
     requests,
 )
 from barograph.features import feature_matrix
-from barograph.learning.online.alarms import Raised, SecondLookAlarms, every_alarm
+from barograph.learning.online.alarms import Raised, SecondLookAlarms, are_real, every_alarm
 from barograph.learning.online.learn import Prior, learn, surprises_of
 from barograph.learning.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
 from barograph.learning.online.truth import Marked, Truth
@@ -66,7 +66,7 @@ def test_measure_counts_recall_and_false_alarms_by_time() -> None:
 
 def test_measure_counts_alarms_far_from_marks_and_twins_as_false_by_place() -> None:
     truth = flat(((20,), (20,), (30,)))
-    late = Raised(np.array([21, 27, 31, 39]), np.array([19, 22, 31, 36]))
+    late = Raised(np.array([21, 27, 31, 39]), np.array([19, 22, 31, 36]), np.zeros(4))
     point = measure(truth, late, 0.5)
     assert point.false_by_place == pytest.approx(2000 / 35)  # 22 is the second at 20; 36 is none
     assert point.false_by_time == pytest.approx(1000 / 35)
@@ -76,8 +76,16 @@ def test_measure_counts_alarms_far_from_marks_and_twins_as_false_by_place() -> N
 def test_change_is_known_from_an_alarm_that_points_near_it() -> None:
     truth = flat(((20,), (20,), (30,)))
     assert measure(truth, raised(16), 0.5).known == (1.0, 1.0, 1.0)
-    assert measure(truth, Raised(np.array([22]), np.array([20])), 0.5).known == (0.0, 1.0, 1.0)
-    assert measure(truth, Raised(np.array([25]), np.array([14])), 0.5).known == (0.0, 0.0, 0.0)
+    assert measure(truth, Raised(np.array([22]), np.array([20]), np.zeros(1)), 0.5).known == (
+        0.0,
+        1.0,
+        1.0,
+    )
+    assert measure(truth, Raised(np.array([25]), np.array([14]), np.zeros(1)), 0.5).known == (
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_measure_ignores_alarms_in_the_next_series() -> None:
@@ -190,6 +198,25 @@ def test_learned_models_find_unseen_steps() -> None:
     assert set(models.confirm.card["alarm_thresholds"]) == {"steady"}
 
 
+def test_given_model_of_the_newest_point_stays_with_its_tail_rates() -> None:
+    truth, models = learned()
+    weights = {0: 0.25, 2: 1.0, 5: 4.0}
+    again = learn(truth, newest=models.online, weights=weights)
+    assert again.online is models.online
+    seen = surprises_of(models.online, again.confirm, truth)[0]
+    assert again.surprises[0].tolist() == seen.tolist()
+    assert again.confirm.card["alarm_weights"] == {"0": 0.25, "2": 1.0, "5": 4.0}
+    assert make_judge(OnlineModels(again.online, again.confirm)).budget.weights == weights
+
+
+def test_alarms_near_doubtful_points_are_neither_real_nor_false() -> None:
+    truth = flat(((10,), (10,), (25,)), 60)
+    found = Raised(np.arange(4), np.array([11, 12, 26, 45]), np.zeros(4))
+    real, known = are_real(truth, found)
+    assert real.tolist() == [True, False, False, False]  # the second one is about the same change
+    assert known.tolist() == [True, True, False, True]
+
+
 def test_detector_raises_the_measured_alarms() -> None:
     _, models = learned()
     fresh = Truth.of(histories(1))
@@ -216,7 +243,7 @@ def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
             values[first : first + FIRST_SCORED + window] = -np.inf
     for threshold in (1.0, 4.0, 8.0):
         expected = second_look(truth, surprises, threshold)
-        alarms, places = SecondLookAlarms(truth, surprises)(threshold)
+        alarms, places, _ = SecondLookAlarms(truth, surprises)(threshold)
         assert list(zip(alarms.tolist(), places.tolist(), strict=True)) == expected
         assert expected
 

@@ -9,6 +9,7 @@ import pytest
 
 from barograph.learning.comparison import is_better
 from barograph.learning.online import pair
+from barograph.learning.online.alarms import SecondLookAlarms
 from barograph.learning.online.histories import Histories
 from barograph.learning.online.pair import Lesson, Surprises, compare_pairs
 from barograph.learning.online.rows import WINDOWS
@@ -38,8 +39,12 @@ def surprises(hits: int) -> Surprises:
     return result
 
 
+def alarms(hits: int, truth: Truth = TRUTH) -> SecondLookAlarms:
+    return SecondLookAlarms(truth, surprises(hits))
+
+
 def test_pair_that_reports_more_is_better() -> None:
-    entry, gain = compare_pairs(TRUTH, "hindsight", surprises(16), surprises(4))
+    entry, gain = compare_pairs("hindsight", alarms(16), alarms(4))
     assert entry["reported"] == pytest.approx((0.8, 0.8, 0.8), abs=0.06)
     assert entry["reported_by_other"] == pytest.approx((0.2, 0.2, 0.2), abs=0.06)
     assert entry["difference"] == gain.difference == pytest.approx(0.6, abs=0.06)
@@ -47,26 +52,26 @@ def test_pair_that_reports_more_is_better() -> None:
     assert entry["changes"] == SERIES
     assert gain.groups == 6  # of two series each, of which the pairs differ in twelve
     assert entry["labels"] == "hindsight"
-    _, reverse = compare_pairs(TRUTH, "hindsight", surprises(4), surprises(16))
+    _, reverse = compare_pairs("hindsight", alarms(4), alarms(16))
     assert reverse.high < 0
     assert reverse.p_worse < 0.05
 
 
 def test_equal_pair_is_neither_better_nor_worse() -> None:
-    _, gain = compare_pairs(TRUTH, "verdicts", surprises(10), surprises(10))
+    _, gain = compare_pairs("verdicts", alarms(10), alarms(10))
     assert gain[:4] == (0.0, 0.0, 0.0, 1.0)
     assert not is_better(gain, "it", "changes")[0]
 
 
 def test_pair_that_is_better_in_one_group_is_not_better_beyond_chance() -> None:
-    _, gain = compare_pairs(TRUTH, "hindsight", surprises(12), surprises(10))
+    _, gain = compare_pairs("hindsight", alarms(12), alarms(10))
     assert gain.difference > 0
     assert not is_better(gain, "it", "changes")[0]
 
 
 def test_interval_is_that_of_groups_of_different_sizes() -> None:
     groups = replace(TRUTH, groups=np.minimum(np.arange(SERIES), 9))  # the last has 11 series
-    _, gain = compare_pairs(groups, "verdicts", surprises(4), surprises(0))
+    _, gain = compare_pairs("verdicts", alarms(4, groups), alarms(0, groups))
     assert not is_better(gain, "it", "changes")[0]  # four groups may gain by chance
     assert gain.difference == pytest.approx(4 / SERIES, abs=0.06)
     assert gain.low < 0.1 < 0.3 < gain.high  # the large group is drawn several times, or not at all
@@ -75,7 +80,7 @@ def test_interval_is_that_of_groups_of_different_sizes() -> None:
 def test_comparison_needs_a_change() -> None:
     nothing = TRUTH.without(np.ones(TRUTH.values.size, dtype=np.bool_))
     with pytest.raises(NotEnoughDataError, match="no change by hindsight"):
-        compare_pairs(nothing, "hindsight", surprises(1), surprises(1))
+        compare_pairs("hindsight", alarms(1, nothing), alarms(1, nothing))
 
 
 def pair_of(seed: int, feature_set: str = "online") -> dict[str, Any]:

@@ -93,6 +93,7 @@ class SeriesAnswer:
         answer: `change`, `suspect` or `quiet`; `drift` or `noise` for a change without a step.
         probability: The probability that a change is real; for a suspect and a quiet result, that
             of a change at this result.
+        is_calibrated: Whether the probability is the share of alarms of this score that were real.
         percent: The size of the change, in percent of the level before; 0 if there is none.
         is_trend: Whether the results beside the change contradict each other about its sign.
         begins: The order at which the change begins, or None if there is no change.
@@ -129,6 +130,7 @@ class SeriesAnswer:
     reason: str = ""
     is_certain: bool = True
     suppressed: str = ""
+    is_calibrated: bool = False
     event: int | None = None
     event_commit: str = ""
 

@@ -27,7 +27,7 @@ from barograph.sources.git import is_commit
 
 if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge
-    from barograph.detection.online.budget import JobBudget
+    from barograph.detection.online.budget import Budget, JobBudget
 
 SHOWN = 3  # commits that an error names
 
@@ -122,6 +122,7 @@ class JudgedSeries:
         series: The series.
         decision: The decision on its newest commit; `decision.values` are the settled values.
         runs: The results of the commits that have several runs.
+        budget: The budget of the series, which says how sure an alarm is.
         since: The position after which all steps of changes are known.
         selected: Number of newest commits that the command judges.
         branch: Number of newest commits that are of the judged branch; 0 without one.
@@ -130,6 +131,7 @@ class JudgedSeries:
     series: Series
     decision: LatestDecision
     runs: Runs
+    budget: Budget
     since: int
     selected: int
     branch: int = 0
@@ -208,8 +210,12 @@ class JudgedSeries:
             is_fresh = True
             # The second look may have moved the change beyond the result of its first alarm.
             answer = self._about(max(place, change.index), change.index, end)
-            answer = replace(answer, answer=Answer.CHANGE, probability=change.probability)
-            yield replace(answer, is_certain=bool(counted))
+            sure = self.budget.sureness(max(step.score for step in change.steps))
+            probability = change.probability if sure is None else sure
+            if place in self.runs:  # further runs of the commit make it surer than its score
+                probability = max(probability, change.probability)
+            answer = replace(answer, answer=Answer.CHANGE, probability=probability)
+            yield replace(answer, is_certain=bool(counted), is_calibrated=sure is not None)
         is_contradicted = decision.reruns and decision.answer is Answer.QUIET and not is_fresh
         if decision.answer is Answer.SUSPECT or is_contradicted:
             newest = [counts for place, counts, _ in news if place == self.newest]
@@ -282,7 +288,7 @@ def judge_series(judge: OnlineJudge, rows: Sequence[JobRow]) -> list[JudgedSerie
     for (series, runs, count, branch), decision in zip(chosen, decisions, strict=True):
         selected = min(count, len(series))
         since = len(series) - 1 - max(selected, branch) - RECENT
-        judged.append(JudgedSeries(series, decision, runs, since, selected, branch))
+        judged.append(JudgedSeries(series, decision, runs, judge.budget, since, selected, branch))
     return judged
 
 

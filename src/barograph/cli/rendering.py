@@ -125,7 +125,7 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.answer == "change" and answer.begins not in (None, answer.order):
         parts.append(f"seen at {place_text(answer.commit, answer.order)}")
     if answer.answer == "change" and not math.isnan(answer.probability):
-        parts.append(f"probability {answer.probability:.2f}")
+        parts.append(sureness(answer))
     if answer.answer == "suspect":
         reason = answer.reason.partition(";")[0]
         parts.append(reason or f"probability {answer.probability:.2f}")
@@ -144,6 +144,23 @@ def detail(answer: SeriesAnswer) -> str:
     if answer.suppressed:
         parts.append(f"suppressed: {answer.suppressed}")
     return "; ".join(parts)
+
+
+def sureness(answer: SeriesAnswer) -> str:
+    """Return how sure a change is, in words where the share of such alarms is known.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> answer = SeriesAnswer("t", 0, 5, "", "change", 0.88, is_calibrated=True)
+        >>> sureness(answer), sureness(replace(answer, probability=0.97))
+        ('9 of 10 such alarms are real', 'more than 9 of 10 such alarms are real')
+    """
+    if not answer.is_calibrated:
+        return f"probability {answer.probability:.2f}"
+    tenths = round(10 * answer.probability)
+    if 1 <= tenths <= 9:
+        return f"{tenths} of 10 such alarms are real"
+    return f"{'more than 9' if tenths else 'fewer than 1'} of 10 such alarms are real"
 
 
 def headline(job: JobAnswer) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.base import RawChangePoint
-from barograph.detection.online.budget import LOG_WEIGHTS, RATES, Budget
+from barograph.detection.online.budget import RATES, Budget
 from barograph.detection.online.second_look import (
     BEFORE,
     FIRST_SCORED,
@@ -142,8 +142,8 @@ def _raised(values: Floats, near: Sequence[Recent]) -> list[tuple[Recent, float]
 
 def _score(budget: Budget, window: int, probability: float) -> float:
     """Return the score of a window; one without a weight has that of the next shorter window."""
-    known = sorted(LOG_WEIGHTS)
-    weight = LOG_WEIGHTS[known[bisect(known, window) - 1]]
+    known = sorted(budget.log_weights)
+    weight = budget.log_weights[known[bisect(known, window) - 1]]
     return float(budget.tails[window].surprise(probability)) + weight
 
 

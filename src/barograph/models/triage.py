@@ -31,7 +31,11 @@ FILES: Mapping[str, tuple[str, ...]] = {
 }
 DEFAULTS = "defaults"  # the folder of the shipped models in this package
 CALIBRATION = "calibration"  # the name of the last part of the reasons
-TABLES = ("tails", "alarm_thresholds")  # long entries of a card that decisions depend on
+TABLES = (
+    "tails",
+    "alarm_thresholds",
+    "alarm_weights",
+)  # long entries of a card that decisions depend on
 DECISIVE = (*TABLES, "reporting")  # all entries of a card that decisions depend on
 
 

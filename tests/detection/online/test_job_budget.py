@@ -6,13 +6,30 @@ import numpy as np
 import pytest
 
 from barograph.detection.online import Budget, make_judge
-from barograph.detection.online.budget import CONFIRMED_SPIKES, JobBudget
+from barograph.detection.online.budget import CONFIRMED_SPIKES, WEIGHTS, JobBudget, weights_of
 from barograph.detection.online.newest import SUSPECT, departure
 from barograph.models import OnlineModels
+from barograph.runtime.errors import DataError
 
 JUDGE = make_judge(OnlineModels.default())
 BUDGET = JobBudget(JUDGE.budget)
 SIMPLE = JobBudget(Budget({}, 6.0, {"1": 7.0, "3": 6.0, "10": 5.0}))
+
+
+def test_sureness_rises_with_the_score_if_it_is_known() -> None:
+    budget = Budget({}, 6.0, sure=(-4.0, 0.5))
+    low, middle, high = (budget.sureness(score) or 0.0 for score in (6.0, 8.0, 10.0))
+    assert middle == pytest.approx(0.5)
+    assert 0.0 < low < middle < high
+    assert budget.sureness(math.inf) is None
+    assert SIMPLE.budget.sureness(8.0) is None
+
+
+@pytest.mark.parametrize("weights", [{"0": 1.0}, {"0": 1.0, "2": 1.0, "5": 0.0}])
+def test_card_with_other_weights_is_refused(weights: dict[str, float]) -> None:
+    assert weights_of({}) == WEIGHTS
+    with pytest.raises(DataError, match="positive weights for the windows 0, 2, 5"):
+        weights_of({"alarm_weights": weights})
 
 
 def test_rate_of_an_alarm_is_that_of_the_card_and_continues_beyond_it() -> None:

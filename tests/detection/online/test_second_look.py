@@ -16,7 +16,7 @@ from barograph.detection.online import (
     PendingSeries,
     StepKind,
 )
-from barograph.detection.online.budget import LOG_WEIGHTS, WEIGHTS
+from barograph.detection.online.budget import WEIGHTS
 from barograph.detection.online.second_look import BEFORE, SecondLook, Sides, WindowScore
 from barograph.results.series import Floats
 from tests.detection.online.models import edge_pair, noise, quiet, sides_of
@@ -113,7 +113,7 @@ def scored(
     window: int, split: int, probability: float, score: float, *, is_confirmed: bool = False
 ) -> WindowScore:
     """Return what has this score, with the weight of its window."""
-    surprise = score - LOG_WEIGHTS.get(window, 0.0)
+    surprise = score - np.log(WEIGHTS.get(window, 1.0))
     return WindowScore(window, split, probability, surprise, is_confirmed)
 
 

@@ -14,7 +14,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
 
 # The weight of each window in the budget: windows of a greater weight raise more of the alarms.
-WEIGHTS: Mapping[int, float] = {0: 0.5, 2: 1.0, 5: 2.0}
-LOG_WEIGHTS = {window: math.log(weight) for window, weight in WEIGHTS.items()}
+# These are the weights of a pair whose card names none.
+WEIGHTS: Mapping[int, float] = MappingProxyType({0: 0.5, 2: 1.0, 5: 2.0})
 POLICY = "steady"  # the name of these weights in the cards of models
 RATES = (1, 3, 10)  # false alarms per 1,000 points for which a model's card keeps thresholds
 DEFAULT_RATE = 3.0
@@ -117,11 +119,21 @@ class Budget:
         tails: Tail rates of each window: 0 and those of the second look.
         threshold: The minimum score of an alarm.
         thresholds: Known thresholds by the number of false alarms in 1,000 points, at least two.
+        weights: The weight of each window that raises alarms: 0, 2 and 5.
+        sure: Intercept and slope of the log odds that an alarm is real, by its score; None if
+            unknown.
     """
 
     tails: Mapping[int, TailRates]
     threshold: float
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[int, float] = field(default_factory=lambda: WEIGHTS)
+    sure: tuple[float, float] | None = None
+
+    @cached_property
+    def log_weights(self) -> dict[int, float]:
+        """The log of the weight of each window."""
+        return log_weights(self.weights)
 
     @classmethod
     def released(
@@ -130,7 +142,7 @@ class Budget:
         confirm: TriageModel,
         false_alarms_per_1000: float = DEFAULT_RATE,
     ) -> Budget:
-        """Read tail rates and thresholds from the cards of two models.
+        """Read tail rates, thresholds and weights from the cards of two models.
 
         Args:
             model: The model of window 0.
@@ -151,15 +163,48 @@ class Budget:
         tails = {0: TailRates.from_card(model.card, 0)}
         tails |= {w: TailRates.from_card(confirm.card, w) for w in range(1, 11)}
         known = thresholds[POLICY]
-        return cls(tails, threshold_at(known, false_alarms_per_1000), known)
+        threshold = threshold_at(known, false_alarms_per_1000)
+        sure = confirm.card.get("alarm_sureness")
+        sure = None if sure is None else (float(sure[0]), float(sure[1]))
+        return cls(tails, threshold, known, weights_of(confirm.card), sure)
+
+    def sureness(self, score: float) -> float | None:
+        """Return the share of alarms of a score that are real; None if it is unknown."""
+        if self.sure is None or not math.isfinite(score):
+            return None
+        intercept, slope = self.sure
+        return 1.0 / (1.0 + math.exp(-(intercept + slope * score)))
 
     @property
     def version(self) -> str:
         """A hash of everything that decisions depend on."""
         tails = {str(window): rates.to_card() for window, rates in sorted(self.tails.items())}
-        weights = {str(window): weight for window, weight in WEIGHTS.items()}
+        weights = {str(window): weight for window, weight in self.weights.items()}
         content = json.dumps([tails, weights, self.threshold])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def log_weights(weights: Mapping[int, float]) -> dict[int, float]:
+    """Return the log of the weight of each window."""
+    return {window: math.log(weight) for window, weight in weights.items()}
+
+
+def weights_of(card: Mapping[str, Any]) -> Mapping[int, float]:
+    """Return the weights of the windows on the card of a confirming model.
+
+    Raises:
+        DataError: The card names other windows than those that raise alarms.
+    """
+    named = card.get("alarm_weights")
+    if named is None:
+        return WEIGHTS
+    weights = {int(window): float(weight) for window, weight in named.items()}
+    if weights.keys() != WEIGHTS.keys() or min(weights.values()) <= 0:
+        raise DataError(
+            f"the confirming model's card has alarm_weights {dict(named)}; positive weights for "
+            f"the windows {', '.join(map(str, WEIGHTS))} are needed"
+        )
+    return weights
 
 
 def threshold_at(thresholds: Mapping[str, float], false_alarms_per_1000: float) -> float:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online.budget import DEFAULT_RATE, LOG_WEIGHTS, Budget
+from barograph.detection.online.budget import DEFAULT_RATE, WEIGHTS, Budget
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, changes_of
 from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, Settled, departures, settle
 from barograph.detection.online.second_look import (
@@ -292,14 +292,14 @@ class _Batch:
             if state is not None and state.change is not None
         ]
         standing = self._marked(np.array(changes, dtype=np.int64))
-        alarming = {window: self._rows_of(window) for window in LOG_WEIGHTS}
+        alarming = {window: self._rows_of(window) for window in WEIGHTS}
         self._score(alarming | self._other_windows(standing))
         hot = np.maximum(self._departure, self._surprise[0] + MODEL_LEAD) >= SUSPECT
         # Reruns can make a point an alarm whatever the model says.
         splits = self._marked(newest[list(self._reruns)])
         for row, rerun in self._reruns.items():
             hot[row] |= rerun.is_step and bool(self._places[row] >= FIRST_SCORED)
-        for window, bonus in LOG_WEIGHTS.items():
+        for window, bonus in self._judge.budget.log_weights.items():
             above = self._surprise[window] + bonus >= self._threshold
             hot |= above
             splits |= self._marked(newest[above] - window)
@@ -319,7 +319,7 @@ class _Batch:
 
     def _other_windows(self, splits: Flags) -> dict[int, Ints]:
         """Return the rows of windows that raise no alarm, for change points at some splits."""
-        others = [window for window in SECOND_LOOK_WINDOWS if window not in LOG_WEIGHTS]
+        others = [window for window in SECOND_LOOK_WINDOWS if window not in WEIGHTS]
         rows = {window: self._rows_of(window) for window in others if splits.any()}
         return {window: part[splits[self._newest[part] - window]] for window, part in rows.items()}
 
@@ -367,7 +367,8 @@ class _Batch:
     def _follow(self, k: int, hot: Flags) -> AlarmLog:
         """Decide on the rows of series k."""
         row, end = self._bounds[k : k + 2].tolist()
-        rule, log = SecondLook(self._threshold, self._states[k]), AlarmLog()
+        weights, log = self._judge.budget.log_weights, AlarmLog()
+        rule = SecondLook(self._threshold, self._states[k], weights)
         self._note(rule.state, row, end)
         while (row := self._next_event(rule, row, end, hot)) < end:
             place, scores = int(self._places[row]), self._scores_at(rule.state, row)

@@ -9,12 +9,12 @@ the same direction is one, too, if the level between the two differs from both s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from barograph.detection.levels import SHORTEST_LEVEL, is_own_level
-from barograph.detection.online.budget import LOG_WEIGHTS
+from barograph.detection.online.budget import WEIGHTS, log_weights
 from barograph.detection.online.decision import AlarmStep, Answer, StepKind
 from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, Settled, suspect_score
 
@@ -28,7 +28,7 @@ BEFORE = 10
 # points after it, a score in that direction is an alarm only if it is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
-REACH = NEAR + max(LOG_WEIGHTS)  # scores of later points point at no place near the change
+REACH = NEAR + max(WEIGHTS)  # scores of later points point at no place near the change
 MISPLACED = 1  # the windows that raise alarms point at least at every third place
 # A step back that soon is an alarm only if it is CERTAIN nats above the threshold, and if the level
 # lasted for SHORTEST_LEVEL points: fewer are a spike.
@@ -47,6 +47,7 @@ KNOWN_WAY = 2.0
 WITHDRAW_WINDOW = 2
 WITHDRAW_BELOW = 3.0
 
+LOG_WEIGHTS = log_weights(WEIGHTS)
 Sides = Callable[[int], tuple[list[float], list[float]]]  # last values before a split, all since
 
 
@@ -98,10 +99,10 @@ def requests(state: AlarmState, point: int) -> list[tuple[int, int]]:
 
     These are the newest point, the windows that raise alarms, and the standing change.
     """
-    windows = [(window, point - window) for window in LOG_WEIGHTS]
+    windows = [(window, point - window) for window in WEIGHTS]
     change = state.change
     if change is not None and point - change in SECOND_LOOK_WINDOWS:
-        windows += [(point - change, change)] if point - change not in LOG_WEIGHTS else []
+        windows += [(point - change, change)] if point - change not in WEIGHTS else []
     return [(window, split) for window, split in windows if split >= FIRST_SCORED]
 
 
@@ -113,13 +114,19 @@ class SecondLook:
     Args:
         threshold: The minimum score of an alarm, in nats.
         state: The state after earlier points of the series.
+        log_weights: The log of the weight of each window that raises alarms.
 
     Attributes:
         state: The state after the last point.
     """
 
-    def __init__(self, threshold: float, state: AlarmState | None = None) -> None:
-        self._threshold = threshold
+    def __init__(
+        self,
+        threshold: float,
+        state: AlarmState | None = None,
+        log_weights: Mapping[int, float] = LOG_WEIGHTS,
+    ) -> None:
+        self._threshold, self._log_weights = threshold, log_weights
         self.state = state or NOTHING
 
     def advance(
@@ -148,8 +155,6 @@ class SecondLook:
             probability = max(scores[0].probability, sure)
             newest = scores[0]._replace(probability=probability, is_confirmed=True)
             scores = [newest, *scores[1:]]
-        if point < FEW:
-            scores = [score for score in scores if self._is_followed(point, score, sides)]
         was_known = self._knows(point, sides)
         step = self.decide(point, scores, sides)
         if step is not None and step.kind is StepKind.CALLED:
@@ -167,6 +172,8 @@ class SecondLook:
 
     def decide(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> AlarmStep | None:
         """Judge the standing change again, then compare the best score with it."""
+        if point < FEW:
+            scores = [score for score in scores if self._is_followed(point, score, sides)]
         best = self._best(point, scores, sides)
         change = self.state.change
         standing = next((s for s in scores if s.split == change and s.window > 0), None)
@@ -253,9 +260,9 @@ class SecondLook:
 
     def _score(self, score: WindowScore) -> float:
         least = self._threshold if score.is_confirmed else -math.inf
-        if score.window not in LOG_WEIGHTS:
+        if score.window not in self._log_weights:
             return least
-        return max(score.surprise + LOG_WEIGHTS[score.window], least)
+        return max(score.surprise + self._log_weights[score.window], least)
 
     def _withdraw(
         self, point: int, standing: WindowScore, best: WindowScore | None, sides: Sides

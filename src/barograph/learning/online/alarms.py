@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.budget import LOG_WEIGHTS
+from barograph.detection.online.budget import WEIGHTS, log_weights
 from barograph.detection.online.decision import StepKind
 from barograph.detection.online.second_look import BEFORE, SecondLook, WindowScore, requests
 from barograph.learning.online.truth import Truth
@@ -17,7 +17,7 @@ from barograph.results.series import Flags, Floats, Ints
 
 DELAYS = (0, 2, 5)
 NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold of the second look, in nats
-_HALVINGS = 24
+_HALVINGS = 13
 
 
 class Raised(NamedTuple):
@@ -26,21 +26,23 @@ class Raised(NamedTuple):
     Attributes:
         points: The points at which an alarm was raised.
         places: The change points that the alarms point at.
+        scores: The scores of the alarms.
     """
 
     points: Ints
     places: Ints
+    scores: Floats
 
     @classmethod
     def of(cls, flags: Flags) -> Raised:
-        """Return alarms that point at the newest point."""
+        """Return alarms that point at the newest point, without scores."""
         points = np.flatnonzero(flags)
-        return cls(points, points)
+        return cls(points, points, np.full(points.size, np.nan))
 
     def of_judged(self, truth: Truth) -> Raised:
         """Return the alarms at points that a method is judged on."""
         judged = truth.judged[self.points]
-        return Raised(self.points[judged], self.places[judged])
+        return Raised(self.points[judged], self.places[judged], self.scores[judged])
 
 
 Alarms = Callable[[float], Raised]  # the alarms at a threshold; fewer as it rises
@@ -58,22 +60,32 @@ class SecondLookAlarms:
         truth: The histories.
         surprises: By window, the surprise of each point as the newest one; -inf where there is
             none. All windows of the second look are needed.
+        weights: The weight of each window that raises alarms.
     """
 
-    def __init__(self, truth: Truth, surprises: Mapping[int, Floats]) -> None:
-        self._truth, self._surprises = truth, surprises
-        self._best = np.max([surprises[w] + weight for w, weight in LOG_WEIGHTS.items()], axis=0)
+    def __init__(
+        self,
+        truth: Truth,
+        surprises: Mapping[int, Floats],
+        weights: Mapping[int, float] = WEIGHTS,
+    ) -> None:
+        self.truth, self._surprises, self._weights = truth, surprises, log_weights(weights)
+        self._best = np.max([surprises[w] + bonus for w, bonus in self._weights.items()], axis=0)
 
     def __call__(self, threshold: float) -> Raised:
         """Run the second look over all histories."""
-        series = pairwise(self._truth.offsets.tolist())
+        series = pairwise(self.truth.offsets.tolist())
         alarms = [alarm for edges in series for alarm in self._of_series(*edges, threshold)]
-        points, places = np.array(alarms, dtype=np.int64).reshape(-1, 2).T.copy()
-        return Raised(points, places)
+        points, places, scores = zip(*alarms, strict=True) if alarms else ((), (), ())
+        where = np.array(points, dtype=np.int64), np.array(places, dtype=np.int64)
+        return Raised(*where, np.array(scores, dtype=np.float64))
 
-    def _of_series(self, first: int, end: int, threshold: float) -> Iterator[tuple[int, int]]:
-        """Yield point and place of each alarm of the series from `first` to `end`."""
-        rule, values = SecondLook(threshold), self._truth.values[first:end].tolist()
+    def _of_series(
+        self, first: int, end: int, threshold: float
+    ) -> Iterator[tuple[int, int, float]]:
+        """Yield point, place and score of each alarm of the series from `first` to `end`."""
+        rule = SecondLook(threshold, log_weights=self._weights)
+        values = self.truth.values[first:end].tolist()
         for point, may_alarm in enumerate((self._best[first:end] >= threshold).tolist()):
             if not (may_alarm or rule.is_watching(point)):
                 continue
@@ -88,7 +100,7 @@ class SecondLookAlarms:
             ]
             step = rule.decide(point, scores, sides)
             if step is not None and step.kind is StepKind.CALLED:
-                yield first + point, first + step.index
+                yield first + point, first + step.index, step.score
 
 
 def false_by_place(truth: Truth, places: Ints) -> Flags:
@@ -112,6 +124,18 @@ def false_by_place(truth: Truth, places: Ints) -> Flags:
     is_first = np.isin(np.arange(owned.size), np.unique(nearest[owned], return_index=True)[1])
     false[owned[~is_first]] = True
     return false
+
+
+def are_real(truth: Truth, raised: Raised) -> tuple[Flags, Flags]:
+    """Return which alarms are real, and of which this is known: not those near doubtful points."""
+    false = false_by_place(truth, raised.places)
+    near = np.zeros(truth.values.size + 1, dtype=np.int64)
+    starts, ends = truth.offsets[:-1][truth.series], truth.offsets[1:][truth.series]
+    changes = truth.changes
+    np.add.at(near, np.maximum(changes - MARGIN, starts[changes]), 1)
+    np.add.at(near, np.minimum(changes + MARGIN + 1, ends[changes]), -1)
+    real = ~false & (np.cumsum(near[:-1])[raised.places] > 0)
+    return real, real | false
 
 
 def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online import TailRates
 from barograph.detection.online.budget import POLICY, RATES, WEIGHTS
 from barograph.features import FEATURE_SETS
-from barograph.learning.online.alarms import SecondLookAlarms, at_rate, every_alarm
+from barograph.learning.comparison import auc
+from barograph.learning.online.alarms import (
+    Raised,
+    SecondLookAlarms,
+    are_real,
+    at_rate,
+    every_alarm,
+)
 from barograph.learning.online.rows import (
     WIDTH,
     WINDOWS,
@@ -36,22 +44,24 @@ FOLDS = 5
 THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
 STEEPEST = 0.3
+TAIL_DRAWS = 400_000  # quiet points that tail rates are measured on, where weights differ
+LEAST_ALARMS = 20  # real and false ones, to say how likely an alarm is real
 KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
 
 Make = Callable[[int], Any]
 
 
-def boosted(seed: int, *, trees: int = 400) -> Any:
+def boosted(seed: int, *, trees: int = 400, depth: int = 4, least: int = 3) -> Any:
     """Return shallow boosted trees, each on three tenths of the columns."""
     from xgboost import XGBClassifier
 
     return XGBClassifier(
         n_estimators=trees,
-        max_depth=4,
+        max_depth=depth,
         learning_rate=min(STEEPEST, 15.0 / trees),
         subsample=0.7,
         colsample_bytree=0.3,
-        min_child_weight=3,
+        min_child_weight=least,
         reg_lambda=3,
         max_bin=64,
         n_jobs=1,
@@ -100,7 +110,9 @@ def learn(
     *,
     held_out: Flags | None = None,
     prior: Prior | None = None,
+    newest: TriageModel | None = None,
     make: Make = boosted,
+    weights: Mapping[int, float] = WEIGHTS,
     seed: int = 0,
 ) -> Learned:
     """Learn from histories and what people saw there.
@@ -112,7 +124,9 @@ def learn(
         truth: The histories.
         held_out: Points that the final models learn from, but their twins do not.
         prior: Further histories to learn from.
+        newest: The model of the newest point, learned from other histories; None to learn it.
         make: Makes an unfitted classifier from a seed.
+        weights: The weight of each window that raises alarms.
         seed: Seed of all that is drawn.
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
@@ -122,11 +136,18 @@ def learn(
     _require_enough(rest, rows)  # first, for the features of the prior take long
     further = {} if prior is None else prior.samples(seed)
     fitter = _Fitter(rows, ExtraPositives.of(truth), further, make, seed)
-    probability = fitter.cross_validate(truth, allowed)
-    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
-    tails = {w: TailRates.of(p[rest.quiet & (p >= 0)]) for w, p in probability.items()}
+    uses = [use for use in USES if newest is None or use != newest.use]
+    probability = fitter.cross_validate(truth, allowed, uses)
+    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in uses}
+    if newest is not None:
+        X = np.ascontiguousarray(rows[0].X[:, : len(newest.columns)])
+        probability[0][rows[0].newest] = newest.predict_proba(X)[:, 1]
+        probability[0][~allowed] = -1.0
+    tails = {w: _tails(rest, p, seed) for w, p in probability.items()}
+    if newest is not None:
+        tails[0] = TailRates.from_card(newest.card, 0)
     surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
-    alarms = SecondLookAlarms(rest, surprises)
+    alarms = SecondLookAlarms(rest, surprises, weights)
     thresholds = {str(r): at_rate(rest, alarms, r) for r in RATES}
     counts: dict[str, Any] = {"points": int(rest.judged.sum()), "changes": int(rest.changes.size)}
     alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
@@ -136,11 +157,15 @@ def learn(
         card = {**counts, "tails": {str(w): tails[w].to_card() for w in USES[use]}}
         if use == "confirm":
             card["alarm_thresholds"] = {POLICY: thresholds}
-        facts = alone if use == "online" else 0.5, trees, card, *calibrated[use], versions()
-        return TriageModel(use, use, columns, *facts)
+            card["alarm_weights"] = {str(window): weight for window, weight in weights.items()}
+            card |= _sureness(rest, alarms(thresholds[str(max(RATES))]))
+        calibration, conformal, area = calibrated[use]
+        facts = alone if use == "online" else 0.5, trees, card, calibration, conformal, versions()
+        return TriageModel(use, use, columns, *facts, metrics={"auc": area})
 
-    models = {use: model(use, everything) for use in USES}
-    twins = models if held_out is None else {use: model(use, allowed) for use in USES}
+    given = {} if newest is None else {newest.use: newest}
+    models = given | {use: model(use, everything) for use in uses}
+    twins = given | {use: model(use, allowed) for use in uses} if held_out is not None else models
     return Learned(models["online"], models["confirm"], surprises, twins)
 
 
@@ -188,7 +213,9 @@ class _Fitter:
             raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
         return self.make(self.seed).fit(X, y, sample_weight=weights)
 
-    def cross_validate(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
+    def cross_validate(
+        self, truth: Truth, allowed: Flags, uses: Sequence[str]
+    ) -> dict[int, Floats]:
         """Return each newest point's probability, by models that saw no series of its group.
 
         It is -1 where there is none: before the first row, and at points that are not allowed.
@@ -199,9 +226,9 @@ class _Fitter:
 
         def judge(train: Ints) -> None:
             inside = np.isin(truth.series, train)
-            for use, windows in USES.items():
+            for use in uses:
                 model = self.fit(use, inside & allowed)
-                for window in windows:
+                for window in USES[use]:
                     rows = self.rows[window]
                     rest = ~inside[rows.splits] & allowed[rows.newest]
                     if rest.any():
@@ -223,6 +250,30 @@ def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
         TailRates.require(int(truth.quiet[window.newest].sum()))
 
 
+def _sureness(truth: Truth, raised: Raised) -> dict[str, list[float]]:
+    """Return the entry of a card that says how likely an alarm of a score is real, if known.
+
+    It has the intercept and the slope of the log odds.
+    """
+    raised = raised.of_judged(truth)
+    real, known = are_real(truth, raised)
+    if min(real.sum(), (known & ~real).sum()) < LEAST_ALARMS:
+        return {}
+    weight = truth.weight[truth.series[raised.points[known]]]
+    line = LogisticRegression(C=np.inf).fit(raised.scores[known, None], real[known], weight)
+    return {"alarm_sureness": [float(line.intercept_[0]), float(line.coef_[0, 0])]}
+
+
+def _tails(truth: Truth, probability: Floats, seed: int) -> TailRates:
+    """Measure tail rates on quiet points, drawn by their weights where these differ."""
+    quiet = np.flatnonzero(truth.quiet & (probability >= 0))
+    weight = truth.weight[truth.series[quiet]]
+    if weight.size and np.ptp(weight) > 0:
+        generator = np.random.default_rng(seed)
+        quiet = generator.choice(quiet, min(quiet.size, TAIL_DRAWS), p=weight / weight.sum())
+    return TailRates.of(probability[quiet])
+
+
 def _surprise(tails: TailRates, probability: Floats) -> Floats:
     known = probability >= 0
     result = np.full(probability.size, -np.inf)
@@ -232,10 +283,10 @@ def _surprise(tails: TailRates, probability: Floats) -> Floats:
 
 def _calibrate(
     fitter: _Fitter, probability: Mapping[int, Floats], judged: Truth, use: str
-) -> tuple[Calibration, Conformal]:
+) -> tuple[Calibration, Conformal, float]:
     """Learn what the scores of a use mean from points that its models did not see.
 
-    The scores are replaced by their calibrated probabilities.
+    The scores are replaced by their calibrated probabilities. The last result is their AUC.
     """
     parts = []
     usable = ~judged.marked | (judged.share == 1.0)
@@ -251,4 +302,4 @@ def _calibrate(
     for window in USES[use]:
         known = probability[window] >= 0
         probability[window][known] = calibration(probability[window][known])
-    return calibration, Conformal.fit(truth[chosen], score[chosen])
+    return calibration, Conformal.fit(truth[chosen], score[chosen]), auc(truth, score)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from barograph.detection.online.budget import weights_of
 from barograph.learning import tables
 from barograph.learning.candidates import Trained, TrainParams, card, held_out_seed
 from barograph.learning.comparison import Comparison
@@ -151,8 +152,8 @@ def beside_champion(
     seeds = material.seed, champion["online"].card["held_out_seed"]
     unseen, unseen_by_champion = map(material.histories.held_out, seeds)
     rest = material.judge.without(~(unseen & unseen_by_champion))
-    new, other = (surprises_of(pair["online"], pair["confirm"], rest) for pair in (twins, champion))
-    return compare_pairs(rest, material.judge_labels, new, other)
+    new, other = (alarms_of(pair, rest) for pair in (twins, champion))
+    return compare_pairs(material.judge_labels, new, other)
 
 
 def _beside_shipped(
@@ -160,26 +161,30 @@ def _beside_shipped(
 ) -> tuple[dict[str, Any], Comparison]:
     """Compare what models say of groups that they did not see with what the shipped pair says."""
     truth = material.judge.without(material.histories.held_out(material.seed))
-    shipped = surprises_like(
-        {use: TriageModel.default(use) for use in FILES["online"]}, truth, learned.surprises
-    )
-    return compare_pairs(truth, material.judge_labels, learned.surprises, shipped, seed=seed)
+    shipped = {use: TriageModel.default(use) for use in FILES["online"]}
+    new = SecondLookAlarms(truth, learned.surprises, weights_of(learned.confirm.card))
+    other = alarms_of(shipped, truth, like=learned.surprises)
+    return compare_pairs(material.judge_labels, new, other, seed=seed)
 
 
-def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprises) -> Surprises:
-    """Return the surprises of a pair at the points that another pair judged.
+def alarms_of(
+    pair: Mapping[str, TriageModel], truth: Truth, *, like: Surprises | None = None
+) -> SecondLookAlarms:
+    """Return the alarms of a pair over histories that it has not seen.
 
     Args:
         pair: The models, by use.
         truth: The histories.
-        like: The surprises of the other pair; points that it did not judge are left out.
+        like: The surprises of another pair; points that it did not judge are left out.
     """
-    surprises = surprises_of(pair["online"], pair["confirm"], truth)
-    return {w: np.where(np.isfinite(like[w]), surprises[w], -np.inf) for w in surprises}
+    surprises: Surprises = surprises_of(pair["online"], pair["confirm"], truth)
+    if like is not None:
+        surprises = {w: np.where(np.isfinite(like[w]), surprises[w], -np.inf) for w in surprises}
+    return SecondLookAlarms(truth, surprises, weights_of(pair["confirm"].card))
 
 
 def compare_pairs(
-    truth: Truth, labels: str, new: Surprises, other: Surprises, *, seed: int = 0
+    labels: str, new: SecondLookAlarms, other: SecondLookAlarms, *, seed: int = 0
 ) -> tuple[dict[str, Any], Comparison]:
     """Compare the alarms of two pairs, each with its own threshold.
 
@@ -187,10 +192,9 @@ def compare_pairs(
     alarm that points at nothing is false, and so is the second one for the same change.
 
     Args:
-        truth: The changes, and the points that are judged.
         labels: Where the changes come from: `verdicts` or `hindsight`.
-        new: By window, the surprise of each point as the newest one, for the new pair.
-        other: The same for the other pair.
+        new: The alarms of the new pair.
+        other: Those of the other pair, over the same histories.
         seed: Seed of the bootstrap over groups.
 
     Returns:
@@ -200,9 +204,10 @@ def compare_pairs(
     Raises:
         NotEnoughDataError: There is no change to find.
     """
+    truth = new.truth
     if not truth.changes.size:
         raise NotEnoughDataError(f"no change by {labels}: the two pairs cannot be compared")
-    known = [_known(truth, surprises) for surprises in (new, other)]
+    known = [_known(alarms) for alarms in (new, other)]
     groups = truth.groups[truth.series[truth.changes]]
     _, group = np.unique(groups, return_inverse=True)
     lead = np.bincount(group, (known[0].sum(axis=0) - known[1].sum(axis=0)).astype(np.float64))
@@ -221,8 +226,7 @@ def compare_pairs(
     return entry | gain._asdict(), gain
 
 
-def _known(truth: Truth, surprises: Surprises) -> Flags:
+def _known(alarms: SecondLookAlarms) -> Flags:
     """Return for each delay whether each change is known by then."""
-    method = SecondLookAlarms(truth, surprises)
-    raised = method(at_rate(truth, method, RATE))
-    return np.stack([known_within(truth, raised, delay) for delay in DELAYS])
+    raised = alarms(at_rate(alarms.truth, alarms, RATE))
+    return np.stack([known_within(alarms.truth, raised, delay) for delay in DELAYS])

@@ -36,6 +36,7 @@ class Rows:
         X: The columns of `confirm`, in single precision, as trees read them.
         y: Whether a change begins exactly there.
         clean: Rows to learn from: changes, and those far from any mark.
+        weight: The weight of each row.
     """
 
     window: int
@@ -43,6 +44,7 @@ class Rows:
     X: Singles
     y: Flags
     clean: Flags
+    weight: Floats
 
     @property
     def newest(self) -> Ints:
@@ -59,13 +61,15 @@ def rows_of(truth: Truth, window: int) -> Rows:
     X = feature_matrix(truth.values, *bounds, "confirm", threads=1).astype(np.float32)
     y = truth.share[splits] == 1.0
     near = truth.marked[splits] | truth.marked[splits + window]
-    return Rows(window, splits, X, y, y | ~near)
+    return Rows(window, splits, X, y, y | ~near, truth.weight[truth.series[splits]])
 
 
 def sample(
     windows: Sequence[Rows], allowed: Flags, use: str, generator: np.random.Generator
 ) -> WeightedRows:
     """Return what to learn a use from: all changes, and a weighted sample of the quiet points.
+
+    Calm rows are drawn in proportion to their weights, and share the sum of these equally.
 
     Args:
         windows: The rows of each window of the use.
@@ -79,9 +83,13 @@ def sample(
         usable = rows.clean & allowed[rows.splits]
         certain = usable & (rows.y | (np.abs(rows.X[:, NAMES.index("edge")]) > CONSPICUOUS))
         calm = np.flatnonzero(usable & ~certain)
-        drawn = generator.permutation(calm)[:limit]
-        chosen = np.concatenate([np.flatnonzero(certain), drawn])
-        weights = np.repeat([1.0, calm.size / max(1, drawn.size)], [certain.sum(), drawn.size])
+        share = rows.weight[calm]
+        if calm.size > limit:
+            total = share.sum()
+            calm = generator.choice(calm, limit, p=share / total)
+            share = np.full(limit, total / limit)
+        chosen = np.concatenate([np.flatnonzero(certain), calm])
+        weights = np.concatenate([rows.weight[certain], share])
         samples.append((rows.X[chosen, : WIDTH[use]], rows.y[chosen].astype(np.int64), weights))
     return joined(samples)
 

@@ -48,6 +48,7 @@ class Truth:
         share: The share of the people who saw a change at each point; 1 where a majority did.
         marked: Points within the margin of any mark.
         judged: Points that a method is judged on: all but the first of each series.
+        weight: The weight of each series in learning.
     """
 
     values: Floats
@@ -56,6 +57,7 @@ class Truth:
     share: Floats
     marked: Flags
     judged: Flags
+    weight: Floats
 
     @classmethod
     def of(cls, histories: Marked) -> Truth:
@@ -97,7 +99,8 @@ class Truth:
         np.add.at(edges, np.maximum(offsets[series], marks - MARGIN), 1)
         np.add.at(edges, np.minimum(offsets[series + 1], marks + MARGIN + 1), -1)
         judged = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets)) >= FIRST
-        return cls(values, offsets, groups, share, np.cumsum(edges[:-1]) > 0, judged)
+        marked = np.cumsum(edges[:-1]) > 0
+        return cls(values, offsets, groups, share, marked, judged, np.ones(offsets.size - 1))
 
     def without(self, points: Flags) -> Truth:
         """Leave points out: nothing is learned from them, and no method is judged on them."""
