@@ -18,7 +18,7 @@ import click
 
 from barograph.cli import group
 from barograph.cli.inputs import READING
-from barograph.cli.options import Setting
+from barograph.cli.options import OWN, Setting
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 P = TypeVar("P", bound=click.Parameter)
@@ -98,7 +98,8 @@ def keys(settings: Sequence[click.Parameter]) -> Iterator[str]:
             value = entry.default
             is_shown = isinstance(value, (bool, int, float, str, Path)) and value != ""
             text = f"`{str(value).lower() if isinstance(value, bool) else value}`"
-            yield f"| `{entry.opts[0]}` | {text if is_shown else ''} | {cell(entry.help or '')} |"
+            key = entry.opts[0].removeprefix(OWN)
+            yield f"| `{key}` | {text if is_shown else ''} | {cell(entry.help or '')} |"
 
 
 def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:

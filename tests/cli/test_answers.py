@@ -91,12 +91,12 @@ def test_size_from_which_a_suspect_fails_can_be_set(place: float, expected: int)
         (QUIET, "", ""),
     ],
 )
-def test_answers_are_of_seven_kinds_and_a_suspect_has_a_reason(
+def test_answers_are_of_eight_kinds_and_a_suspect_has_a_reason(
     answer: SeriesAnswer, kind: str, reason: str
 ) -> None:
     assert (JobAnswer([answer]).kind_of(answer), answer.suspect_reason) == (kind, reason)
     assert answer.as_dict()["suspect_reason"] == (reason or None)
-    judged = {"regression", "suspect", "improvement", "suppressed", "known"}
+    judged = {"machine", "regression", "suspect", "improvement", "suppressed", "known"}
     assert set(KINDS) == judged | {"drift", "noise"}
 
 

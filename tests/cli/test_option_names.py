@@ -7,7 +7,7 @@ import click
 import pytest
 
 from barograph.cli import group, main
-from barograph.cli.options import Setting
+from barograph.cli.options import OWN, Setting
 
 ROOT = Path(__file__).parents[2]
 FORMER = Path(__file__).with_name("former_options.txt").read_text().splitlines()
@@ -88,4 +88,4 @@ def test_former_options_exist_or_say_what_replaces_them(
             assert f"--{option} is withdrawn: " in message
             key = re.search(r"set `(\S+)` in the table \[", message)
             settings = [p for p in COMMANDS[name].params if isinstance(p, Setting)]
-            assert not key or key[1] in {key for p in settings for key in p.opts}
+            assert not key or key[1] in {key.removeprefix(OWN) for p in settings for key in p.opts}

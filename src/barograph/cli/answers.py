@@ -8,7 +8,7 @@ configuration matches fail no job, either.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 SUSPECT_FAILS_AT = 25.0  # percent
 # What answers are called, in the order in which outputs list them.
-KINDS = ("regression", "suspect", "improvement", "drift", "noise", "suppressed", "known")
+KINDS = (
+    *("machine", "regression", "suspect", "improvement", "drift", "noise"),
+    *("suppressed", "known"),
+)
 SLOW = ("drift", "noise")  # changes without a step
+MACHINE = "machine"
+COMMON = "(common)"  # the end of the name of a common part
 # Why an answer is a suspect: only a rerun can tell a spike from a change, the change is not certain
 # enough for the number of series of the job, or the runs of the commit contradict each other.
 NEWEST, BUDGET, RERUNS = "newest", "budget", "reruns"
@@ -67,6 +72,7 @@ class Judging:
             from its last lasting step by a factor of about 3. The built-in model needs 5.
         model: File of the online models.
         false_alarms_per_1000: False alarms allowed per 1,000 points of a series, from 1 to 10.
+        machine_answer: `auto` and `answer` set aside what a slow run of the machine explains.
     """
 
     newest: Annotated[int, click.IntRange(min=1)] = 1
@@ -79,6 +85,7 @@ class Judging:
     min_history: Annotated[int, click.IntRange(min=1)] = 5
     model: Path = RELEASED / "online.baro"
     false_alarms_per_1000: float = 3.0
+    machine_answer: Literal["auto", "answer", "off"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,8 @@ class SeriesAnswer:
         direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
         order: The judged result.
         commit: Its commit; empty if unknown.
-        answer: `change`, `suspect` or `quiet`; `drift` or `noise` for a change without a step.
+        answer: `change`, `suspect` or `quiet`; `drift` or `noise` for a change without a step;
+            `machine` for a common part that is a suspect.
         probability: The probability that a change is real; for a suspect and a quiet result, that
             of a change at this result.
         is_calibrated: Whether the probability is the share of alarms of this score that were real.
@@ -110,6 +118,8 @@ class SeriesAnswer:
         event: The order of an earlier commit whose job failed because of the same event; None if
             there is none.
         event_commit: That commit; empty if unknown.
+        explained: Whether the common part of the run explains the answer, so that it does not
+            count at this result.
     """
 
     series: str
@@ -133,12 +143,18 @@ class SeriesAnswer:
     is_calibrated: bool = False
     event: int | None = None
     event_commit: str = ""
+    explained: bool = False
 
     @classmethod
     def at(cls, series: Series, place: int, **known: Any) -> SeriesAnswer:
         """Return an answer on the result of a series at a position; the rest is given."""
         order, commit = int(series.orders[place]), series.commits[place]
         return cls(str(series.id), int(series.direction), order, commit, **known)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the answer is about the common part of all series."""
+        return self.series.endswith(COMMON)
 
     @property
     def is_worse(self) -> bool:
@@ -162,7 +178,7 @@ class SeriesAnswer:
         """Why the answer is a suspect: `newest`, `budget` or `reruns`; empty if it is none."""
         if self.answer == "quiet":
             return RERUNS if self.reruns else ""
-        if self.suppressed:
+        if self.suppressed or self.explained or self.answer == MACHINE:
             return ""
         if self.answer == "suspect":
             return NEWEST
@@ -187,6 +203,7 @@ class JobAnswer:
         missing: The names of the series without a result that is asked about.
         policy: What fails the job.
         notes: What else people should know, one line each.
+        machine: What moved all series together, for JSON; None if nobody asked.
     """
 
     answers: Sequence[SeriesAnswer]
@@ -195,6 +212,7 @@ class JobAnswer:
     missing: Sequence[str] = ()
     policy: Judging = Judging()
     notes: Sequence[str] = ()
+    machine: Mapping[str, Any] | None = None
 
     def kind_of(self, answer: SeriesAnswer) -> str:
         """Return the one of KINDS that an answer is of; empty if it is plainly quiet.
@@ -203,9 +221,11 @@ class JobAnswer:
         """
         if abs(answer.percent) < self.policy.min_change:
             return ""
+        if answer.answer == MACHINE:
+            return MACHINE
         if answer.suspect_reason:
             return "suspect"
-        if answer.answer == "quiet":
+        if answer.answer == "quiet" or answer.explained:
             return "known" if answer.known else ""
         if answer.suppressed:
             return "suppressed"
@@ -220,11 +240,11 @@ class JobAnswer:
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""
         policy, kind = self.policy, self.kind_of(answer)
-        if kind != "suspect":
+        if kind not in ("suspect", MACHINE):
             is_asked = kind in ("improvement", *SLOW) and policy.fail_on == "any"
             return kind == "regression" or is_asked
         is_strict = policy.fail_on != "regression"
-        if answer.suspect_reason == NEWEST:
+        if kind == MACHINE or answer.suspect_reason == NEWEST:
             is_large = answer.is_worse and abs(answer.percent) >= policy.suspect_fails_at
             return is_strict or (is_large and answer.is_certain)
         return is_strict and answer.suspect_reason == BUDGET and answer.is_worse
@@ -234,7 +254,7 @@ class JobAnswer:
         """Return 2 for a change that fails the job, 4 for a suspect, 3 if nothing was judged."""
         failing = {self.kind_of(answer) for answer in self.answers if self.fails(answer)}
         if failing:
-            return SUSPECT if failing == {"suspect"} else REGRESSION
+            return REGRESSION if failing - {"suspect", MACHINE} else SUSPECT
         if self.missing and self.policy.fail_on_missing:
             return TOO_LITTLE
         return CLEAN if self.answers else TOO_LITTLE
@@ -249,6 +269,7 @@ class JobAnswer:
             "new": [*self.new],
             "missing": [*self.missing],
             "notes": [*self.notes],
+            "machine": self.machine,
             "exit_code": self.exit_code,
         }
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import click
 import msgspec
 
-from barograph.cli.options import FORMER_DETECTORS, successor
+from barograph.cli.options import FORMER_DETECTORS, OWN, successor
 from barograph.results.patterns import matches
 from barograph.runtime.errors import ConfigError
 
@@ -287,13 +287,15 @@ def option_defaults(config: Config, command: click.Command, name: str) -> dict[s
     Raises:
         ConfigError: An option does not exist, or has a value that is not allowed.
     """
-    parameters = dict(_options(command))
+    every = [*_options(command)]
+    parameters = dict(every)
+    reading = {key: option for key, option in every if getattr(option, "table", "") == INPUT}
     own, shared = (config.commands.get(table, {}) for table in (name, INPUT))
     _refuse_unknown(config, name, own, parameters)
     defaults = {}
     for key in (*(key for key in shared if key in parameters), *own):
         table, value = (name, own[key]) if key in own else (INPUT, shared[key])
-        parameter = parameters[key]
+        parameter = (reading if table == INPUT else parameters).get(key, parameters[key])
         argument = _as_argument(parameter, value)
         try:
             parameter.type_cast_value(click.Context(command), argument)
@@ -308,7 +310,7 @@ def _options(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
     """Yield the parameters of a command by the name in the file: options without dashes."""
     for parameter in command.params:
         for option in (*parameter.opts, *parameter.secondary_opts):
-            name = option.removeprefix("--")
+            name = option.removeprefix("--").removeprefix(OWN)
             if isinstance(parameter, click.Argument):
                 name = "files" if parameter.nargs == -1 else option
             yield name, parameter

@@ -17,6 +17,7 @@ from barograph.cli.detectors import ChangeSearch, DetectorName
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
     LABEL_FREE,
+    OWN,
     RELEASED,
     false_alarms_setting,
     format_option,
@@ -59,6 +60,13 @@ judging_options = grouped(
     model_option("online"),
     *parameters_of(Judging, "min_history", "fail_on_missing", table=""),
     false_alarms_setting,
+    setting(
+        f"{OWN}machine",
+        "machine_answer",
+        type=click.Choice(["auto", "answer", "off"]),
+        default="auto",
+        help="`auto` and `answer` set aside what a slow run explains; `off` does not.",
+    ),
 )
 
 
@@ -171,6 +179,7 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     """Return the answer of the online judge on all series of a job."""
     from barograph.cli.events import join_events
     from barograph.cli.judged import JudgedSeries, answers_of, judge_series
+    from barograph.cli.machine import Later, Machines
     from barograph.detection.online.budget import JobBudget
 
     share = judging.false_red / 100.0
@@ -178,14 +187,26 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     judged = judge_series(judge, rows)
     sizes = {str(entry.series.id): entry.decision.baseline_size for entry in judged}
     short = [name for name, size in sizes.items() if size < judging.min_history]
+    long = [entry for entry in judged if str(entry.series.id) not in short]
+    machines = Machines.found(judge, long, judging)
+    every = [*judged, *machines.commons]
 
-    def answer(series: Sequence[JudgedSeries], *, is_newest: bool = False) -> JobAnswer:
+    def answer(
+        series: Sequence[JudgedSeries],
+        later: Mapping[str, Later] = machines.later,
+        *,
+        is_newest: bool = False,
+    ) -> JobAnswer:
         long = [e for e in series if e.decision.baseline_size >= judging.min_history]
-        answers = answers_of(long, budget, len(judged) - len(short))
-        every = with_slow(answers, short, rows) if is_newest else answers
-        return answer_job(judging, every, short, rows)
+        answers = machines.shared(answers_of(long, budget, len(every) - len(short), later))
+        found = with_slow(answers, short, rows) if is_newest else answers
+        return answer_job(judging, found, short, rows)
 
-    return join_events(answer(judged, is_newest=True), judged, answer)
+    job = counted = join_events(answer(every, is_newest=True), every, answer)
+    if machines.explained:
+        older = {name: machines.later[name] for name in machines.later.keys() - machines.explained}
+        counted = answer(every, older, is_newest=True)
+    return machines.concluded(job, counted)
 
 
 def answer_job(
@@ -219,7 +240,7 @@ def with_slow(
     """Return the answers on the series of a job with their drifts and changes of noise."""
     slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
     places = {str(series.id): place for place, (series, *_) in enumerate(rows)}
-    return sorted([*answers, *slow], key=lambda answer: places[answer.series])
+    return sorted([*answers, *slow], key=lambda answer: places.get(answer.series, len(places)))
 
 
 def _slow(row: JobRow) -> Iterator[SeriesAnswer]:

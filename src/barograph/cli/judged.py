@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -183,6 +184,16 @@ class JudgedSeries:
         before, runs = self._before(place), self.runs[place]
         return min(rate, budget.confirmed_rate(before, runs, step.probability))
 
+    def postponed(self, events: Iterable[AlarmEvent], later: Mapping[int, int]) -> list[AlarmEvent]:
+        """Return the events by place, with some at a later place; those after the newest are out.
+
+        Args:
+            events: The recent alarms and the suspect.
+            later: The later place of the events at a place.
+        """
+        moved = [(later.get(place, place), rate, change) for place, rate, change in events]
+        return sorted((e for e in moved if e[0] <= self.newest), key=itemgetter(0))
+
     def answers(self, events: Sequence[AlarmEvent], highest: Job) -> Iterator[SeriesAnswer]:
         """Yield an answer for each change that was found at the selected commits, or one without.
 
@@ -293,7 +304,10 @@ def judge_series(judge: OnlineJudge, rows: Sequence[JobRow]) -> list[JudgedSerie
 
 
 def answers_of(
-    series: Sequence[JudgedSeries], budget: JobBudget | None, size: int
+    series: Sequence[JudgedSeries],
+    budget: JobBudget | None,
+    size: int,
+    later: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
 ) -> list[SeriesAnswer]:
     """Return the answers on some series of a job, whose alarms share one budget.
 
@@ -301,8 +315,12 @@ def answers_of(
         series: The series; the others have no alarm and no suspect.
         budget: Says which alarms are rare enough for the number of series; None if all are.
         size: Number of all series of the job.
+        later: The places at which alarms count instead of their own, by the name of the series.
     """
-    events = [[*member.events(budget)] for member in series]
+    events = [
+        member.postponed(member.events(budget), later.get(str(member.series.id), {}))
+        for member in series
+    ]
     rates: dict[Hashable, list[float]] = defaultdict(list)
     for member, of_member in zip(series, events, strict=True):
         for place, rate, _ in of_member:

@@ -76,6 +76,9 @@ FORMER_DETECTORS = {
 }
 
 
+OWN = "."  # before a key of a command's own table that [input] has, too
+
+
 class Setting(click.Parameter):
     """A parameter of a command that `barograph.toml` sets, and no option.
 

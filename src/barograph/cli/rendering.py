@@ -12,13 +12,14 @@ from typing import Any
 
 import click
 
-from barograph.cli.answers import KINDS, RERUNS, SLOW, JobAnswer, SeriesAnswer
+from barograph.cli.answers import KINDS, MACHINE, RERUNS, SLOW, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import echo_csv, echo_json
 from barograph.results.wording import change_text, place_text, plural, printable
 
 FORMATS = ("text", "json", "csv", "markdown", "junit", "github")
 COLOURS = {
+    "machine": "yellow",
     "regression": "red",
     "suspect": "yellow",
     "improvement": "green",
@@ -35,7 +36,8 @@ COLUMNS = (
 # Markdown.
 SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
 LONGEST = 200  # characters of a name
-MOVED = ("regression", "suspect", "improvement", *SLOW)  # shown, or annotated; the rest is folded
+# Shown, or annotated; the rest is folded.
+MOVED = ("machine", "regression", "suspect", "improvement", *SLOW)
 # What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
 # mean nothing, except in "www.".
 SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
@@ -126,6 +128,8 @@ def detail(answer: SeriesAnswer) -> str:
         parts.append(f"seen at {place_text(answer.commit, answer.order)}")
     if answer.answer == "change" and not math.isnan(answer.probability):
         parts.append(sureness(answer))
+    if answer.answer in ("change", MACHINE) and answer.reason:
+        parts.append(answer.reason)
     if answer.answer == "suspect":
         reason = answer.reason.partition(";")[0]
         parts.append(reason or f"probability {answer.probability:.2f}")
@@ -194,7 +198,7 @@ def left_out(job: JobAnswer) -> dict[str, Sequence[str]]:
 def coverage(job: JobAnswer) -> str:
     """Return how many series were judged, and how many could not be."""
     parts = [f"{len(names):,} {UNJUDGED[kind][0]}" for kind, names in left_out(job).items()]
-    judged = len({answer.series for answer in job.answers})
+    judged = len({answer.series for answer in job.answers if not answer.is_common})
     return ", ".join([f"{judged:,} series judged", *parts])
 
 
@@ -215,7 +219,7 @@ def text_lines(job: JobAnswer) -> list[str]:
             answer.way,
             printable(place(answer)),
             printable(detail(answer)),
-            "; fails the job" if kind == "suspect" and job.fails(answer) else "",
+            "; fails the job" if kind in ("suspect", MACHINE) and job.fails(answer) else "",
         )
         for kind, answer in answers_by_kind(job)
     ]
