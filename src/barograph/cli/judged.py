@@ -185,12 +185,7 @@ class JudgedSeries:
         return min(rate, budget.confirmed_rate(before, runs, step.probability))
 
     def postponed(self, events: Iterable[AlarmEvent], later: Mapping[int, int]) -> list[AlarmEvent]:
-        """Return the events by place, with some at a later place; those after the newest are out.
-
-        Args:
-            events: The recent alarms and the suspect.
-            later: The later place of the events at a place.
-        """
+        """Return events by place, those of some places later; those after the newest are out."""
         moved = [(later.get(place, place), rate, change) for place, rate, change in events]
         return sorted((e for e in moved if e[0] <= self.newest), key=itemgetter(0))
 

@@ -69,12 +69,7 @@ class Machine:
     departures: frozenset[int] = frozenset()
 
     def as_dict(self, changes: Sequence[SeriesAnswer], explained: Container[str]) -> dict[str, Any]:
-        """Return plain values for JSON.
-
-        Args:
-            changes: The answers on changes of the common part.
-            explained: The names of the series whose newest answers are set aside.
-        """
+        """Return plain values for JSON, given changes of the common part, and what is set aside."""
         names = (str(member.series.id) for member in self.members.values())
         kinds = {"known" if change.known else "change" for change in changes}
         change = changes[-1] if changes else None
@@ -95,9 +90,8 @@ class Machine:
         way = "slow" if facts["percent"] > 0 else "fast"
         along, voters = int(self.part.along[-1]), facts["voters"]
         reason = f"{along:,} of {voters:,} series {way}er; one {way} run or a change of everything"
-        reason += ": run the job once more"
-        if facts["explained"]:
-            reason += f"; {plural(len(facts['explained']), 'answer')} set aside"
+        aside = plural(len(facts["explained"]), "answer")
+        reason += f": run the job once more; {aside} set aside"
         known = {"answer": MACHINE, "probability": common.decision.probability, "reason": reason}
         line = SeriesAnswer.at(common.series, common.newest, percent=facts["percent"], **known)
         return replace(line, series=self.name)
@@ -119,8 +113,8 @@ class Machine:
             begin, end = step.index, step.index + LATER
             is_shared = self._is_shared(int(runs[begin]), int(runs[step.newest]))
             if step.newest == begin:  # half of the way is as far as a change may come back
-                rows, half = runs[begin + 1 : end + 1], 0.5 * self.part.excess[runs[begin]]
-                lasts = self.part.excess[rows].sum() / half > LATER
+                first, *after = self.part.excess[runs[begin : end + 1]].tolist()
+                lasts = 2.0 * sum(after) * first > LATER * first**2
                 later[begin] = end if lasts else len(common.series)
             elif step.newest < end and not is_shared:
                 later[step.newest] = end
