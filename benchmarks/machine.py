@@ -24,7 +24,7 @@ from side_by_side import arguments, is_missing, shares, show
 
 from barograph.cli.answers import JobAnswer, Judging
 from barograph.cli.gate import judged_job
-from barograph.cli.judged import counts_of
+from barograph.cli.judged import JobRow, counts_of
 from barograph.detection.online import make_judge
 from barograph.detection.online.machine import FEWEST
 from barograph.models import OnlineModels
@@ -98,7 +98,9 @@ def gated(job: Job, end: int, machine: str) -> JobAnswer:
             known = [f"c{order}" for order in orders]
             rows.append(Series(name, orders, values, known, direction=Direction(direction)))
     counts = counts_of(rows)
-    found = [(series, {}, count, 0) for series, count in zip(rows, counts, strict=True)]
+    found: list[JobRow] = [
+        (series, {}, count, 0) for series, count in zip(rows, counts, strict=True)
+    ]
     judging = Judging(machine_answer="off" if machine == "off" else "auto")
     return judged_job(judging, found, JUDGE)
 

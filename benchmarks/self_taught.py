@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import MARKED, SHARED, halves, is_reported, read_crowded, read_marked
+from histories import MARKED, ROOT, SHARED, halves, is_reported, read_crowded, read_marked
 from operating_points import found_within, measure, point_at_rate
 from side_by_side import arguments, is_missing, shares, show
 
@@ -44,6 +44,7 @@ from barograph.models import OnlineModels, TriageModel
 from barograph.results.series import Flags, Floats
 
 POOL = SHARED / "pool"
+LABELS = ROOT / "data" / "reports" / "teacher.npz"
 CI = "GitHub runner"
 # Owners of series in the other data of the folder: these are chosen on, never reported.
 KNOWN = ("kokkos", "mongodb", "mozilla", "scipy", "tigerbeetle")
@@ -68,6 +69,7 @@ def labelled(pool: Unlabelled, file: Path) -> Truth:
     """Return a pool with the labels of a file, which are written if it is missing."""
     if not file.is_file():
         likely, doubtful = look_back(pool.values, pool.offsets)
+        file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(file, likely=likely, doubtful=doubtful, size=pool.values.size)
     labels = np.load(file)
     if labels["size"] != pool.values.size:
@@ -155,7 +157,7 @@ def difference(new: Floats, other: Floats, owners: np.ndarray[Any, Any]) -> list
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--labels", type=Path, default=Path("labels.npz"))
+    parser.add_argument("--labels", type=Path, default=LABELS)
     parser.add_argument("--beside", type=Path, help="the file of the other pair")
     parser.add_argument("--taught", type=Path, help="keep the pair that was taught here")
     options = parser.parse_args()

@@ -244,7 +244,7 @@ def test_malformed_bodies_answer_4xx(client: TestClient, name: str) -> None:
     assert set(reply["error"]) == {"status", "kind", "message", "details"}
     assert reply["error"]["status"] == status
     assert len(reply["error"]["message"]) < 500
-    assert client.get("/api/v1/series").json() == {"series": [], "next": None}
+    assert client.get("/api/v1/series").json() == {"series": [], "next": None, "noise": []}
 
 
 @pytest.mark.parametrize(

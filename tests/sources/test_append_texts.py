@@ -55,7 +55,7 @@ def is_refused(column: str, text: str) -> bool:
 def test_any_text_comes_back_or_is_refused(kind: str, column: str, text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         history = Path(folder) / f"history.{kind}"
-        add(history, row(measurement="before"))
+        add(history, row(measurement="before all texts"))
         before = history.read_bytes()
         cells, run = ({}, text) if column == "run" else ({column: text}, "")
         if is_refused(column, text):
@@ -64,7 +64,7 @@ def test_any_text_comes_back_or_is_refused(kind: str, column: str, text: str) ->
             assert history.read_bytes() == before
             return
         add(history, row(value=2.5, **cells), run)
-        add(history, row(value=3.5, commit="c3", task="after"))
+        add(history, row(value=3.5, commit="c3", task="after all texts"))
         series = read(history)
         assert set(series) == {1.5, 2.5, 3.5}
         if column in LABELS:
