@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from barograph.cli import machine
-from barograph.cli.answers import JobAnswer, Judging
+from barograph.cli.answers import COMMON, JobAnswer, Judging
 from barograph.cli.gate import judged_job
+from barograph.cli.judged import JobRow
 from barograph.detection.online import make_judge
 from barograph.models import OnlineModels
 from barograph.results.series import Direction, Floats, Series, SeriesId
@@ -38,7 +39,7 @@ def slower(values: Floats, size: float, share: float = 1.0, last: int | None = N
 
 def gated(values: Floats, end: int, **judging: Any) -> JobAnswer:
     """Return the answer of `gate` after the first runs."""
-    rows = []
+    rows: list[JobRow] = []
     for k, column in enumerate(values[:end].T):
         names = [f"c{order}" for order in range(end)]
         lower = Direction.LOWER_IS_BETTER
@@ -86,7 +87,7 @@ def test_change_of_everything_is_one_line_within_two_commits() -> None:
         jobs = [*after(values)]
         assert answer_of(jobs[0]) == "machine"
         assert jobs[0].exit_code == 0
-        found += any(machine.COMMON in red(job) for job in jobs)
+        found += any(COMMON in red(job) for job in jobs)
         lines += sum(len(red(job)) for job in jobs)
         lines_before += sum(len(red(job)) for job in after(values, machine_answer="off"))
         assert answer_of(jobs[-1]) in ("change", "known")
