@@ -203,7 +203,7 @@ class JobAnswer:
         missing: The names of the series without a result that is asked about.
         policy: What fails the job.
         notes: What else people should know, one line each.
-        machine: What moved all series together, for JSON; None if nobody asked.
+        machine: What moved all series together, for JSON; None if machines are not judged.
     """
 
     answers: Sequence[SeriesAnswer]

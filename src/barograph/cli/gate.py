@@ -190,6 +190,7 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     long = [entry for entry in judged if str(entry.series.id) not in short]
     machines = Machines.found(judge, long, judging)
     every = [*judged, *machines.commons]
+    slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
 
     def answer(
         series: Sequence[JudgedSeries],
@@ -199,7 +200,7 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     ) -> JobAnswer:
         long = [e for e in series if e.decision.baseline_size >= judging.min_history]
         answers = machines.shared(answers_of(long, budget, len(every) - len(short), later))
-        found = with_slow(answers, short, rows) if is_newest else answers
+        found = with_slow(answers, slow, rows) if is_newest else answers
         return answer_job(judging, found, short, rows)
 
     job = counted = join_events(answer(every, is_newest=True), every, answer)
@@ -235,10 +236,9 @@ def answer_job(
 
 
 def with_slow(
-    answers: Iterable[SeriesAnswer], short: Sequence[str], rows: Sequence[JobRow]
+    answers: Iterable[SeriesAnswer], slow: Iterable[SeriesAnswer], rows: Sequence[JobRow]
 ) -> list[SeriesAnswer]:
     """Return the answers on the series of a job with their drifts and changes of noise."""
-    slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
     places = {str(series.id): place for place, (series, *_) in enumerate(rows)}
     return sorted([*answers, *slow], key=lambda answer: places.get(answer.series, len(places)))
 

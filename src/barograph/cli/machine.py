@@ -179,10 +179,10 @@ class Machines:
     """The machines of a job.
 
     Attributes:
-        machines: The machines; none if nobody asked.
+        machines: The machines; none if they are not judged.
         later: When alarms count that do not count where they are, by the name of the series.
         explained: The names of the series whose newest answers are set aside.
-        note: Why nobody asked; empty otherwise.
+        note: Why they are not judged, for people; empty otherwise.
     """
 
     machines: Sequence[Machine] = ()

@@ -104,7 +104,7 @@ class SeriesChart:
         ranges: First and last index of the results around each undecided change.
         tickets: The tickets about its change points.
         slow: The drifts and lasting changes of noise. They are found when the chart is asked for: a
-            search of the values takes less time than a query, and nobody decides on them.
+            search of the values takes less time than a query, and they have no verdicts.
     """
 
     series: StoredSeries
