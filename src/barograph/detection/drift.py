@@ -128,9 +128,15 @@ def _blocks(values: Floats, size: int) -> Floats:
     return middle
 
 
+def running_medians(values: Floats, width: int) -> Floats:
+    """Return the median of each window of some results; the upper of two middle ones."""
+    medians: Floats = np.sort(sliding_window_view(values, width), axis=1)[:, width // 2]
+    return medians
+
+
 def _steps(values: Floats, width: int) -> Floats:
     """Return the distance between the medians before and from each result on, 0 near the ends."""
-    medians = np.sort(sliding_window_view(values, width), axis=1)[:, width // 2]
+    medians = running_medians(values, width)
     steps = np.zeros(values.size)
     steps[width : values.size - width + 1] = np.abs(medians[width:] - medians[:-width])
     return steps

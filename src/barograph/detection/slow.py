@@ -13,9 +13,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
-from barograph.detection.drift import find_drifts
+from barograph.detection.drift import find_drifts, running_medians
 from barograph.results.series import Floats, as_floats, require_finite
 
 WINDOW = 15  # results whose median is the level of a result
@@ -25,7 +24,7 @@ LEAST_Z = 3.7  # difference of the mean scores over its standard error
 LEAST_RATIO = 1.9  # of the spreads before and after a change of noise
 LEAST_HALF = 1.3  # of the spread in each half of the noisier side, over that of the other
 LEAST_MOVES = 1.5  # ratio of the median moves between neighbours, which a wandering level has not
-LEAST_SPREAD = 0.005  # of the level: less noise on both sides concerns nobody
+LEAST_SPREAD = 0.005  # of the level: less noise on both sides does not matter
 NEAR = 100  # results before a change of noise that its size is measured with
 QUARTILE_OF_GAUSS = 1.1503493803760083  # three quarters of normal results are nearer
 RECENT = 500  # newest results that a job looks at
@@ -141,7 +140,7 @@ def _noise_changes(values: Floats) -> list[tuple[int, int, float, float]]:
     size = values.size
     if size < FIRST + SHORTEST:
         return []
-    medians = np.sort(sliding_window_view(values, WINDOW), axis=1)[:, WINDOW // 2]
+    medians = running_medians(values, WINDOW)
     edges = np.full(WINDOW - 1, medians[0]), np.full(WINDOW - 1, medians[-1])
     padded = np.concatenate([edges[0], medians, edges[1]])
     # The medians up to a result, around it and from it on: beside a step one of them is its level.

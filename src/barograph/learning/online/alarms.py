@@ -11,7 +11,7 @@ import numpy as np
 from barograph.detection.online.budget import WEIGHTS, log_weights
 from barograph.detection.online.decision import StepKind
 from barograph.detection.online.second_look import BEFORE, SecondLook, WindowScore, requests
-from barograph.learning.online.truth import Truth
+from barograph.learning.online.truth import Truth, within_margin
 from barograph.results.marks import MARGIN
 from barograph.results.series import Flags, Floats, Ints
 
@@ -129,12 +129,7 @@ def false_by_place(truth: Truth, places: Ints) -> Flags:
 def are_real(truth: Truth, raised: Raised) -> tuple[Flags, Flags]:
     """Return which alarms are real, and of which this is known: not those near doubtful points."""
     false = false_by_place(truth, raised.places)
-    near = np.zeros(truth.values.size + 1, dtype=np.int64)
-    starts, ends = truth.offsets[:-1][truth.series], truth.offsets[1:][truth.series]
-    changes = truth.changes
-    np.add.at(near, np.maximum(changes - MARGIN, starts[changes]), 1)
-    np.add.at(near, np.minimum(changes + MARGIN + 1, ends[changes]), -1)
-    real = ~false & (np.cumsum(near[:-1])[raised.places] > 0)
+    real = ~false & within_margin(truth.offsets, truth.changes)[raised.places]
     return real, real | false
 
 

@@ -94,12 +94,8 @@ class Truth:
         cls, values: Floats, offsets: Ints, groups: Ints, share: Floats, marks: Ints
     ) -> Truth:
         """Return the truth in which points near the marks are marked."""
-        series = np.searchsorted(offsets, marks, side="right") - 1
-        edges = np.zeros(values.size + 1, dtype=np.int64)
-        np.add.at(edges, np.maximum(offsets[series], marks - MARGIN), 1)
-        np.add.at(edges, np.minimum(offsets[series + 1], marks + MARGIN + 1), -1)
         judged = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets)) >= FIRST
-        marked = np.cumsum(edges[:-1]) > 0
+        marked = within_margin(offsets, marks)
         return cls(values, offsets, groups, share, marked, judged, np.ones(offsets.size - 1))
 
     def without(self, points: Flags) -> Truth:
@@ -127,3 +123,18 @@ class Truth:
         """Judged points that are far from any mark: an alarm there is false."""
         flags: Flags = self.judged & ~self.marked
         return flags
+
+
+def within_margin(offsets: Ints, places: Ints) -> Flags:
+    """Return which points are within the margin of a place in their own series.
+
+    Args:
+        offsets: Where each series begins, and the end of the last.
+        places: The places, among the points of all series.
+    """
+    series = np.searchsorted(offsets, places, side="right") - 1
+    edges = np.zeros(offsets[-1] + 1, dtype=np.int64)
+    np.add.at(edges, np.maximum(offsets[series], places - MARGIN), 1)
+    np.add.at(edges, np.minimum(offsets[series + 1], places + MARGIN + 1), -1)
+    flags: Flags = np.cumsum(edges[:-1]) > 0
+    return flags
