@@ -22,7 +22,8 @@ COMPARED = 80  # results whose range and median the newest is compared with
 # Spikes come in bursts, and a spike hides those that follow it from a long range. So excursions of
 # the series are compared by their distance beyond fewer results, each beyond those before it.
 RECENT = 40
-FEWEST = 12  # with fewer results before it, no result departs
+FEWEST = 5  # with fewer results before it, no result departs
+SETTLED = 12  # earlier results without which it is not known how far the next one went
 # Noise below this share of the level is taken for this share: a series that repeats one value
 # would otherwise make every other value a departure without end.
 LEAST_NOISE = 0.01
@@ -204,7 +205,7 @@ def _describe(values: Floats, first: int, newest: int) -> tuple[float, int, int,
         return 0.0, known, 0, 0, 0.0
     ordered = _ordered(last)
     beyond = _distance(ordered, value)
-    earlier = max(newest - FOLLOWERS - first - FEWEST, 0)
+    earlier = max(newest - FOLLOWERS - first - SETTLED, 0)
     as_far, alike = _count(values, first, newest)
     share = min(_share(beyond) * (COMPARED + 1) / (known + 1), 1.0)
     rate = (alike + OTHERS * share) / (earlier + OTHERS) / OVERCOUNT
@@ -220,7 +221,7 @@ def _count(values: Floats, first: int, newest: int) -> tuple[int, float]:
     size = as_far = 0
     alike = 0.0
     for k in range(first, newest - FOLLOWERS):
-        if k >= first + FEWEST and not last[0] <= values[k] <= last[size - 1]:
+        if k >= first + SETTLED and not last[0] <= values[k] <= last[size - 1]:
             level = median_of_sorted(last[:size])
             after = _middle(values[k + 1], values[k + 2], values[k + 3])
             if (after - level) / (values[k] - level) < 0.5:

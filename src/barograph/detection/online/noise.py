@@ -15,7 +15,7 @@ import numpy as np
 
 from barograph.detection.online.decide import Judge, PendingSeries
 from barograph.detection.online.decision import ANSWERS, Answer
-from barograph.detection.online.newest import FEWEST
+from barograph.detection.online.newest import SETTLED
 from barograph.detection.online.views import compared, kept_from
 from barograph.features.regime import regime_length
 from barograph.results.repeats import MAD_TO_SD
@@ -118,7 +118,7 @@ def measure_noise(
         base = int(kept_from(values.size, judge.history))
         last = compared(values[base:])
         count = int(regime_length(last)) if last.size else 0
-        if count < FEWEST:
+        if count < SETTLED:
             continue
         level = float(np.median(last[-count:]))
         away = last[-count:] - level
