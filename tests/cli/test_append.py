@@ -175,3 +175,35 @@ def test_unusable_output_is_one_error_and_no_history(
     error = capsys.readouterr().err
     assert error == f"barograph: {bad}: benchmarks: is not an array (got 5)\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+@pytest.mark.parametrize(
+    ("job", "table", "expected"),
+    [
+        ("true", "", "EPYC"),
+        ("false", "", None),
+        ("true", '[append]\ncpu = "off"\n', None),
+    ],
+)
+def test_cpu_of_a_ci_job_is_appended(
+    job: str,
+    table: str,
+    expected: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cpuinfo").write_text("model name\t: EPYC\n", encoding="utf-8")
+    Path("barograph.toml").write_text(table, encoding="utf-8")
+    monkeypatch.setattr("barograph.sources.formats.context.CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setenv("CI", job)
+    Path("run.csv").write_text("test,value\nsort,1\n", encoding="utf-8")
+    assert code("append", "history.csv", "run.csv", "--commit", "a1") == 0
+    with Path("history.csv").open(encoding="utf-8") as file:
+        assert [row.get("cpu") for row in csv.DictReader(file)] == [expected]
+    assert not capsys.readouterr().err
+    Path("barograph.toml").write_text('[append]\ncpu = "on"\n', encoding="utf-8")
+    assert code("append", "history.csv", "run.csv", "--commit", "a1") == 1
+    assert "'on' is not one of 'auto', 'off'" in capsys.readouterr().err

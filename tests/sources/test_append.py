@@ -461,3 +461,45 @@ def test_lock_of_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.Monkey
     ):
         add(history, output(tmp_path, 5), commit="a1")
     add(history, output(tmp_path, 5), commit="a1")
+
+
+def test_cpu_is_a_column_and_no_part_of_the_identity(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    for number, cpu in enumerate(["EPYC 7763", "EPYC 7763", "Xeon, 8370C"]):
+        files = [output(tmp_path, 5.0 + number)]
+        append(history, files, ReadOptions(commit=f"a{number}"), "", NOTHING, RunContext(), cpu)
+    assert column(history, "cpu") == ["EPYC 7763", "EPYC 7763", "Xeon, 8370C"]
+    loaded = read_files([history], context=RunContext())
+    assert [(str(one.id), one.values.tolist()) for one in loaded.history] == [("b0", [5, 6, 7])]
+    assert not any("ignored" in note for note in loaded.notes)
+
+
+def test_cpu_in_the_file_counts_before_that_of_the_job(tmp_path: Path) -> None:
+    table, history = tmp_path / "run.csv", tmp_path / "history.csv"
+    table.write_text("test,value,CPU\nsort,1,M1\nscan,2,\n", encoding="utf-8")
+    for cpu in ("EPYC", None):
+        append(history, [table], ReadOptions(commit="a1"), "", NOTHING, RunContext(), cpu)
+        written = [row["cpu"] for row in sorted(rows(history), key=lambda row: row["value"])]
+        assert written == (["M1", "EPYC"] if cpu else ["", ""])
+    # A history was measured by other jobs.
+    table.write_text("test,commit,value\nsort,a1,1\nsort,a2,2\n", encoding="utf-8")
+    append(tmp_path / "new.csv", [table], ReadOptions(), "", NOTHING, RunContext(), "EPYC")
+    assert "cpu" not in rows(tmp_path / "new.csv")[0]
+
+
+def test_series_whose_identity_has_the_cpu_keep_it(tmp_path: Path) -> None:
+    history, new = tmp_path / "history.csv", tmp_path / "new.csv"
+    history.write_text("order,commit,test,args.cpu,value\n1,a1,sort,M1,4\n", encoding="utf-8")
+    new.write_text("test,args.cpu,value\nsort,M1,5\n", encoding="utf-8")
+    append(history, [new], ReadOptions(commit="a2"), "", NOTHING, RunContext(), "Apple M1")
+    loaded = read_files([history], context=RunContext()).history
+    assert [(str(one.id), one.values.tolist()) for one in loaded] == [("sort cpu=M1", [4, 5])]
+    assert column(history, "cpu") == ["", "Apple M1"]
+
+
+def test_column_of_numbers_called_cpu_is_no_model(tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
+    wide.write_text("commit,cpu,p50\na1,88,5\na2,91,6\n", encoding="utf-8")
+    long.write_text("commit,test,cpu,value\na1,b,88,5\na2,b,91,6\n", encoding="utf-8")
+    assert [str(i) for i in read_files([wide]).history.ids] == ["wide/cpu", "wide/p50"]
+    assert any("columns ignored: cpu" in note for note in read_files([long]).notes)

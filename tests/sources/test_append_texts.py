@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from barograph.results.series import LABELS, SeriesId
 from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError
-from barograph.sources.append import HistoryFile, append
+from barograph.sources.append import append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from barograph.sources.git import Repository
+from barograph.sources.history_file import HistoryFile
 
 COLUMNS = ("commit", "run", *LABELS, "args.n")
 KINDS = ("csv", "ndjson", "json", "parquet")

@@ -18,6 +18,7 @@ from barograph.cli.options import (
     model_option,
     online_models,
     open_store,
+    setting,
     store_option,
 )
 from barograph.results.wording import plural
@@ -47,9 +48,18 @@ UNUSABLE = 20  # results that are named
     help="Name of the run. Replace only earlier results of this run of the commit, and keep those "
     "of other runs; by default all earlier results of the commit are replaced.",
 )
+@setting(
+    "cpu",
+    type=click.Choice(["auto", "off"]),
+    default="auto",
+    help="`auto` writes the model of the CPU: that which the file names, or in a CI job that of "
+    "this machine. `off` writes none.",
+)
 @format_option("text", "json")
 @click.pass_context
-def append(context: click.Context, history: Path, inputs: Inputs, run: str, output: str) -> None:
+def append(
+    context: click.Context, history: Path, inputs: Inputs, run: str, cpu: str, output: str
+) -> None:
     """Append the results in OUTPUT to HISTORY, and create HISTORY if it does not exist.
 
     OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON,
@@ -62,12 +72,14 @@ def append(context: click.Context, history: Path, inputs: Inputs, run: str, outp
     is 1.
     """
     from barograph.sources.append import append as extend
+    from barograph.sources.formats.context import cpu_of_job
 
     if inputs.kind in DATABASES:
         raise ConfigError(f"--kind {inputs.kind}: append reads files; `barograph import` reads it")
     # These keys of [input] are about a history.
     options = replace(inputs.options, aggregate="median", base_branch="", order_by="")
-    appended = extend(history, inputs.locations, options, run)
+    named = None if cpu == "off" else cpu_of_job()
+    appended = extend(history, inputs.locations, options, run, cpu=named)
     for note in appended.notes:
         click.echo(note, err=True)
     unusable = appended.report.skips("points")[:UNUSABLE]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.config import current_config
 from barograph.results.wording import plural
 from barograph.runtime.errors import ConfigError, DataError
 
@@ -102,7 +103,7 @@ def _commit_to_measure(inputs: Inputs, suspects: Sequence[SeriesAnswer]) -> tupl
         ConfigError: The suspects have no commit, or several, or the history cannot be extended.
         DataError: The history is not a table that can be extended.
     """
-    from barograph.sources.append import HistoryFile
+    from barograph.sources.history_file import HistoryFile
 
     commit, *others = sorted({entry.commit for entry in suspects})
     if others or not commit:
@@ -121,6 +122,7 @@ def _append(inputs: Inputs, out: Path, suspects: Sequence[str], commit: str, run
     """Append results as a further run of the commit of the suspects."""
     from barograph.sources.append import append
     from barograph.sources.formats.base import ReadOptions
+    from barograph.sources.formats.context import cpu_of_job
     from barograph.sources.formats.read import read_files
 
     base = inputs.options  # its other options are about the columns of the history
@@ -134,4 +136,5 @@ def _append(inputs: Inputs, out: Path, suspects: Sequence[str], commit: str, run
     if names.isdisjoint(suspects):
         named, missed = (", ".join(every[:SHOWN]) for every in (sorted(names), suspects))
         raise DataError(f"--rerun: the command measured {named}, but not {missed}")
-    append(inputs.locations[0], [out], options, run)
+    is_off = current_config().commands.get("append", {}).get("cpu") == "off"
+    append(inputs.locations[0], [out], options, run, cpu=None if is_off else cpu_of_job())

@@ -26,7 +26,7 @@ DIFFERENT = "results with a later value for the same run, replaced"
 MOVED = "runs of one commit with another order, placed at its first"
 OTHER_COMMIT = "another commit has this order"
 MISSING = {"orders": NO_ORDER, "times": UNKNOWN_TIME, "rows": 0, "sources": 0}
-TEXTS = ("commits", "runs", "branches", "units")
+TEXTS = ("commits", "runs", "branches", "units", "cpus")
 
 
 class ReadFile(NamedTuple):
@@ -54,6 +54,7 @@ class Results:
         runs: The names of the runs.
         branches: The branches.
         units: The units.
+        cpus: The models of the CPUs.
         files: The files.
 
     Example:
@@ -74,6 +75,7 @@ class Results:
     runs: Texts
     branches: Texts
     units: Texts
+    cpus: Texts
     files: Sequence[ReadFile] = ()
 
     @classmethod

@@ -4,23 +4,17 @@ A history is a long table: a row for each result, with its order and value, and 
 series. Columns and values that Barograph does not know are kept as they are. A new commit gets the
 order after the last: neither times nor git move rows that are there. Results of a commit that is
 there get its order, and replace its earlier results of the same series: all of them, or those of
-the same run if the run has a name.
+the same run if the run has a name. The CPU is a column that is no part of the identity.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from barograph.results.fields import EPOCH, MILLISECOND, FieldError, args_of
 from barograph.results.repeats import Results
@@ -30,39 +24,26 @@ from barograph.results.series import (
     ORDER_HINT,
     UNKNOWN_TIME,
     SeriesId,
-    canonical_text,
     normalize_args,
 )
 from barograph.results.texts import CONTROL
-from barograph.runtime.errors import ConfigError, DataError
-from barograph.runtime.extras import needed
-from barograph.runtime.files import CsvText, followed, locked, whole
+from barograph.runtime.errors import DataError
+from barograph.runtime.files import followed, locked
 from barograph.sources.formats import cells
-from barograph.sources.formats.base import InputFile, ReadOptions, check_keys
-from barograph.sources.formats.content import content_of
+from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext, ci_context
-from barograph.sources.formats.nodes import records
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.read import TABULAR, collect
-from barograph.sources.formats.rows import parquet_table
-from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.formats.runs import complete_runs, in_one_unit, with_cpu
 from barograph.sources.git import HASH, Repository, is_commit
+from barograph.sources.history_file import HistoryFile, Row, text_of, texts_of
 from barograph.sources.report import LoadReport
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-COLUMNS = (
-    "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
-)  # fmt: skip
-NEEDED = ("order", "value")
-KINDS = (".csv", ".ndjson", ".jsonl", ".json", ".parquet")
 ARGUMENT = "args."
 DIRECTIONS = {-1: "lower", 0: None, 1: "higher"}
 PART = "."  # between the name of a run and the repetition in its file
 UNREADABLE = re.compile(f"{CONTROL.pattern}|{cells.REPLACED}")
 LONGEST = 1 << 16  # characters of a text; a CSV reader takes at most twice as many
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -94,6 +75,7 @@ def append(
     run: str = "",
     repository: Repository | None = None,
     context: RunContext | None = None,
+    cpu: str | None = "",
 ) -> Appended:
     r"""Append the results of files of any format to a history file.
 
@@ -104,6 +86,7 @@ def append(
         run: The name of the run, to keep earlier results of the same commit.
         repository: Knows commits; the one of the current folder by default.
         context: What the CI service says; from the environment by default.
+        cpu: The CPU of single runs that name none; None to write no CPUs.
 
     Raises:
         DataError: A file has no results, or the history is not a table that can be extended.
@@ -126,7 +109,7 @@ def append(
         first = f": {report.first_skip('points')}" if report.skipped["points"] else ""
         raise DataError(f"{report.source}: no results{first}")
     ordered = order_results(collected, repository)
-    collected = replace(collected, orders=ordered.orders)
+    collected = with_cpu(replace(collected, orders=ordered.orders), cpu)
     rows = _rows(collected, options.branch or context.branch, run, report.source)
     path = followed(Path(history))  # a link stays one
     with locked(path):
@@ -137,154 +120,6 @@ def append(
     of_table = any(file.form in TABULAR for file in collected.files)
     refused = of_table and bool(report.skipped["points"])
     return Appended(len(rows), replaced, commits, report, refused, [*collector.notes, *more])
-
-
-@dataclass
-class HistoryFile:
-    """The content of a history file.
-
-    Args:
-        path: The file, which need not exist.
-        columns: The names of the columns.
-        rows: The cells of each row by column. Those of a CSV are text; a cell that a row lacks is
-            empty.
-        types: The types of the columns of a Parquet file.
-    """
-
-    path: Path
-    columns: list[str] = field(default_factory=lambda: list(COLUMNS))
-    rows: list[Row] = field(default_factory=list)
-    types: Mapping[str, pa.DataType] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, path: Path, options: ReadOptions) -> HistoryFile:
-        """Read a history file; a file that does not exist is an empty history.
-
-        Args:
-            path: The file.
-            options: The limits.
-
-        Raises:
-            DataError: The file is not a long table with orders and values, or beyond a limit.
-            ConfigError: The name of the file does not end like that of a format.
-        """
-        if path.suffix.lower() not in KINDS:
-            raise ConfigError(f"{path}: a history file must end with one of {', '.join(KINDS)}")
-        content = content_of(path, str(path), options) if path.exists() else b""
-        if not content.strip():
-            return cls(path)
-        file = InputFile(str(path), path, content, options)
-        history = cls(path, *_table(file))
-        check_keys(file, len(history.columns))
-        hint = f"`barograph append NEW.csv {path.name}` writes a history that can be extended"
-        missing = [name for name in NEEDED if name not in history.columns]
-        if missing:
-            noun = "column" if len(missing) == 1 else "columns"
-            raise DataError(f"{path}: misses the {noun} {', '.join(missing)}; {hint}")
-        if not any(name in history.columns for name in LABELS):
-            raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {hint}")
-        return history
-
-    def texts(self, name: str) -> Iterator[str]:
-        """Yield the cells of a column as text; missing ones are empty."""
-        return (_text(row.get(name)) for row in self.rows)
-
-    def extend(self, rows: Sequence[Row]) -> None:
-        """Add rows at the end, and the columns that they need."""
-        filled = [{name: c for name, c in row.items() if c not in ("", None)} for row in rows]
-        self.columns = [*dict.fromkeys(chain(self.columns, *filled))]
-        self.rows += filled
-
-    def write(self) -> None:
-        """Replace the file, once the new one could be read again.
-
-        Raises:
-            DataError: It could not be read again; the old file is unchanged.
-        """
-        with whole(self.path) as draft:
-            if self.path.suffix.lower() == ".parquet":
-                self._write_parquet(draft)
-                return
-            draft.write_bytes(self._encoded().encode())
-            file = InputFile(str(self.path), self.path, draft.read_bytes())
-            if [*map(_texts, _table(file)[1])] != [*map(_texts, self.rows)]:
-                raise DataError(f"{self.path}: unchanged, as what was written cannot be read again")
-
-    def _encoded(self) -> str:
-        """Return the rows as CSV or JSON."""
-        if self.path.suffix.lower() == ".csv":
-            rows = ([row.get(name) for name in self.columns] for row in self.rows)
-            csv.writer(buffer := CsvText()).writerows([self.columns, *rows])
-            return buffer.getvalue()
-        present = ({name: c for name, c in row.items() if c is not None} for row in self.rows)
-        lines = [json.dumps(row, ensure_ascii=False) for row in present]
-        is_list = self.path.suffix.lower() == ".json"
-        return "[\n" + ",\n".join(lines) + "\n]\n" if is_list else "\n".join([*lines, ""])
-
-    def _write_parquet(self, draft: Path) -> None:
-        with needed(f"{self.path}: a Parquet file"):
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        types = dict.fromkeys(self.columns, pa.string())
-        types |= {"order": pa.int64(), "time": pa.timestamp("ms", "UTC")}
-        types |= {**self.types, "value": pa.float64()}
-        columns = {name: [row.get(name) for row in self.rows] for name in self.columns}
-        arrays = {name: _array(cells, types[name]) for name, cells in columns.items()}
-        pq.write_table(pa.table(arrays), draft, compression="zstd")
-
-
-def _table(file: InputFile) -> tuple[list[str], list[Row], Mapping[str, pa.DataType]]:
-    """Return the columns, the rows and the types of a history, by the end of its name."""
-    kind = Path(file.name).suffix.lower()
-    if kind == ".csv":
-        return _csv(file)
-    if kind == ".parquet":
-        table = parquet_table(file)
-        import pyarrow.parquet as pq
-
-        schema = pq.read_schema(io.BytesIO(file.content or b""))
-        return schema.names, table.to_pylist(), dict(zip(schema.names, schema.types, strict=True))
-    rows = [record.value for record in records(file)]
-    if not all(isinstance(row, dict) for row in rows):
-        raise DataError(f"{file.name}: must hold objects with order and value")
-    return [*dict.fromkeys(chain(*rows))], rows, {}
-
-
-def _csv(file: InputFile) -> tuple[list[str], list[Row], Mapping[str, pa.DataType]]:
-    reader = csv.reader(io.StringIO(file.text(), newline=""))
-    try:
-        columns, *lines = ([name.strip() for name in next(reader, [])], *filter(None, reader))
-    except csv.Error as error:
-        raise DataError(f"{file.name}: line {reader.line_num}: {error}") from None
-    if len(set(columns)) < len(columns):
-        raise DataError(f"{file.name}: two columns have the same name")
-    for number, line in enumerate(lines, 1):
-        if len(line) != len(columns):
-            counts = f"{len(line)} cells, but there are {len(columns)} columns"
-            raise DataError(f"{file.name}: row {number}: {counts}")
-    return columns, [dict(zip(columns, line, strict=True)) for line in lines], {}
-
-
-def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return the cells of a column, of a type if they fit, else as text."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(kind):
-        moments = [datetime.fromisoformat(c) if isinstance(c, str) else c for c in column]
-        return pa.array([m and (m if kind.tz else m.replace(tzinfo=None)) for m in moments], kind)
-    try:
-        return pa.array(column, kind)
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.array([None if cell is None else str(cell) for cell in column])
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else canonical_text(cell)
-
-
-def _texts(row: Row) -> dict[str, str]:
-    """Return the cells of a row that are not empty, as texts."""
-    return {name: text for name, cell in row.items() if (text := _text(cell))}
 
 
 def _rows(results: Results, branch: str, run: str, source: str) -> list[Row]:
@@ -314,6 +149,7 @@ def _rows(results: Results, branch: str, run: str, source: str) -> list[Row]:
             "args": series.args_json if series.args else "",
             "unit": results.units[place],
             "direction": DIRECTIONS[int(results.directions[owner])],
+            "cpu": results.cpus[place],
             "value": int(value) if value.is_integer() and abs(value) < 1e15 else value,
         }
         rows.append(row)
@@ -386,12 +222,14 @@ def _name_in(known: Mapping[str, object], commit: str) -> str:
 
 def _series_of(row: Row) -> SeriesId:
     """Return the identity in a row; `args` that is not an object is left to the reader."""
-    labels = {name: _text(row.get(name)) for name in LABELS}
+    labels = {name: text_of(row.get(name)) for name in LABELS}
     try:
-        args = dict(args_of(_text(row.get("args"))))
+        args = dict(args_of(text_of(row.get("args"))))
     except FieldError:
         args = {}
-    apart = {k[len(ARGUMENT) :]: text for k, text in _texts(row).items() if k.startswith(ARGUMENT)}
+    apart = {
+        k[len(ARGUMENT) :]: text for k, text in texts_of(row).items() if k.startswith(ARGUMENT)
+    }
     return SeriesId(**labels, args=normalize_args({**args, **apart}))
 
 

@@ -1,8 +1,11 @@
 """Commit and branch of a CI job, from the variables that each service sets."""
 
+from pathlib import Path
+
 import pytest
 
-from barograph.sources.formats.context import RunContext, ci_context
+from barograph.sources.formats import context
+from barograph.sources.formats.context import RunContext, ci_context, cpu_of_job
 
 SHA = "ffac537e6cbbf934b08745a378932722df287a53"
 GITHUB = {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_SHA": SHA}
@@ -90,3 +93,43 @@ def test_commit_and_branches_of_a_job_in(job: str) -> None:
 
 def test_a_commit_that_buildkite_does_not_know_yet_is_unknown() -> None:
     assert not ci_context({"BUILDKITE": "true", "BUILDKITE_COMMIT": "HEAD"}).commit
+
+
+X86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Intel(R) Xeon(R) @ 2.8GHz\n\nprocessor\t: 1\n"
+ARM = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+LSCPU = "Architecture:  aarch64\nModel name:    Neoverse-N1\nBIOS Model name:  x\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "cpuinfo", "printed", "expected"),
+    [
+        ("Linux", X86, "", "Intel(R) Xeon(R) @ 2.8GHz"),
+        ("Linux", ARM, LSCPU, "Neoverse-N1"),
+        ("Linux", ARM, None, ""),
+        ("Darwin", "", "machdep.cpu.brand_string: Apple M1 (Virtual)\n", "Apple M1 (Virtual)"),
+        ("Windows", "", "", "AMD64 Family 25 Model 1"),
+    ],
+)
+def test_cpu_of_a_job_is_that_of_this_machine(
+    system: str,
+    cpuinfo: str,
+    printed: str | None,
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, script = tmp_path / "cpuinfo", tmp_path / "script"
+    if cpuinfo:
+        path.write_text(cpuinfo, encoding="utf-8")
+    if printed is not None:
+        script.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}END\n", encoding="utf-8")
+        script.chmod(0o755)
+    monkeypatch.setattr(context, "CPUINFO", path)
+    known = {name: (str(script),) for name in context.COMMANDS}
+    monkeypatch.setattr(context, "COMMANDS", known)
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr("platform.processor", lambda: "AMD64 Family 25 Model 1")
+    for job in ({"CI": "true"}, JENKINS):
+        assert cpu_of_job(job) == expected
+    for job in ({}, {"CI": "false"}):
+        assert not cpu_of_job(job)

@@ -59,7 +59,7 @@ def shown(entry: Result | Judgement | Skip) -> str:
         return f"  {entry.verdict}: {entry.series} at {place}"
     direction = {1: "higher", -1: "lower", 0: "unknown"}[int(entry.direction)]
     parts = [f"{entry.series} = {entry.value:g} {entry.unit} ({direction})"]
-    names = ("commit", "run", "branch", "order")
+    names = ("commit", "run", "branch", "order", "cpu")
     parts += [
         f"{name}={getattr(entry, name)}" for name in names if getattr(entry, name) is not None
     ]

@@ -79,6 +79,7 @@ def _benchmarks(file: InputFile, root: Path) -> dict[str, Any]:
 def _results(file: InputFile, run: Node, benchmarks: Mapping[str, Any]) -> Items:
     """Yield the results of one file, and what failed."""
     commit, time, variant = run["commit_hash"].text(), run["date"].time(), _variant(run)
+    cpu = run.get("params", {})["cpu"].cpu()
     columns = run["result_columns"]  # version 1 has none: its rows have keys
     names = None if columns.value is None else [name.text() for name in columns.entries()]
     for name, row in run["results"].items():
@@ -101,7 +102,7 @@ def _results(file: InputFile, run: Node, benchmarks: Mapping[str, Any]) -> Items
                 yield value.skip(file, "failed or was skipped")
                 continue
             series = SeriesId("", variant, "", name, kind, args)
-            yield Result(series, value.number(), unit, direction, None, commit, time)
+            yield Result(*(series, value.number(), unit, direction, None, commit, time), cpu=cpu)
 
 
 def _variant(run: Node) -> str:

@@ -100,6 +100,7 @@ class Result(NamedTuple):
         run: Name of the run of this commit; empty for a single one. Results of one series and
             commit are runs of that commit, also without names.
         branch: The branch; empty if unknown.
+        cpu: The model of the CPU that measured it; empty if unknown. No part of the identity.
     """
 
     series: SeriesId
@@ -111,6 +112,7 @@ class Result(NamedTuple):
     time: int = UNKNOWN_TIME
     run: str = ""
     branch: str = ""
+    cpu: str = ""
 
 
 class Judgement(NamedTuple):

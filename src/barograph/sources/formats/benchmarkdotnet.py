@@ -50,7 +50,8 @@ def read(file: InputFile) -> Items:
     document = Node(file.json())
     title = TITLE_TIME.fullmatch(document.get("Title", "").text())
     time = time_of_form(title[1], "%Y%m%d-%H%M%S") if title else UNKNOWN_TIME
-    yield from each(file, document["Benchmarks"].entries(), partial(_results, time))
+    cpu = document.get("HostEnvironmentInfo", {})["ProcessorName"].cpu()
+    yield from each(file, document["Benchmarks"].entries(), partial(_results, time, cpu))
 
 
 def _start(row: Node, column: str) -> int:
@@ -104,7 +105,7 @@ def _allocated(series: SeriesId, size: float, time: int = UNKNOWN_TIME) -> Resul
     return Result(SeriesId("", *labels, "allocated", series.args), size, "B", LOWER, time=time)
 
 
-def _results(time: int, benchmark: Node) -> Iterator[Result]:
+def _results(time: int, cpu: str, benchmark: Node) -> Iterator[Result]:
     """Read an entry of the JSON; jobs that differ, as in runtime, are variants."""
     statistics = benchmark["Statistics"]
     if statistics.value is None:
@@ -114,10 +115,10 @@ def _results(time: int, benchmark: Node) -> Iterator[Result]:
     args = _arguments(benchmark.get("Parameters", "").text())
     labels = job[1] if job else "", _task(benchmark), benchmark["Method"].text()
     series = SeriesId("", *labels, "median", args)
-    yield Result(series, median.number(), "ns", LOWER, time=time)
+    yield Result(series, median.number(), "ns", LOWER, time=time, cpu=cpu)
     allocated = benchmark.get("Memory", {})["BytesAllocatedPerOperation"]
     if allocated.value is not None:
-        yield _allocated(series, allocated.number(), time)
+        yield _allocated(series, allocated.number(), time)._replace(cpu=cpu)
 
 
 def _arguments(parameters: str) -> tuple[tuple[str, str], ...]:

@@ -74,11 +74,12 @@ def _results(line: Node) -> Iterator[Result]:
     platform = "/".join(settings[name] for name in ("goos", "goarch") if name in settings)
     branch, commit = settings.get("branch", ""), settings.get("commit", "").partition(" ")[0]
     time = time_ms(settings.get("commit-time"), where) if commit else UNKNOWN_TIME
+    cpu = Node(settings.get("cpu")).cpu()
     for value, unit in zip(fields[2::2], fields[3::2], strict=True):
         series = SeriesId("", platform, package, test, unit, args)
         direction = directions.get(unit, Direction.UNKNOWN)
         measured = numeric(value, where)
-        yield Result(series, measured, unit, direction, None, commit, time, run, branch)
+        yield Result(series, measured, unit, direction, None, commit, time, run, branch, cpu)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from barograph.results.fields import FieldError, stated_direction
 from barograph.results.series import Direction, canonical_text
+from barograph.results.texts import CONTROL
 from barograph.runtime.errors import DataError
 from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.cells import number, numeric
@@ -21,6 +22,7 @@ LONGEST = 4_000  # characters of a line of text that may hold a result
 LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in strings
 SURROGATE = re.compile("[\ud800-\udfff]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+CPU_KEYS = ("brand_raw", "brand", "Value")  # of py-cpuinfo, and of old versions of BenchmarkDotNet
 SHOWN_KEY = 60  # characters of a key that messages show
 
 
@@ -146,6 +148,17 @@ class Node:
     def time(self) -> int:
         """Return a time in milliseconds since 1970; a missing one is `UNKNOWN_TIME`."""
         return time_ms(self.value, self.where)
+
+    def cpu(self) -> str:
+        """Return the model of a CPU: a text, or that in an object; empty for anything else.
+
+        Example:
+            >>> Node({"brand_raw": "AMD EPYC 7763", "count": 4}).cpu(), Node(8).cpu()
+            ('AMD EPYC 7763', '')
+        """
+        keys = CPU_KEYS if isinstance(self.value, dict) else ()
+        name = next((self.value[key] for key in keys if key in self.value), self.value)
+        return " ".join(CONTROL.sub(" ", name).split()) if isinstance(name, str) else ""
 
     def direction(self, keys: Iterable[str]) -> Direction:
         """Return the direction that the first of some keys states; unknown if none is there."""

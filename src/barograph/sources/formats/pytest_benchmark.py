@@ -31,7 +31,8 @@ def read(file: InputFile) -> Items:
     variant = "-".join(filter(None, [system, implementation, ".".join(version.split(".")[:2])]))
     written = commit["time"] if commit["time"].value else document["datetime"]
     series = SeriesId(project, variant, "", "", "median")
-    common = Result(series, 0.0, "s", LOWER, None, revision, written.time(), "", branch)
+    cpu = machine["cpu"].cpu()
+    common = Result(series, 0.0, "s", LOWER, None, revision, written.time(), "", branch, cpu)
     yield from each(file, document["benchmarks"].entries(), partial(_results, common))
 
 

@@ -319,7 +319,7 @@ class Collector:
 
 def _columns_of(rows: Sequence[int], results: Sequence[Result]) -> Results:
     """Return results as columns."""
-    series, values, units, directions, orders, commits, times, runs, branches = zip(
+    series, values, units, directions, orders, commits, times, runs, branches, cpus = zip(
         *results, strict=True
     )
     known: dict[tuple[SeriesId, int], int] = {}
@@ -337,6 +337,7 @@ def _columns_of(rows: Sequence[int], results: Sequence[Result]) -> Results:
         runs=Texts.from_strings(runs),
         branches=Texts.from_strings(branches),
         units=Texts.from_strings(units),
+        cpus=Texts.from_strings(cpus),
     )
 
 

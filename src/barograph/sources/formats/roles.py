@@ -40,7 +40,8 @@ NAMES = {
     "args": "args params parameters",
 }
 SYNONYMS = {field: names.split() for field, names in NAMES.items()}
-FIELDS = (*SYNONYMS, "ignore")
+CPU = "cpu"  # of texts; a column of numbers with this name is a metric
+FIELDS = (*SYNONYMS, CPU, "ignore")
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 ARGUMENTS = re.compile(r"(?:args|params|parameters|param)(?:\.|:\s*)(.+)", re.IGNORECASE)
 # Numbers beside a value that nobody tracks: their spread, and how they were measured.
@@ -173,6 +174,9 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
         ignored.remove(dated[0])
         fields["time"] = dated[0]
         notes.append(f"column {dated[0]} read as time")
+    if (cpu := named.get(CPU)) in ignored and CPU not in fields and not _numbers(cells[cpu]).size:
+        ignored.remove(cpu)
+        fields[CPU] = cpu
     if ignored:
         shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN])
         more = ", ..." if len(ignored) > SHOWN else ""

@@ -92,6 +92,19 @@ def complete_runs(
     return replace(results, times=np.where(missing, times, results.times)), notes
 
 
+def with_cpu(results: Results, cpu: str | None) -> Results:
+    """Give the results of single runs whose files name no CPU one; without one, forget all CPUs.
+
+    Args:
+        results: The results.
+        cpu: The model of the CPU; empty if unknown, None to forget all.
+    """
+    if cpu is None:
+        return replace(results, cpus=Texts.unknown(len(results)))
+    without = of_runs(results) & ~results.cpus.known()
+    return replace(results, cpus=results.cpus.replaced(without, cpu))
+
+
 def _with_tables_of_runs(results: Results, is_named: bool) -> Results:
     """Mark the tables that hold a single run, as `complete_runs` describes."""
     placed = results.commits.known()

@@ -51,7 +51,13 @@ from barograph.sources.report import Skip
 Kind = tuple[SeriesId, Direction]
 FEW = 100  # rows whose keys are looked at
 # The columns of texts by their fields.
-TEXTS = {"commit": "commits", "run": "runs", "branch": "branches", "unit": "units"}
+TEXTS = {
+    "commit": "commits",
+    "run": "runs",
+    "branch": "branches",
+    "unit": "units",
+    "cpu": "cpus",
+}
 
 
 def matches(file: InputFile) -> bool:
