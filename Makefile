@@ -24,7 +24,7 @@ repro: setup ## run the pipeline and print its results
 studies: setup ## run the pipeline, then the papers' experiments
 	@python -m barograph.pipeline.params
 	dvc repro
-	dvc repro $(addprefix studies/dvc.yaml:,audit statistics hybrid algorithm_1 detectors)
+	dvc repro $(addprefix studies/dvc.yaml:,audit statistics hybrid tsfeatures algorithm_1 detectors)
 
 paper: setup ## both with the papers' numbers of splits and trees (hours)
 	sed -i 's/^profile: .*/profile: paper/' params.yaml

@@ -8,7 +8,15 @@ from types import ModuleType
 import pytest
 
 from barograph.pipeline import characterise, subseries
-from barograph.studies import algorithm_1, audit, detectors, hybrid, selection, statistics
+from barograph.studies import (
+    algorithm_1,
+    audit,
+    detectors,
+    hybrid,
+    selection,
+    statistics,
+    tsfeatures,
+)
 from tests.pipeline.conftest import forget_verdicts
 
 REPORTS = Path("data/reports")
@@ -47,6 +55,7 @@ def project_without_verdicts(untriaged: Path, monkeypatch: pytest.MonkeyPatch) -
     ("stage", "page", "metrics"),
     [
         (audit, "audit/suspects.md", "audit.json"),
+        (tsfeatures, "tsfeatures/table.md", "tsfeatures.json"),
         (hybrid, "hybrid/hybrid.md", "hybrid.json"),
         (algorithm_1, "algorithm_1/methods.md", "algorithm_1.json"),
         (selection, "selection/characteristics.md", None),

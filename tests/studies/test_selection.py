@@ -1,7 +1,7 @@
 """The selection study: its search and its seed."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from barograph.features import characteristics
+from barograph.features import characteristics, tsfeatures
 from barograph.learning.protocols import Split, random_splits
+from barograph.results.series import Floats
 from barograph.studies import selection
 from barograph.studies.selection import (
     FURTHER,
@@ -18,7 +19,6 @@ from barograph.studies.selection import (
     POOL,
     Pool,
     SelectionParams,
-    _features_of,
     evolve,
     members,
     pool_matrix,
@@ -132,38 +132,20 @@ def test_pool_has_the_nine_and_at_least_twenty_characteristics() -> None:
     assert len(POOL) == len(set(POOL)) >= 20
 
 
-def test_failing_functions_give_nan_and_do_not_modify_the_side() -> None:
-    side, seen = np.array([1.0, 2.0]), []
+def test_pool_matrix_has_both_sides_without_scaling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def first_value(side: Floats, freq: int) -> dict[str, float]:
+        return {"x_acf1": float(side[0]), "series_length": float(side.size)}
 
-    def spoils(x: Any, freq: int) -> dict[str, float]:
-        seen.append(x.tolist())
-        x[:] = 0.0
-        return {"x_acf1": np.inf, "x_acf10": 0.5}
-
-    def fails(x: Any, freq: int) -> dict[str, float]:
-        seen.append(x.tolist())
-        raise ZeroDivisionError
-
-    functions = dict.fromkeys(FURTHER, fails) | {"acf_features": spoils}
-    row = _features_of(side, functions)
-    assert row[1] == 0.5
-    assert np.isnan(np.delete(row, 1)).all()
-    assert seen == [[1.0, 2.0]] * len(FURTHER)
-
-
-@pytest.mark.slow
-def test_pool_matrix_uses_separate_processes() -> None:
+    package = SimpleNamespace(**dict.fromkeys(FURTHER, first_value))
+    monkeypatch.setattr(tsfeatures, "_package", lambda: package)
+    monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
     values = np.random.default_rng(1).normal(size=60)
-    starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
-    matrix = pool_matrix(values, starts, splits, ends, processes=1)
-    assert "tsfeatures" not in sys.modules
+    matrix = pool_matrix(values, np.array([0, 10]), np.array([40, 11]), np.array([60, 12]))
     assert matrix.shape == (2, 2 * len(POOL))
     pre = dict(zip(POOL, matrix[0], strict=False))
-    centred = values[:40] - values[:40].mean()
-    assert pre["x_acf1"] == pytest.approx(centred[1:] @ centred[:-1] / (centred @ centred))
-    assert pre["series_length"] == 40
+    assert (pre["x_acf1"], pre["series_length"]) == (values[0], 40)
+    assert np.isnan(pre["nonlinearity"])
     known = characteristics(values[:40], values[40:])
     assert [pre[name] for name in NINE] == [known[f"pre_{name}"] for name in NINE]
     after = dict(zip(POOL, matrix[1, len(POOL) :], strict=True))
-    assert after["series_length"] == 1
-    assert np.isnan(after["x_acf1"])
+    assert (after["x_acf1"], after["series_length"]) == (values[11], 1)

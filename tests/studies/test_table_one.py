@@ -35,9 +35,24 @@ def test_compact_has_all_protocols_and_the_paper(rows: list[dict[str, Any]]) -> 
 def test_in_full_has_an_interval_for_every_metric(rows: list[dict[str, Any]]) -> None:
     table = evaluate.in_full(rows)
     assert list(table.columns) == [*evaluate.KEYS, *METRICS]
-    assert table["mcc"].tolist()[0] == "75.00 [50.00; 100.00]"
+    assert table["mcc"].tolist()[0] == "**75.00** [50.00; 100.00]"
     papers = table[table["protocol"] == "the paper's"]
     assert papers[["auc", "mcc"]].to_numpy().tolist() == [["94.54", "-"]]
+
+
+def test_best_values_are_bold_for_each_protocol(rows: list[dict[str, Any]]) -> None:
+    better, worse = Interval(0.9, 0.8, 1.0), Interval(0.1, 0.0, 0.2)
+    rows[3] |= {"auc": better, "brier": better, "mcc": worse}  # random, bauer8, logistic
+    assert (rows[3]["protocol"], rows[3]["classifier"]) == ("random", "logistic")
+    table = evaluate.in_full(rows)
+    chosen = table[table["protocol"] == "random"]
+    means = chosen[["auc", "brier", "mcc"]].map(lambda cell: cell.partition(" ")[0])
+    _, logistic, svm, _ = means.to_numpy().tolist()
+    assert logistic == ["**90.00**", "90.00", "10.00"]
+    assert svm == ["75.00", "**75.00**", "**75.00**"]
+    grouped = table[table["protocol"] == "grouped"]["auc"]
+    assert grouped.str.startswith("**75.00**").all()
+    assert not evaluate.compact(rows).astype(str).map(lambda cell: "**" in cell).any(axis=None)
 
 
 def test_nested_omits_rows_without_repetitions(rows: list[dict[str, Any]]) -> None:

@@ -51,6 +51,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "change8": ("bauer.CHANGES",),
     "online": ("regime.ONLINE",),
     "confirm": ("regime.FAMILY",),
+    "tsfeatures": ("tsfeatures.FAMILY",),
 }
 # Fewer candidates than this are not worth another thread.
 WORTH_A_THREAD = 64
@@ -93,6 +94,21 @@ class Derived(NamedTuple):
     def sources(self) -> tuple[str, ...]:
         """The columns that the derived ones follow from."""
         return tuple(name for family in self.families for name in family.names)
+
+
+class Packaged(NamedTuple):
+    """Columns that a package computes for all candidates at once, in processes of its own.
+
+    Attributes:
+        names: The columns in order.
+        table: Returns the columns from values, starts, splits and ends, one row per candidate.
+    """
+
+    names: tuple[str, ...]
+    table: Callable[[Floats, Ints, Ints, Ints], Floats]
+
+
+AnyFamily = Family | Derived | Packaged
 
 
 class _FeatureSets(Mapping[str, tuple[str, ...]]):
@@ -175,7 +191,7 @@ def series_context(
     return None
 
 
-def families_named(feature_set: str) -> tuple[Family | Derived, ...]:
+def families_named(feature_set: str) -> tuple[AnyFamily, ...]:
     """Return the families of a set by its name.
 
     Raises:
@@ -187,7 +203,7 @@ def families_named(feature_set: str) -> tuple[Family | Derived, ...]:
 
 
 @cache
-def families_of(feature_set: str) -> tuple[Family | Derived, ...]:
+def families_of(feature_set: str) -> tuple[AnyFamily, ...]:
     """Import the families of a set."""
     paths = [path.rpartition(".") for path in FAMILIES[feature_set]]
     return tuple(
@@ -209,7 +225,7 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
 
 
 def _columns(
-    family: Family | Derived, values: Floats, table: Ints, context: Floats, threads: int | None
+    family: AnyFamily, values: Floats, table: Ints, context: Floats, threads: int | None
 ) -> Floats:
     """Compute one family for all candidates, in chunks on several threads if there are many.
 
@@ -219,6 +235,8 @@ def _columns(
     if isinstance(family, Derived):
         parts = [_columns(each, values, table, context, threads) for each in family.families]
         return family.columns(np.column_stack(parts))
+    if isinstance(family, Packaged):
+        return family.table(values, *table)
     count = table.shape[1]
     out: Floats = np.empty((count, len(family.names)))
 
@@ -232,7 +250,7 @@ def _columns(
 
 
 def one_pair(
-    family: Family | Derived,
+    family: AnyFamily,
     pre: npt.ArrayLike,
     after: npt.ArrayLike,
     context: npt.ArrayLike | None = None,

@@ -30,10 +30,13 @@ PAPER = {
 }
 HEADS = ("bounds", "features", "classifier")
 COMPACT = ("auc", "accuracy")
+ERRORS = ("brier", "calibration_error")  # the smallest is the best
 
 Row = Mapping[str, Any]  # KEYS, and an Interval for every metric
+Cell = tuple[str, str, str]  # policy, protocol, metric
 Call = tuple[str, Floats, Ints, protocols.Split, int, int, str]  # the arguments of `repetition`
 FOLDER = report.FOLDER / "evaluate"
+BOLD = "The best values are bold, for each kind of bounds and each protocol."
 FOOTNOTE_POLICY = "adaptive"  # the paper's bounds
 
 
@@ -49,6 +52,7 @@ class EvaluateParams:
         goal: The goal for which thresholds are chosen.
         seed: Seed of splits and classifiers.
         footnote: The same as `feature_sets`, for footnote 2 of the paper.
+        further: The same, for sets that are judged where a table has them.
     """
 
     policies: tuple[Bounds, ...]
@@ -58,10 +62,15 @@ class EvaluateParams:
     goal: Goal
     seed: Seed
     footnote: dict[FeatureSet, tuple[Classifier, ...]] = field(default_factory=dict)
+    further: dict[FeatureSet, tuple[Classifier, ...]] = field(default_factory=dict)
 
 
 def evaluate(
-    params: EvaluateParams, policies: Sequence[str], feature_sets: Mapping[str, Any], label: str
+    params: EvaluateParams,
+    policies: Sequence[str],
+    feature_sets: Mapping[str, Any],
+    label: str,
+    read: tables.FrameReader = tables.read,
 ) -> list[Row]:
     """Return one row for every policy, feature set, classifier and protocol.
 
@@ -70,12 +79,15 @@ def evaluate(
         policies: The bounds of Pre and After.
         feature_sets: The classifiers of each feature set.
         label: The label of the progress bar.
+        read: Returns the feature table of a policy.
     """
     cells: list[tuple[object, ...]] = []
     groups: list[list[Call]] = []
     for policy in policies:
-        frame = tables.read(policy)
-        for feature_set, classifiers in feature_sets.items():
+        frame = read(policy)
+        held = frame.attrs["feature_sets"]
+        further = {name: names for name, names in params.further.items() if name in held}
+        for feature_set, classifiers in {**feature_sets, **further}.items():
             rows = tables.labelled(frame, feature_set)
             splits = {
                 protocol: splits_of(rows, protocol, params) for protocol in protocols.PROTOCOLS
@@ -169,7 +181,7 @@ def compact(rows: Sequence[Row]) -> pd.DataFrame:
         labels = tuple(str(row[key]) for key in ("policy", "feature_set", "classifier"))
         line = lines.setdefault(labels, {})
         for metric in COMPACT:
-            line[metric, row["protocol"]] = _percent(row, metric).partition(" ")[0]
+            line[metric, row["protocol"]] = _percent(row, metric, {}).partition(" ")[0]
         if paper := _paper(row):
             line["paper"] = f"{paper['auc']:.2f}"
     columns = [
@@ -183,21 +195,41 @@ def compact(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def in_full(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return every metric with its interval in per cent, and the rows of the paper."""
+    """Return every metric with its interval in per cent, and the rows of the paper.
+
+    The best value of each metric is bold, once for each kind of bounds and protocol.
+    """
+    best = best_values(rows)
     table = []
     for row in rows:
         keys = {key: row[key] for key in KEYS}
-        table.append(keys | {metric: _percent(row, metric) for metric in METRICS})
+        table.append(keys | {metric: _percent(row, metric, best) for metric in METRICS})
         if paper := _paper(row):
             shown = {m: f"{paper[m]:.2f}" if m in paper else "-" for m in METRICS}
             table.append(keys | {"protocol": "the paper's", "repetitions": 100} | shown)
     return pd.DataFrame(table)
 
 
-def _percent(row: Row, metric: str) -> str:
-    interval: Interval = row[metric]
-    mean, low, high = (100 * value for value in interval)
-    return f"{mean:.2f} [{low:.2f}; {high:.2f}]" if row["repetitions"] else "-"
+def best_values(rows: Sequence[Row]) -> dict[Cell, str]:
+    """Return the best value of every metric, as it is printed, by bounds, protocol and metric."""
+    values: dict[Cell, list[float]] = {}
+    for row, metric in product(rows, METRICS):
+        if row["repetitions"]:
+            values.setdefault(_cell(row, metric), []).append(row[metric].mean)
+    best = {cell: (min if cell[2] in ERRORS else max)(means) for cell, means in values.items()}
+    return {cell: f"{100 * value:.2f}" for cell, value in best.items()}
+
+
+def _cell(row: Row, metric: str) -> Cell:
+    return row["policy"], row["protocol"], metric
+
+
+def _percent(row: Row, metric: str, best: Mapping[Cell, str]) -> str:
+    if not row["repetitions"]:
+        return "-"
+    mean, low, high = (f"{100 * value:.2f}" for value in row[metric])
+    shown = f"**{mean}**" if mean == best.get(_cell(row, metric)) else mean
+    return f"{shown} [{low}; {high}]"
 
 
 def _paper(row: Row) -> dict[str, float]:
@@ -228,6 +260,7 @@ def main() -> None:
         "neighbouring candidates.",
         compact(rows),
         "## Every metric, with 95 % confidence intervals",
+        BOLD,
         in_full(rows),
         *last,
     )

@@ -148,7 +148,7 @@ def code_folder() -> Path:
         inside = path.relative_to(PACKAGE)
         if inside.parts[0] not in WITHOUT_KERNELS:
             digest.update(f"{inside.as_posix()}\n".encode() + path.read_bytes())
-    return _parent() / f"barograph-{digest.hexdigest()}"
+    return cache_folder() / f"barograph-{digest.hexdigest()}"
 
 
 @cache
@@ -170,7 +170,8 @@ def make_code_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-def _parent() -> Path:
+def cache_folder() -> Path:
+    """Return the folder for what is computed once per machine, such as compiled code."""
     if named := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(named)
     beside = PACKAGE / "__pycache__"

@@ -10,25 +10,22 @@ unchanged. A subset is an integer with bit i for member i.
 
 Bauer et al. searched 20 characteristics and name only the eight that won; their code has a ninth.
 So their pool cannot be repeated. This one has 23: the nine, and 14 of tsfeatures that take about a
-millisecond or less. Importing tsfeatures takes many seconds and disables all warnings of the
-process, and some of its functions modify their input. It runs in separate processes, with a copy of
-the input for each function. Where it has no result, mostly for short and constant sides, the value
-is NaN, which forests treat as missing.
+millisecond or less, computed without scaling. Where the package has no result, mostly for short and
+constant sides, the value is NaN, which forests treat as missing.
 
 Every run has its own random split; the test part is used only after the search.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.features.tsfeatures import FUNCTIONS, numbers_of
 from barograph.learning.limits import Bounds, Count, Range, Seed
 from barograph.learning.protocols import Split, is_usable, random_splits
 from barograph.learning.tables import keys_of
@@ -39,26 +36,20 @@ from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.results.series import FINAL, Flags, Floats, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
-from barograph.runtime.parallel import map_parallel, worker_count
+from barograph.runtime.parallel import map_parallel
 from barograph.studies.statistics import bounds_of
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
 # The functions of tsfeatures, and the results of each that belong to the pool.
-FURTHER: dict[str, tuple[str, ...]] = {
-    "acf_features": (
-        *("x_acf1", "x_acf10", "diff1_acf1"),
-        *("diff1_acf10", "diff2_acf1", "diff2_acf10"),
-    ),
-    "pacf_features": ("x_pacf5", "diff1x_pacf5", "diff2x_pacf5"),
-    "flat_spots": ("flat_spots",),
-    "unitroot_kpss": ("unitroot_kpss",),
-    "unitroot_pp": ("unitroot_pp",),
-    "nonlinearity": ("nonlinearity",),
-    "series_length": ("series_length",),
+FURTHER = {
+    name: FUNCTIONS[name]
+    for name in (
+        *("acf_features", "pacf_features", "flat_spots", "unitroot_kpss"),
+        *("unitroot_pp", "nonlinearity", "series_length"),
+    )
 }
 POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
 CHUNK = 100  # sides
-LARGEST = 1e30  # forests compute in single precision
 CROSSOVER = 0.8  # the share of children with two parents
 MUTATION = 0.1  # the share of children with one flipped bit
 ELITE = 0.05  # the share of a generation that survives unchanged
@@ -127,7 +118,7 @@ def select(
         )
     values = history.values  # noqa: PD011 - not a data frame
     starts, middles, ends = (rows[name].to_numpy(np.int64) for name in ("start", "split", "end"))
-    matrix = pool_matrix(values, starts, middles, ends, processes=worker_count())
+    matrix = pool_matrix(values, starts, middles, ends)
     return study(Pool(POOL, matrix, truth), splits, params)
 
 
@@ -268,9 +259,7 @@ def _without_empty(population: Flags, generator: np.random.Generator) -> Flags:
     return population
 
 
-def pool_matrix(
-    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
-) -> Floats:
+def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
     """Return one row per candidate: the POOL of Pre, then that of After.
 
     Args:
@@ -278,37 +267,12 @@ def pool_matrix(
         starts: Where each Pre starts.
         splits: Where each After starts.
         ends: Where each After ends.
-        processes: The number of processes for the further characteristics.
     """
     sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
-    chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
-    # A spawned process shares no state with this one.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        further = np.split(np.concatenate(list(executor.map(further_rows, chunks))), 2)
+    calls = [(sides[first : first + CHUNK], FURTHER) for first in range(0, len(sides), CHUNK)]
+    further = np.split(np.concatenate(list(map_parallel(numbers_of, calls, "tsfeatures"))), 2)
     nine = np.split(feature_matrix(values, starts, splits, ends, "bauer9"), 2, axis=1)
     return np.concatenate([nine[0], further[0], nine[1], further[1]], axis=1)
-
-
-def further_rows(sides: list[Floats]) -> Floats:
-    """Return the further characteristics of each side; call it in a separate process only."""
-    import tsfeatures
-
-    functions = {name: getattr(tsfeatures, name) for name in FURTHER}
-    with np.errstate(all="ignore"):
-        return np.array([_features_of(side, functions) for side in sides])
-
-
-def _features_of(side: Floats, functions: dict[str, Callable[..., dict[str, float]]]) -> Floats:
-    row: list[float] = []
-    for name, selected in FURTHER.items():
-        try:
-            results = functions[name](side.copy(), freq=1)
-        except Exception:  # any error means that there is no result
-            results = {}
-        row += [float(results.get(result, np.nan)) for result in selected]
-    numbers = np.array(row)
-    numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
-    return numbers
 
 
 @page_without_verdicts(FOLDER / "characteristics.md")

@@ -7,6 +7,7 @@ with intervals and q-values over the projects are additions. All of them assume 
 Points of one series are not independent, so the intervals are too narrow.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,16 +43,19 @@ NOTE = (
 )
 
 
-def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
-    """Return the deltas of the decided candidates under a policy, with project and verdict.
+def candidate_rows(
+    history: History, bounds: pd.DataFrame, policy: str, feature_sets: Sequence[str] = ("hybrid",)
+) -> pd.DataFrame:
+    """Return the features of the decided candidates under a policy, with project and verdict.
 
     Args:
         history: The values.
         bounds: The bounds of all policies.
         policy: The name of one of them.
+        feature_sets: The sets to compute.
 
     Returns:
-        One row for each candidate; `setds` says whether that detector found it.
+        One row for each candidate.
 
     Raises:
         ConfigError: The policy has no bounds.
@@ -60,7 +64,7 @@ def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.Da
     keys = feature_tables.keys_of(history)
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
-    rows = feature_tables.build(history, bounds, ("hybrid",), keys)
+    rows = feature_tables.build(history, bounds, feature_sets, keys)
     projects = np.array([identity.project for identity in history.ids], dtype=object)
     return rows.assign(project=projects[rows["series"].to_numpy()])
 
