@@ -25,7 +25,7 @@ from histories import MARKED, ROOT, SHARED, halves, is_reported, read_crowded, r
 from operating_points import found_within, measure, point_at_rate
 from side_by_side import arguments, is_missing, shares, show
 
-from barograph.detection.online.budget import POLICY, weights_of
+from barograph.detection.online.budget import POLICY, Budget, weights_of
 from barograph.learning.online.alarms import (
     ALWAYS,
     DELAYS,
@@ -40,7 +40,7 @@ from barograph.learning.online.hindsight import look_back
 from barograph.learning.online.learn import surprises_of
 from barograph.learning.online.pool import Unlabelled, read_marked_values, read_pool, teach
 from barograph.learning.online.truth import Truth
-from barograph.models import OnlineModels, TriageModel
+from barograph.models import OnlineModels
 from barograph.results.series import Flags, Floats
 
 POOL = SHARED / "pool"
@@ -90,6 +90,7 @@ class Judged:
     def __init__(self, pair: OnlineModels, truth: Truth) -> None:
         newest, confirm = pair.members
         self.truth, self.card = truth, confirm.card
+        self.budget = Budget.released(newest, confirm)
         self.surprises = surprises_of(newest, confirm, truth)
         self.alarms = SecondLookAlarms(truth, self.surprises, weights_of(self.card))
 
@@ -123,21 +124,23 @@ class Judged:
 def sureness(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """Return how sure alarms of the card's threshold are said to be, and how many are real.
 
-    Alarms near doubtful points are left out. Each bin has at least `BIN` alarms.
+    Alarms near doubtful points are left out. A bin is a tenth of the scale; those with fewer than
+    `BIN` alarms are left out, too.
     """
     said, real = [], []
     for each in judged:
         raised = each.alarms(each.card["alarm_thresholds"][POLICY]["3"]).of_judged(each.truth)
         is_real, known = are_real(each.truth, raised)
-        intercept, slope = each.card["alarm_sureness"]
-        said.append(1.0 / (1.0 + np.exp(-(intercept + slope * raised.scores[known]))))
+        scores = raised.scores[known].tolist()
+        said.append(np.array([each.budget.sureness(score) for score in scores], dtype=np.float64))
         real.append(is_real[known])
-    order = np.argsort(np.concatenate(said))
-    stated, true = np.concatenate(said)[order], np.concatenate(real)[order]
-    bins = np.array_split(np.arange(order.size), min(10, order.size // BIN))
+    stated, true = np.concatenate(said), np.concatenate(real)
+    tenths = np.floor(10.0 * stated)
+    bins = [np.flatnonzero(tenths == tenth) for tenth in np.unique(tenths)]
     return [
         {"said": float(stated[b].mean()), "real": float(true[b].mean()), "alarms": b.size}
         for b in bins
+        if b.size >= BIN
     ]
 
 
@@ -170,7 +173,7 @@ def main() -> None:
     if options.taught is not None and options.taught.is_file():
         taught = OnlineModels.load(options.taught)
     else:
-        learned = teach(choice, TriageModel.default("online"))
+        learned = teach(choice)
         taught = OnlineModels(learned.online, learned.confirm)
         if options.taught is not None:
             taught.save(options.taught)

@@ -1,7 +1,7 @@
 """Rebuild the models that are shipped with the package: `make defaults`.
 
 The stages run in a folder of their own, with the profile `defaults` of params.yaml, from the
-simulated history to the models. The model that judges a point again is then taught by real
+simulated history to the models. The pair of the online detector is then taught by real
 histories: BAROGRAPH_HISTORIES names their folder, with the histories of public projects in `pool`
 and those of SAP HANA in `sap_hana`, of which no mark is read. Each file is compared with the
 shipped one and replaces it. Without the folder it is that of the simulated history, and nothing is
@@ -33,10 +33,10 @@ HISTORIES = "BAROGRAPH_HISTORIES"
 STAGES = (simulate, load, subseries, characterise, train)
 
 
-def taught(histories: Path, newest: TriageModel) -> OnlineModels:
-    """Return the pair of a model of the newest point and one that real histories teach."""
+def taught(histories: Path) -> OnlineModels:
+    """Return the pair that real histories teach."""
     sources = histories / "pool", histories / "sap_hana"
-    learned = pool.teach([pool.read_pool(sources[0]), pool.read_marked_values(sources[1])], newest)
+    learned = pool.teach([pool.read_pool(sources[0]), pool.read_marked_values(sources[1])])
     facts: dict[str, Any] = {
         "profile": PROFILE,
         "classifier": "xgboost",
@@ -49,8 +49,8 @@ def taught(histories: Path, newest: TriageModel) -> OnlineModels:
         "protocol": "cross-validation over owners and groups of series",
         "sources": [*_projects(sources[0]), "SAP HANA (CC BY 4.0, values only)"],
     }
-    confirm = replace(learned.confirm, card={**facts, **learned.confirm.card})
-    return OnlineModels(newest, confirm)
+    pair = learned.online, learned.confirm
+    return OnlineModels(*(replace(model, card={**facts, **model.card}) for model in pair))
 
 
 def _projects(folder: Path) -> list[str]:
@@ -112,8 +112,7 @@ def main() -> None:
     models = FOLDER / train.FOLDER
     if folder := os.environ.get(HISTORIES):
         sys.stderr.write("defaults: teach\n")
-        simulated = OnlineModels.load(models / "online.baro")
-        taught(Path(folder), simulated.newest).save(models / "online.baro")
+        taught(Path(folder)).save(models / "online.baro")
         lines = replace_shipped(models, SHIPPED)
     else:
         lines = [line for name in FILES for line in compared(models, SHIPPED, name)]

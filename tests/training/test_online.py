@@ -198,13 +198,10 @@ def test_learned_models_find_unseen_steps() -> None:
     assert set(models.confirm.card["alarm_thresholds"]) == {"steady"}
 
 
-def test_given_model_of_the_newest_point_stays_with_its_tail_rates() -> None:
-    truth, models = learned()
+def test_card_has_the_weights_of_the_windows() -> None:
+    truth, _ = learned()
     weights = {0: 0.25, 2: 1.0, 5: 4.0}
-    again = learn(truth, newest=models.online, weights=weights)
-    assert again.online is models.online
-    seen = surprises_of(models.online, again.confirm, truth)[0]
-    assert again.surprises[0].tolist() == seen.tolist()
+    again = learn(truth, weights=weights)
     assert again.confirm.card["alarm_weights"] == {"0": 0.25, "2": 1.0, "5": 4.0}
     assert make_judge(OnlineModels(again.online, again.confirm)).budget.weights == weights
 
@@ -301,6 +298,9 @@ def test_prior_adds_weighted_changes() -> None:
     assert (y == 1).sum() == fresh.changes.size
     assert weights[y == 1].tolist() == [0.5] * fresh.changes.size
     assert len(X) == len(y) > fresh.changes.size
+    newest = Prior(fresh, 0.5, 3.0).samples(0)
+    assert newest["online"][2].tolist() == (6.0 * weights).tolist()
+    assert newest["confirm"][2].tolist() == Prior(fresh, 0.5).samples(0)["confirm"][2].tolist()
 
 
 def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:

@@ -7,6 +7,7 @@ of the second look: if its score is an alarm.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +22,9 @@ from barograph.detection.online.budget import RATES, Budget
 from barograph.detection.online.second_look import (
     BEFORE,
     FIRST_SCORED,
+    RETURNED,
     SECOND_LOOK_WINDOWS,
+    part_of_step,
     place_of,
 )
 from barograph.detection.online.views import HISTORY, compared_from, kept_from
@@ -31,9 +34,9 @@ from barograph.results.series import Floats
 
 # Results after the first one of a new level; the confirming model knows no longer windows.
 MOST_AFTER = SECOND_LOOK_WINDOWS[-1]
-# Candidates may lie in every window, while three windows raise alarms. With the smallest budget,
-# quiet series get no more change points than from the label-free model alone.
-RATE = min(RATES)
+# With the smallest budget, and half of its rate because candidates may lie in twice as many windows
+# as raise alarms, quiet series get hardly more change points than from the label-free model alone.
+RATE, STRICTER = min(RATES), math.log(2.0)
 
 
 class Recent(NamedTuple):
@@ -123,7 +126,9 @@ def _raised(values: Floats, near: Sequence[Recent]) -> list[tuple[Recent, float]
     known = [
         each
         for each in near
-        if 0 < each.after <= MOST_AFTER and each.place - each.start >= FIRST_SCORED
+        if 0 < each.after <= MOST_AFTER
+        and each.place - each.start >= FIRST_SCORED
+        and _begins_there(values, each)
     ]
     if not known:
         return []
@@ -136,8 +141,15 @@ def _raised(values: Floats, near: Sequence[Recent]) -> list[tuple[Recent, float]
     return [
         (each, real)
         for each, real in scored
-        if _score(budget, each.after, real) >= budget.threshold
+        if _score(budget, each.after, real) >= budget.threshold + STRICTER
     ]
+
+
+def _begins_there(values: Floats, recent: Recent) -> bool:
+    """Whether the first result of the level goes half of the way: a later one may be a spike."""
+    before = values[max(recent.start, recent.place - BEFORE) : recent.place]
+    since = values[recent.place : recent.end]
+    return part_of_step(before.tolist(), [float(np.median(since)), float(since[0])]) >= RETURNED
 
 
 def _score(budget: Budget, window: int, probability: float) -> float:

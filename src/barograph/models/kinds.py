@@ -133,6 +133,8 @@ def from_fitted(fitted: Any) -> FittedClassifier:
     Raises:
         ConfigError: A model file cannot hold the classifier, or its classes are not 0 and 1.
     """
+    if isinstance(fitted, FittedClassifier):
+        return fitted
     if not np.array_equal(fitted.classes_, [0, 1]):
         raise ConfigError(f"the classes must be 0 and 1, not {fitted.classes_}")
     steps = [step for _, step in fitted.steps] if hasattr(fitted, "steps") else [fitted]

@@ -133,6 +133,17 @@ class Boosted(Trees):
         trees = map(_tree_of_xgboost, booster["model"]["trees"])
         return cls(*_joined(trees), np.float32(logit(share)))
 
+    def followed_by(self, more: Boosted) -> Boosted:
+        """Return the trees of both models, from the base of this one on."""
+        count, nodes = self.nodes.size, more.nodes.copy()
+        nodes["child"] += count
+        return Boosted(
+            np.concatenate([self.roots, more.roots + count]),
+            np.concatenate([self.nodes, nodes]),
+            np.concatenate([self.values, more.values]),
+            self.base,
+        )
+
     def margin(self, matrix: Floats) -> Singles:
         """Return the log-odds."""
         return self._add_leaves(matrix, np.full((matrix.shape[0], 1), self.base))[:, 0]

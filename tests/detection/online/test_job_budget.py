@@ -17,7 +17,7 @@ SIMPLE = JobBudget(Budget({}, 6.0, {"1": 7.0, "3": 6.0, "10": 5.0}))
 
 
 def test_sureness_rises_with_the_score_if_it_is_known() -> None:
-    budget = Budget({}, 6.0, sure=(-4.0, 0.5))
+    budget = Budget({}, 6.0, sure=(4.0, 32.0))
     low, middle, high = (budget.sureness(score) or 0.0 for score in (6.0, 8.0, 10.0))
     assert middle == pytest.approx(0.5)
     assert 0.0 < low < middle < high

@@ -9,6 +9,7 @@ import pytest
 
 from barograph.detection import OnlineDetector
 from barograph.detection.online import AlarmLog, Answer, PendingSeries, make_judge
+from barograph.learning.online.learn import TAIL_DRAWS
 from barograph.models import OnlineModels
 from barograph.results.series import Floats
 
@@ -117,9 +118,9 @@ def test_quiet_noise_raises_at_most_three_alarms_per_thousand(
     noise: Callable[[np.random.Generator], Floats],
 ) -> None:
     rng = np.random.default_rng(4)
-    seen = replayed([100.0 + noise(rng) for _ in range(20)])
+    seen = replayed([100.0 + noise(rng) for _ in range(COUNT)])
     alarms = sum(len(item.alarms) for item in seen)
-    assert alarms <= 3 * 20 * POINTS / 1000
+    assert alarms <= 3 * COUNT * POINTS / 1000
 
 
 @pytest.mark.parametrize("place", [25, 60])
@@ -142,4 +143,6 @@ def test_tail_rates_come_from_the_histories_that_the_cards_name() -> None:
     for model in models().members:
         for entry in model.card["tails"].values():
             quiet = math.exp(entry["surprises"][-1]) - 1.0
-            assert 0.8 * model.card["points"] < quiet < model.card["points"]
+            drawn = min(model.card["points"], TAIL_DRAWS)
+            # The most surprising point is drawn several times where points differ in weight.
+            assert 0.2 * drawn < quiet < drawn + 1

@@ -34,6 +34,7 @@ WEIGHTS: Mapping[int, float] = MappingProxyType({0: 0.5, 2: 1.0, 5: 2.0})
 POLICY = "steady"  # the name of these weights in the cards of models
 RATES = (1, 3, 10)  # false alarms per 1,000 points for which a model's card keeps thresholds
 DEFAULT_RATE = 3.0
+LEAST_SCORE = 1.0  # of an alarm, to say how sure it is
 TAIL_LEVELS = 200
 _MIN_TAIL = 1e-9
 FALSE_RED = 0.1  # the share of commits without a change that may turn a job red
@@ -120,8 +121,8 @@ class Budget:
         threshold: The minimum score of an alarm.
         thresholds: Known thresholds by the number of false alarms in 1,000 points, at least two.
         weights: The weight of each window that raises alarms: 0, 2 and 5.
-        sure: Intercept and slope of the log odds that an alarm is real, by its score; None if
-            unknown.
+        sure: The log odds that an alarm of the largest score is real, and how fast they fall with
+            one over the score; None if unknown.
     """
 
     tails: Mapping[int, TailRates]
@@ -172,8 +173,8 @@ class Budget:
         """Return the share of alarms of a score that are real; None if it is unknown."""
         if self.sure is None or not math.isfinite(score):
             return None
-        intercept, slope = self.sure
-        return 1.0 / (1.0 + math.exp(-(intercept + slope * score)))
+        most, slope = self.sure
+        return 1.0 / (1.0 + math.exp(slope / max(score, LEAST_SCORE) - most))
 
     @property
     def version(self) -> str:

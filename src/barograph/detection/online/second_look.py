@@ -217,7 +217,7 @@ class SecondLook:
         state = self.state.at(point)
         if state is None or state.change is None or point <= state.change:
             return False
-        return 0.0 < _part_of_step(*sides(state.change)) < KNOWN_WAY
+        return 0.0 < part_of_step(*sides(state.change)) < KNOWN_WAY
 
     def _is_unusual(
         self, point: int, newest: WindowScore, surprise: float, rerun: Settled | None, sides: Sides
@@ -227,7 +227,7 @@ class SecondLook:
         is_unusual = suspect_score(surprise, newest.surprise) >= SUSPECT
         if point < FEW:
             change = point - 1 if self.state.change is None else self.state.change
-            is_back = abs(_part_of_step(*sides(change))) < RETURNED
+            is_back = abs(part_of_step(*sides(change))) < RETURNED
             is_unusual = (is_unusual or self._is_alarm(newest)) and not is_back
         return is_step or (is_clear and is_unusual)
 
@@ -240,18 +240,19 @@ class SecondLook:
     def _best(self, point: int, scores: Sequence[WindowScore], sides: Sides) -> WindowScore | None:
         """Return the best score if it is an alarm.
 
-        If it is about the standing change, which reruns say has just ended, the newest point is.
+        If it is about a change that reruns say has just ended, that of the newest point is.
         """
         best = max(scores, key=self._score, default=None)
         if best is None or self._score(best) < self._threshold:
             return None
-        change, direction = self.state.change, self.state.direction
+        if not scores[0].is_confirmed:
+            return best
+        change, direction = self.state.change, direction_of(*sides(best.split))
+        ended = direction if change is None else self.state.direction
         hides_step_back = (
-            scores[0].is_confirmed
-            and change is not None
-            and abs(best.split - change) <= SAME
-            and direction_of(*sides(best.split)) * direction >= 0
-            and direction_of(*sides(point)) * direction < 0
+            (change is None or abs(best.split - change) <= SAME)
+            and direction * ended >= 0
+            and direction_of(*sides(point)) * ended < 0
         )
         return scores[0] if hides_step_back else best
 
@@ -369,7 +370,7 @@ def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
     return int(upper > lower) - int(upper < lower)  # numbers of NumPy compare to its booleans
 
 
-def _part_of_step(before: Sequence[float], since: Sequence[float]) -> float:
+def part_of_step(before: Sequence[float], since: Sequence[float]) -> float:
     """Return which part of the step from earlier points to those since the newest one has gone."""
     *after, value = since
     if not before or not after:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online import TailRates
-from barograph.detection.online.budget import POLICY, RATES, WEIGHTS
+from barograph.detection.online.budget import (
+    DEFAULT_RATE,
+    LEAST_SCORE,
+    POLICY,
+    RATES,
+    WEIGHTS,
+)
 from barograph.features import FEATURE_SETS
 from barograph.learning.comparison import auc
+from barograph.learning.continued import WeightedRows, continued
 from barograph.learning.online.alarms import (
     Raised,
     SecondLookAlarms,
@@ -26,7 +33,6 @@ from barograph.learning.online.rows import (
     WINDOWS,
     ExtraPositives,
     Rows,
-    WeightedRows,
     joined,
     rows_of,
     sample,
@@ -35,6 +41,7 @@ from barograph.learning.online.truth import Truth
 from barograph.models.artifact import versions
 from barograph.models.calibration import Calibration, Conformal, calibrate
 from barograph.models.kinds import from_fitted
+from barograph.models.trees import Boosted
 from barograph.models.triage import TriageModel
 from barograph.results.series import Flags, Floats, Ints
 from barograph.runtime.errors import NotEnoughDataError
@@ -71,10 +78,17 @@ def boosted(seed: int, *, trees: int = 400, depth: int = 4, least: int = 3) -> A
 
 @dataclass(frozen=True)
 class Prior:
-    """Further histories to learn from, and the weight of each of their rows."""
+    """Further histories to learn from.
+
+    Attributes:
+        truth: The histories.
+        weight: The weight of each of their rows.
+        newest: That of rows of a newest point; None for the same.
+    """
 
     truth: Truth
     weight: float
+    newest: float | None = None
 
     def samples(self, seed: int) -> dict[str, WeightedRows]:
         """Return what to learn each use from."""
@@ -83,7 +97,8 @@ class Prior:
         for use, windows in USES.items():
             rows = [rows_of(self.truth, window) for window in windows]
             X, y, weights = sample(rows, everything, use, np.random.default_rng(seed))
-            result[use] = X, y, self.weight * weights
+            other = self.newest if use == "online" else None
+            result[use] = X, y, (self.weight if other is None else other) * weights
         return result
 
 
@@ -110,7 +125,7 @@ def learn(
     *,
     held_out: Flags | None = None,
     prior: Prior | None = None,
-    newest: TriageModel | None = None,
+    start: Mapping[str, Boosted] | None = None,
     make: Make = boosted,
     weights: Mapping[int, float] = WEIGHTS,
     seed: int = 0,
@@ -124,7 +139,8 @@ def learn(
         truth: The histories.
         held_out: Points that the final models learn from, but their twins do not.
         prior: Further histories to learn from.
-        newest: The model of the newest point, learned from other histories; None to learn it.
+        start: By use, a model that is continued, with what it says of the prior; None to learn
+            everything anew.
         make: Makes an unfitted classifier from a seed.
         weights: The weight of each window that raises alarms.
         seed: Seed of all that is drawn.
@@ -135,17 +151,10 @@ def learn(
     rows = {window: rows_of(truth, window) for window in WINDOWS}
     _require_enough(rest, rows)  # first, for the features of the prior take long
     further = {} if prior is None else prior.samples(seed)
-    fitter = _Fitter(rows, ExtraPositives.of(truth), further, make, seed)
-    uses = [use for use in USES if newest is None or use != newest.use]
-    probability = fitter.cross_validate(truth, allowed, uses)
-    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in uses}
-    if newest is not None:
-        X = np.ascontiguousarray(rows[0].X[:, : len(newest.columns)])
-        probability[0][rows[0].newest] = newest.predict_proba(X)[:, 1]
-        probability[0][~allowed] = -1.0
+    fitter = _Fitter(rows, ExtraPositives.of(truth), further, start or {}, make, seed)
+    probability = fitter.cross_validate(truth, allowed)
+    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
     tails = {w: _tails(rest, p, seed) for w, p in probability.items()}
-    if newest is not None:
-        tails[0] = TailRates.from_card(newest.card, 0)
     surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
     alarms = SecondLookAlarms(rest, surprises, weights)
     thresholds = {str(r): at_rate(rest, alarms, r) for r in RATES}
@@ -158,14 +167,13 @@ def learn(
         if use == "confirm":
             card["alarm_thresholds"] = {POLICY: thresholds}
             card["alarm_weights"] = {str(window): weight for window, weight in weights.items()}
-            card |= _sureness(rest, alarms(thresholds[str(max(RATES))]))
+            card |= _sureness(rest, alarms(thresholds[f"{DEFAULT_RATE:g}"]))
         calibration, conformal, area = calibrated[use]
         facts = alone if use == "online" else 0.5, trees, card, calibration, conformal, versions()
         return TriageModel(use, use, columns, *facts, metrics={"auc": area})
 
-    given = {} if newest is None else {newest.use: newest}
-    models = given | {use: model(use, everything) for use in uses}
-    twins = given | {use: model(use, allowed) for use in uses} if held_out is not None else models
+    models = {use: model(use, everything) for use in USES}
+    twins = {use: model(use, allowed) for use in USES} if held_out is not None else models
     return Learned(models["online"], models["confirm"], surprises, twins)
 
 
@@ -192,6 +200,7 @@ class _Fitter:
         rows: The rows of each window.
         extra: More rows of changes, for window 0.
         prior: By use, rows that every model learns from.
+        start: By use, the model that is continued.
         make: Makes an unfitted classifier from a seed.
         seed: Seed of all that is drawn.
     """
@@ -199,6 +208,7 @@ class _Fitter:
     rows: Mapping[int, Rows]
     extra: ExtraPositives
     prior: Mapping[str, WeightedRows]
+    start: Mapping[str, Boosted]
     make: Make
     seed: int
 
@@ -207,15 +217,16 @@ class _Fitter:
         windows = [self.rows[window] for window in USES[use]]
         samples = [sample(windows, allowed, use, np.random.default_rng(self.seed))]
         samples += [self.extra.sample(allowed)] if use == "online" else []
+        if use in self.start:
+            X, _, weights = self.prior[use]
+            return continued(self.start[use], joined(samples), (X, weights), self.seed)
         samples += [self.prior[use]] if use in self.prior else []
         X, y, weights = joined(samples)
         if np.unique(y).size < 2:
             raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
         return self.make(self.seed).fit(X, y, sample_weight=weights)
 
-    def cross_validate(
-        self, truth: Truth, allowed: Flags, uses: Sequence[str]
-    ) -> dict[int, Floats]:
+    def cross_validate(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
         """Return each newest point's probability, by models that saw no series of its group.
 
         It is -1 where there is none: before the first row, and at points that are not allowed.
@@ -226,7 +237,7 @@ class _Fitter:
 
         def judge(train: Ints) -> None:
             inside = np.isin(truth.series, train)
-            for use in uses:
+            for use in USES:
                 model = self.fit(use, inside & allowed)
                 for window in USES[use]:
                     rows = self.rows[window]
@@ -253,15 +264,15 @@ def _require_enough(truth: Truth, rows: Mapping[int, Rows]) -> None:
 def _sureness(truth: Truth, raised: Raised) -> dict[str, list[float]]:
     """Return the entry of a card that says how likely an alarm of a score is real, if known.
 
-    It has the intercept and the slope of the log odds.
+    The log odds fall with one over the score: it has those of the largest scores, and the slope.
     """
     raised = raised.of_judged(truth)
     real, known = are_real(truth, raised)
     if min(real.sum(), (known & ~real).sum()) < LEAST_ALARMS:
         return {}
-    weight = truth.weight[truth.series[raised.points[known]]]
-    line = LogisticRegression(C=np.inf).fit(raised.scores[known, None], real[known], weight)
-    return {"alarm_sureness": [float(line.intercept_[0]), float(line.coef_[0, 0])]}
+    inverse = 1.0 / np.maximum(raised.scores[known, None], LEAST_SCORE)
+    line = LogisticRegression(C=np.inf).fit(inverse, real[known])
+    return {"alarm_sureness": [float(line.intercept_[0]), -float(line.coef_[0, 0])]}
 
 
 def _tails(truth: Truth, probability: Floats, seed: int) -> TailRates:

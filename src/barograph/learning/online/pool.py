@@ -20,8 +20,8 @@ import pandas as pd
 from barograph.learning.online.hindsight import truth_in_hindsight
 from barograph.learning.online.histories import Simulated
 from barograph.learning.online.learn import Learned, Prior, boosted, learn
+from barograph.learning.online.truth import Marked, Truth
 from barograph.learning.protocols import numbered
-from barograph.models import TriageModel
 from barograph.results.series import Flags, Floats, Ints
 
 SHORTEST = 40  # values of a series
@@ -31,8 +31,12 @@ CONTROL = "control: one fixed build"  # in the names of series that change with 
 # Chosen with the weights of the windows on owners that no figure is reported of.
 PRIOR = Simulated(seed=4711, long_series=400, short_series=0)
 PRIOR_WEIGHT = 2.0
+NEWEST_PRIOR_WEIGHT = 10.0  # so that a step in a series of low noise stays one
 WEIGHTS = {0: 0.5, 2: 1.0, 5: 3.0}
 TREES, DEPTH, LEAST = 400, 5, 10
+# Series in which each value follows the last and nothing changes; hindsight sees changes there.
+WANDERING, WANDERING_LENGTH, WANDERING_WEIGHT = 200, 300, 0.15
+FOLLOWS = 0.2, 0.8  # how much a value follows the last
 
 Names = npt.NDArray[np.str_]
 
@@ -150,13 +154,34 @@ def read_marked_values(folder: Path) -> Unlabelled:
     )
 
 
-def teach(pools: Sequence[Unlabelled], newest: TriageModel, seed: int = 0) -> Learned:
-    """Learn a confirming model from the series that may be learned from, and from simulated ones.
+def _with_wandering(simulated: Marked, seed: int) -> Truth:
+    """Return simulated histories with quiet ones behind them, whose values follow the last."""
+    from scipy.signal import lfilter  # slow to import
+
+    rng = np.random.default_rng(seed)
+    shocks = rng.normal(size=(WANDERING, 2 * WANDERING_LENGTH))
+    series = zip(rng.uniform(*FOLLOWS, WANDERING), shocks, strict=True)
+    # The first half only lets the noise settle.
+    quiet = [100.0 + lfilter([1.0], [1.0, -p], e)[WANDERING_LENGTH:] for p, e in series]
+    ends = simulated.offsets[-1] + WANDERING_LENGTH * np.arange(1, WANDERING + 1)
+    groups = simulated.groups.max() + np.arange(1, WANDERING + 1)
+    truth = Truth.of(
+        Marked(
+            np.concatenate([simulated.values, *quiet]),  # noqa: PD011 - not a data frame
+            np.concatenate([simulated.offsets, ends]),
+            (*simulated.marks, *[((),)] * WANDERING),
+            np.concatenate([simulated.groups, groups]),
+        )
+    )
+    weight = np.repeat([1.0, WANDERING_WEIGHT], [len(simulated), WANDERING])
+    return replace(truth, weight=weight)
+
+
+def teach(pools: Sequence[Unlabelled], seed: int = 0) -> Learned:
+    """Learn a pair from the series that may be learned from, and from simulated ones.
 
     Args:
         pools: Each has the same weight in all.
-        newest: The model of the newest point. What real histories teach of the newest result costs
-            more in young series, and where the noise is low, than it gains elsewhere.
         seed: Seed of all that is drawn.
     """
     pools = [pool.part(pool.may_teach) for pool in pools]
@@ -168,5 +193,5 @@ def teach(pools: Sequence[Unlabelled], newest: TriageModel, seed: int = 0) -> Le
     label = partial(truth_in_hindsight, true=none, false=none, undecided=none)
     truth = replace(label(values, np.cumsum([0, *sizes]), groups), weight=weight)
     make = partial(boosted, trees=TREES, depth=DEPTH, least=LEAST)
-    prior = Prior(PRIOR.histories().truth, PRIOR_WEIGHT)
-    return learn(truth, prior=prior, newest=newest, make=make, weights=WEIGHTS, seed=seed)
+    prior = Prior(_with_wandering(PRIOR.marked(), seed), PRIOR_WEIGHT, NEWEST_PRIOR_WEIGHT)
+    return learn(truth, prior=prior, make=make, weights=WEIGHTS, seed=seed)

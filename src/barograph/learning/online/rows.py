@@ -9,11 +9,11 @@ import numpy as np
 
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.learning.continued import WeightedRows
 from barograph.learning.online.truth import FIRST, Truth
 from barograph.models.trees import Singles
 from barograph.results.series import Flags, Floats, Ints
 
-WeightedRows = tuple[Singles, Ints, Floats]  # rows, classes and weights
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 NAMES = FEATURE_SETS["confirm"]
 WIDTH = {"online": len(FEATURE_SETS["online"]), "confirm": len(NAMES)}
