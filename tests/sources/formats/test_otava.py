@@ -93,7 +93,9 @@ def test_a_json_test_is_named_by_the_configuration(tmp_path: Path) -> None:
     [
         ("tests: [1]", "tests"),
         ("tests: {t: 1}", "tests.t"),
-        ("tests: {t: {file: x}}", "tests.t.type"),
+        ("tests: {t: {metrics: [a]}}", "tests.t.type"),
+        ("tests: {t: {file: no.csv}}", "tests.t.file"),
+        ("{graphite: {url: 'http://h', days: 0}, tests: {t: {prefix: p}}}", "graphite.days"),
         ("tests: {t: {type: csv, inherit: gone}}", "tests.t.inherit"),
         ("tests: {t: {type: csv, file: no.csv}}", "tests.t.file"),
         (CSV.replace("[a]", "3"), "tests.t.metrics"),
@@ -231,6 +233,77 @@ def test_no_server_is_contacted_for_a_file_that_was_recognised(
     with pytest.raises(SourceError, match="404"):
         read_files([tmp_path / name], ReadOptions("otava"), context=RunContext())
     assert server.asked[before].startswith("/secret/render?")
+
+
+# Fleming et al. 2023, 2.2, as printed but for the address.
+PRINTED = """
+graphite:
+  url: {url}
+  suffixes:
+    - ebdse_read.result
+
+templates:
+  common_metrics:
+    metrics:
+      throughput:
+        scale: 1
+        direction: 1
+      p99:
+        scale: 1.0e-6
+        direction: -1
+
+tests:
+  db.20k-rw-ts.fixed:
+    inherit:
+      - common_metrics
+    tags:
+      - db.20k-rw-ts.fixed.1-bm2small-rf-1
+    prefix: performance_regressions.db.20k-rw-ts.fixed
+"""
+
+
+def test_the_configuration_printed_in_the_paper_is_read(
+    server: GraphiteServer, tmp_path: Path
+) -> None:
+    path = "performance_regressions.db.20k-rw-ts.fixed.ebdse_read.result"
+    server.targets = {
+        f"{path}.throughput": [[20000.0, 1700000040]],
+        f"{path}.p99": [[3e6, 1700000040]],
+    }
+    server.events = [{"when": 1700000040, "data": {"commit": "c1", "branch": "main"}}]
+    before = len(server.asked)
+    actual = [
+        (str(r.series), r.value, r.direction, r.commit)
+        for r in results(tmp_path, PRINTED.format(url=server.url))
+    ]
+    assert actual == [
+        ("db.20k-rw-ts.fixed/throughput", 20000.0, Direction.HIGHER_IS_BETTER, "c1"),
+        ("db.20k-rw-ts.fixed/p99", 3.0, Direction.LOWER_IS_BETTER, "c1"),
+    ]
+    assert all("from=-365d" in query for query in server.asked[before:])
+    window = PRINTED.replace("  suffixes:", "  days: 30\n  suffixes:")
+    results(tmp_path, window.format(url=server.url))
+    assert "from=-30d" in server.asked[-1]
+
+
+def test_a_suffix_of_a_metric_replaces_those_of_the_server(
+    server: GraphiteServer, tmp_path: Path
+) -> None:
+    metrics = "{p99: {suffix: own.p99}, ops: {}}"
+    config = f"""{{graphite: {{url: '{server.url}', suffixes: [a.b, c]}},
+      tests: {{t: {{prefix: p, metrics: {metrics}}}}}}}"""
+    server.targets = {
+        "p.own.p99": [[1.0, 1700000040]],
+        "p.a.b.ops": [[2.0, 1700000040]],
+        "p.c.ops": [[3.0, 1700000040]],
+    }
+    actual = [(r.series.measurement, r.value) for r in results(tmp_path, config)]
+    assert actual == [("p99", 1.0), ("a.b.ops", 2.0), ("c.ops", 3.0)]
+
+
+def test_a_test_with_a_file_is_a_csv(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("time,a\n2026-01-01,1\n")
+    assert [r.value for r in results(tmp_path, CSV.replace("    type: csv\n", ""))] == [1]
 
 
 def test_a_server_without_events_gives_results_and_a_note(

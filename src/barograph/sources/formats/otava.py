@@ -9,10 +9,18 @@
         attributes: [commit]
         metrics: {p99: {column: read_p99}}
 
-Tests of the types `csv`, `graphite` and `json` are read; others are named and left out. A file of a
-stranger may be taken for one of these, so data files must lie below the folder of the configuration
-or the current folder, messages show none of their content, and a server is contacted only if the
-user names the format.
+Tests of the types `csv`, `graphite` and `json` are read; others are named and left out. Without a
+type, a `prefix` or `tags` mean Graphite and a `file` means CSV, as in Fleming et al. 2023, 2.2.
+There the suffixes of the server stand between the prefix and the name of a metric:
+
+    graphite: {url: http://graphite.local, suffixes: [ebdse_read.result], days: 30}
+    tests: {db.20k-rw-ts.fixed: {prefix: perf.db, metrics: {p99: {direction: -1}}}}
+
+asks for `perf.db.ebdse_read.result.p99` of the last 30 days; without `days`, of the last 365.
+
+A file of a stranger may be taken for one of these, so data files must lie below the folder of the
+configuration or the current folder, messages show none of their content, and a server is contacted
+only if the user names the format.
 
 The answer of Graphite's render API in JSON is read, too: a list of targets with data points.
 
@@ -56,7 +64,7 @@ HIDDEN = "(not shown)"
 OUTSIDE = "is not below the folder of the configuration or the current folder"
 NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
-PERIOD = "from=-365d&until=now"
+DAYS = 365  # that a server is asked for
 POINT = 2  # numbers of a data point: the value and the time
 UNKNOWN = "null"  # what Otava's scripts write
 
@@ -85,7 +93,7 @@ def read(file: InputFile) -> Items:
     readers = {"csv": _of_file, "json": _of_file, "graphite": _of_server}
     readable = False
     for name, test in _tests(config):
-        kind = test["type"].text()
+        kind = _kind(test)
         if kind in readers:
             readable = True
             yield from readers[kind](file, config, name, test)
@@ -93,6 +101,15 @@ def read(file: InputFile) -> Items:
             yield test["type"].skip(file, "test type is not supported")
     if not readable:
         raise DataError(f"{file.name}: no test of the type csv, graphite or json")
+
+
+def _kind(test: Node) -> str:
+    """Return the type of a test: the one it states, or the one that its settings mean."""
+    if test["type"].value is None:
+        implied = {"prefix": "graphite", "tags": "graphite", "file": "csv"}
+        found = next((kind for key, kind in implied.items() if key in test), None)
+        test.value = test.mapping() | {"type": found}
+    return test["type"].text()
 
 
 def _tests(config: Node) -> Iterator[tuple[str, Node]]:
@@ -225,12 +242,12 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Items:
             f'tests.{name} asks a server: add --kind otava, or kind = "otava" to [input] of '
             "barograph.toml, to contact it"
         )
-    url = _server(config["graphite"]["url"])
+    url, period = _server(config["graphite"]["url"]), _period(config["graphite"]["days"])
     prefix = test["prefix"].text().replace("%{BRANCH}", "main")
     answers = []
-    for metric in _metrics(test, "suffix"):
+    for metric in _server_metrics(config, test):
         target = quote(f"{prefix}.{metric[0].column}", safe="*{},()")
-        query = f"render?target={target}&format=json&{PERIOD}"
+        query = f"render?target={target}&format=json&{period}"
         answers += [(metric, list(_points(answer))) for answer in _ask(file, url, query)]
     # Graphite rounds times to the steps between points, of which gaps are some.
     pairs = (pair for _, points in answers for pair in pairwise(time for _, time in points))
@@ -238,7 +255,7 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Items:
     events: dict[int, tuple[str, str]] = {}
     if test["tags"].value:
         try:
-            events = _events(file, url, test["tags"], step)
+            events = _events(file, url, test["tags"], step, period)
         except SourceError as error:
             yield Node(str(error), test["tags"].where).skip(file, "no events")
     for (column, direction, scale), points in answers:
@@ -249,6 +266,28 @@ def _of_server(file: InputFile, config: Node, name: str, test: Node) -> Items:
                 commit, branch = events.get(time // step, ("", ""))
                 scaled = value.number() * scale
                 yield common._replace(value=scaled, commit=commit, time=time, branch=branch)
+
+
+def _server_metrics(config: Node, test: Node) -> Iterator[Metric]:
+    """Yield the metrics of a test; those without a suffix of their own are below the server's."""
+    common = [entry.text() for entry in config["graphite"].get("suffixes", []).entries()]
+    for metric in _metrics(test, "suffix"):
+        value = metric[0]
+        is_own = value.column != value.measurement
+        if is_own or not common:
+            yield metric
+        for suffix in [] if is_own else common:
+            path = f"{suffix}.{value.column}"
+            name = value.measurement if len(common) == 1 else path
+            yield value._replace(column=path, measurement=name), *metric[1:]
+
+
+def _period(days: Node) -> str:
+    """Return the part of a query that limits its answer to the last days."""
+    count = DAYS if days.value is None else days.value
+    if type(count) is not int or count < 1:
+        raise FieldError(days.where, count, "is not a number of days, at least 1")
+    return f"from=-{count}d&until=now"
 
 
 def _server(address: Node) -> str:
@@ -268,11 +307,13 @@ def _ask(file: InputFile, url: str, query: str) -> Iterator[Node]:
     yield from Node(decode_json(body, f"{file.name}: {shown}"), f"{shown}: ").entries()
 
 
-def _events(file: InputFile, url: str, tags: Node, step: int) -> dict[int, tuple[str, str]]:
+def _events(
+    file: InputFile, url: str, tags: Node, step: int, period: str
+) -> dict[int, tuple[str, str]]:
     """Return the commits and branches by their times, in steps between points."""
     quoted = "+".join(quote(tag.text()) for tag in tags.entries())
     known = {}
-    for event in _ask(file, url, f"events/get_data?tags={quoted}&{PERIOD}&set=intersection"):
+    for event in _ask(file, url, f"events/get_data?tags={quoted}&{period}&set=intersection"):
         data = Node(_data(event["data"].value), f"{event.where}.data")
         names = (data[key].optional_text() for key in ("commit", "branch"))
         commit, branch = ("" if name == UNKNOWN else name for name in names)
