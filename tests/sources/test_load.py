@@ -1,15 +1,16 @@
+import tracemalloc
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from bson import Decimal128
+from bson import Decimal128, Int64
 
 from barograph.results.series import Verdict
 from barograph.runtime.errors import ConfigError, DataError
-from barograph.sources import Document, Place, Skip, read_source
+from barograph.sources import Document, Place, Skip, loader, open_source, read_source
 from barograph.sources.loader import Files
 from tests.sources.documents import (
     START,
@@ -21,6 +22,7 @@ from tests.sources.documents import (
     point,
     series,
     triaged,
+    write_dump,
 )
 
 DIRECTIONS = "-1, 0, 1, lower_is_better, higher_is_better or unknown"
@@ -42,6 +44,70 @@ def test_load_keeps_a_series_and_its_candidate(tmp_path: Path) -> None:
     assert candidates.triaged_on[0] - candidates.calculated_on[0] == 86_400_000
     assert candidates.algorithms[0] == "e_divisive_means 2"
     assert report.kept == {"series": 1, "points": 5, "candidates": 1}
+
+
+def naive(order: int, value: object = 1.5, **fields: object) -> dict[str, Any]:
+    """Return a point whose time has no zone, as BSON is decoded."""
+    when = {"commit_date": datetime(2020, 1, 1, order % 24)}
+    return point(0, value) | when | {"order": order, "commit": f"{order:x}"} | fields
+
+
+DATES = [datetime(2020, 1, 1, hour, 0, 0, 123_000) for hour in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("data", "is_plain"),
+    [
+        ([naive(1), naive(2, 5), naive(7, 2.5)], True),
+        ([naive(k, commit_date=date) for k, date in enumerate(DATES)], True),
+        ([naive(Int64(-5), Int64(3)), naive(Int64(4)), naive(5, commit="")], True),
+        ([naive(2), naive(1)], False),
+        ([naive(1), naive(1, 3.0), naive(2)], False),
+        ([naive(1), naive(2, float("nan"))], False),
+        ([naive(1), naive(2, True)], False),
+        ([naive(1), naive(2, commit=5)], False),
+        ([naive(1), naive(2, commit=None)], False),
+        ([naive(1), naive(2, commit_date=None)], False),
+        ([naive(1), naive(2, commit_date=START)], False),
+        ([naive(1), naive(2) | {"order": 2.0}], False),
+        ([naive(1), naive(Int64(-(2**63)))], False),
+        ([naive(Int64(-(2**63))), naive(1)], False),
+        ([naive(1), naive(Int64(2**63 - 1))], False),
+        ([{"value": 1.0}, naive(1)], False),
+        ([naive(1), "no point"], False),
+        ([], False),
+    ],
+)
+def test_plain_columns_are_those_of_single_points(
+    monkeypatch: pytest.MonkeyPatch, data: list[Any], is_plain: bool
+) -> None:
+    assert (loader._plain_columns(data) is not None) == is_plain
+    source = Memory([series(), series("other", data=data)], [])
+    history, report = read_source(source, max_skipped_share=1.0)
+    monkeypatch.setattr(loader, "_plain_columns", lambda _: None)
+    other, again = read_source(source, max_skipped_share=1.0)
+    assert report.as_dict() == again.as_dict()
+    assert list(history.commits) == list(other.commits)
+    for name in ("orders", "values", "times", "offsets"):
+        actual, expected = getattr(history, name), getattr(other, name)
+        assert (actual.dtype, actual.tolist()) == (expected.dtype, expected.tolist())
+
+
+def test_memory_of_a_load_is_less_than_the_dump(tmp_path: Path) -> None:
+    documents = (
+        series(f"test{number}", data=[naive(order, float(order)) for order in range(500)])
+        for number in range(40)
+    )
+    write_dump(tmp_path / "dump", documents, [])
+    size = sum(path.stat().st_size for path in (tmp_path / "dump").glob("*.bson"))
+    tracemalloc.start()
+    try:
+        history, _ = read_source(open_source("mongodump", str(tmp_path / "dump")))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert history.values.size == 20_000
+    assert peak < 0.6 * size
 
 
 def test_load_writes_an_empty_table_without_candidates(tmp_path: Path) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields as fields_of
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from barograph.results.candidates import Candidates
+from barograph.results.fields import EPOCH as EPOCH_UTC
 from barograph.results.fields import (
+    MILLISECOND,
     FieldError,
     identity_of,
     order_of,
@@ -23,8 +26,8 @@ from barograph.results.fields import (
     verdict_of,
 )
 from barograph.results.history import History
-from barograph.results.series import Direction, SeriesId
-from barograph.results.texts import Texts
+from barograph.results.series import LARGEST_ORDER, Direction, Floats, Ints, SeriesId
+from barograph.results.texts import Codes, Texts
 from barograph.runtime.errors import ConfigError, DataError
 from barograph.sources.formats.base import Judgement, ReadOptions
 from barograph.sources.formats.candidates import FIRST_POINT, place_candidates
@@ -36,10 +39,16 @@ if TYPE_CHECKING:
     from barograph.sources.mongodump import Document, Source
 
 Row = tuple[int, int, float, str]  # order, time, value, commit
+Columns = tuple[Ints, Ints, Floats, Codes]  # the same
 OPTIONS = {field.name for field in fields_of(ReadOptions)} - {"kind", "max_skipped_share"}
 TIME_FIELDS = ("commit_date", "evg_create_date")
+# Points with all of these fields, of these types, are read column by column.
+PLAIN_FIELDS = itemgetter("order", TIME_FIELDS[0], "value", "commit")
+PLAIN_KINDS = ({"int", "Int64"}, {"float", "int", "Int64"}, {"str"})  # times are datetimes
+EPOCH = EPOCH_UTC.replace(tzinfo=None)  # BSON has no zones
 INFO = "time_series_info"  # else the identity is in the change point itself
 IDENTITY = "project/variant/task/test/measurement/args"
+_NO_POINTS = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32)
 FIRST = "the first point of its series"
 
 
@@ -134,8 +143,8 @@ def _skipping(report: LoadReport, kind: str, place: Place, prefix: str = "") -> 
 def _read_points(source: Source, report: LoadReport) -> History:
     """Read the series of a source; count those that are skipped."""
     directions: dict[SeriesId, Direction] = {}
-    sizes = [0]
-    rows: list[Row] = []
+    parts: list[Columns] = [_NO_POINTS]
+    known = {"": 0}  # the code of each commit
     for place, fields in _documents(source.time_series(), "series", report):
         with _skipping(report, "series", place):
             data = fields.get("data")
@@ -148,21 +157,21 @@ def _read_points(source: Source, report: LoadReport) -> History:
                 skip = Skip(place, "data", data, "its series was skipped")
                 report.skip("points", skip, len(data))
                 raise
-            points = _points(place, data, report)
-            if not points:
+            columns = _plain_columns(data) or _checked_columns(place, data, report)
+            if columns is None:
                 raise FieldError("data", data, "no usable point")
             directions[identity] = direction
-            sizes.append(len(points))
-            rows += (points[order] for order in sorted(points))
-    orders, times, values, commits = zip(*rows, strict=True) if rows else ((), (), (), ())
+            codes = [known.setdefault(commit, len(known)) for commit in columns[-1]]
+            parts.append((*columns[:-1], np.array(codes, dtype=np.int32)))
+    orders, times, values, commits = (np.concatenate(each) for each in zip(*parts, strict=True))
     return History(
         ids=list(directions),
         directions=np.array(list(directions.values()), dtype=np.int64),
-        offsets=np.cumsum(sizes),
-        orders=np.array(orders, dtype=np.int64),
-        values=np.array(values, dtype=np.float64),
-        commits=Texts.from_strings(commits),
-        times=np.array(times, dtype=np.int64),
+        offsets=np.cumsum([part[0].size for part in parts]),
+        orders=orders,
+        values=values,
+        commits=Texts(commits, list(known)),
+        times=times,
     )
 
 
@@ -176,15 +185,45 @@ def _described(
     return identity, stated_direction(fields.get("direction"))
 
 
-def _points(place: Place, data: list[Any], report: LoadReport) -> dict[int, Row]:
-    """Return the points of a series by order; of several with one order the last, a rerun."""
+def _plain_columns(data: list[Any]) -> tuple[Ints, Ints, Floats, Sequence[str]] | None:
+    """Return the columns of points that need no correction, as in MongoDB's own data.
+
+    Their fields have the usual types, and their orders rise. They are checked column by column,
+    several times as fast as one by one; for any other points the result is None.
+    """
+    try:
+        order, date, value, commit = zip(*map(PLAIN_FIELDS, data), strict=True)
+        times = [(moment - EPOCH) // MILLISECOND for moment in date]
+    except (KeyError, TypeError, ValueError):
+        return None
+    for column, usual in zip((order, value, commit), PLAIN_KINDS, strict=True):
+        if not usual.issuperset(kind.__name__ for kind in set(map(type, column))):
+            return None
+    orders, values = np.array(order, dtype=np.int64), np.array(value, dtype=np.float64)
+    is_inside = orders[0] >= -LARGEST_ORDER and orders[-1] <= LARGEST_ORDER
+    if not (is_inside and (orders[1:] > orders[:-1]).all() and np.isfinite(values).all()):
+        return None
+    return orders, np.array(times, dtype=np.int64), values, commit
+
+
+def _checked_columns(
+    place: Place, data: list[Any], report: LoadReport
+) -> tuple[Ints, Ints, Floats, Sequence[str]] | None:
+    """Return the columns of the usable points by order, None if there are none.
+
+    Of several points with one order the last is kept, a rerun.
+    """
     rows: dict[int, Row] = {}
     for number, point in enumerate(data):
         with _skipping(report, "points", place, f"data.{number}."):
             row = _row(point)
             report.corrected["duplicate points, the last kept"] += row[0] in rows
             rows[row[0]] = row
-    return rows
+    if not rows:
+        return None
+    order, time, value, commits = zip(*(rows[order] for order in sorted(rows)), strict=True)
+    orders, times = np.array(order, dtype=np.int64), np.array(time, dtype=np.int64)
+    return orders, times, np.array(value, dtype=np.float64), commits
 
 
 def _row(point: Any) -> Row:
