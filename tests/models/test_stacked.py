@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from barograph.features import FEATURE_SETS
 from barograph.models.stacked import StackedTriage, published_xgboost
 from barograph.models.voting import VotingTriage
 from barograph.results.series import Floats
 
-NAMES = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance", "setds"]
+NAMES = list(FEATURE_SETS["hybrid"])
 
 
 # The authors' leaves need 20 / 0.25 = 80 rows each, more than the samples of the checks have, so
@@ -52,6 +53,14 @@ def test_detector_column_is_found_by_its_name() -> None:
     assert StackedTriage().fit(frame, truth).voters_.tolist() == [1, 2, 3, 4, 5, 6]
     assert StackedTriage().fit(matrix, truth).voters_.tolist() == [0, 1, 2, 3, 4, 5]
     assert StackedTriage().fit(matrix[:, :3], truth).voters_.tolist() == [0, 1, 2]
+
+
+def test_estimator_gets_the_decision_of_the_votes() -> None:
+    matrix, truth = sample()
+    model = StackedTriage().fit(matrix, truth)
+    votes = VotingTriage().fit(matrix[:, :6], truth)
+    columns = np.column_stack([matrix, votes.score_samples(matrix[:, :6]) > 0.5])
+    assert model.predict_proba(matrix).tolist() == model.model_.predict_proba(columns).tolist()
 
 
 def test_fit_refuses_a_single_class() -> None:

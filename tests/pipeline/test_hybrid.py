@@ -14,10 +14,12 @@ from barograph.features import FEATURE_SETS, feature_matrix, series_context
 from barograph.features.subseries import LABEL_FREE, subseries
 from barograph.learning.candidates import TrainParams, train
 from barograph.learning.tables import bounds_table, build, keys_of, labelled
-from barograph.models import TriageModel
+from barograph.models import TriageModel, artifact
 from barograph.models.calibration import ABOVE_HALF
 from barograph.models.catalogue import classifier
 from barograph.results.history import History
+from barograph.results.series import Floats
+from barograph.runtime.errors import ArtifactError
 from barograph.studies import hybrid
 from barograph.studies.statistics import candidate_rows
 
@@ -45,25 +47,54 @@ def trained(history: History, classifier: str, feature_set: str) -> TriageModel:
     return train("label_free", rows, None, chosen, "tiny", settings).model
 
 
-def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> None:
+def severity(values: Floats, index: int) -> float:
+    """Return the severity at an index from the points of the detector and their baselines."""
+    found, start = {}, 0
+    for point in Setds().detect(values):
+        deviation = values[start : point.index].std(ddof=1)
+        found[abs(point.index - index)] = abs(point.statistic) / deviation
+        start = point.index
+    return found.get(min(found, default=9), 0.0) if min(found, default=9) <= 5 else 0.0
+
+
+def test_severity_is_that_of_the_detector_on_the_whole_series(history: History) -> None:
     sides = subseries(LABEL_FREE, history.offsets, history.candidates)
     owners = history.candidates.series
     around = history.offsets[owners], history.offsets[owners + 1]
     context = series_context("hybrid", history.values, sides, *around)
-    bits = feature_matrix(history.values, *sides, "hybrid", context=context)[:, -1]
-    detector = Setds()
+    column = feature_matrix(history.values, *sides, "hybrid", context=context)[:, -1]
     expected = [
-        any(abs(p.index - index) <= 5 for p in detector.detect(history.values_of(series)))
+        severity(history.values_of(series), index)
         for series, index in zip(owners.tolist(), history.candidates.index.tolist(), strict=True)
     ]
-    assert bits.tolist() == expected
-    assert 0.2 < np.mean(bits) < 0.8
+    assert column == pytest.approx(expected)
+    assert 0.2 < np.mean(column > 0.0) < 0.8
     alone = feature_matrix(history.values, *sides, "setds")[:, 0]
     pairs = zip(sides.starts.tolist(), sides.splits.tolist(), sides.ends.tolist(), strict=True)
-    for bit, (start, split, end) in zip(alone, pairs, strict=True):
+    for number, (start, split, end) in zip(alone, pairs, strict=True):
         both = history.values[start:end]  # noqa: PD011 - no frame
-        places = [p.index + start for p in detector.detect(both)]
-        assert bit == any(abs(place - split) <= 5 for place in places)
+        assert number == pytest.approx(severity(both, split - start))
+
+
+def test_severity_does_not_depend_on_the_unit_and_is_limited() -> None:
+    noise = np.random.default_rng(1).normal(size=40)
+    values = np.repeat([100.0, 90.0], 20) + noise
+    found = feature_matrix(values, [0], [20], [40], "setds")[0, 0]
+    assert feature_matrix(8.0 * values, [0], [20], [40], "setds")[0, 0] == pytest.approx(found)
+    assert found == pytest.approx(severity(values, 20))
+    assert found > 3.0
+    flat = np.repeat([100.0, 90.0], 20)
+    assert feature_matrix(flat, [0], [20], [40], "setds")[0, 0] == 1e6
+    assert feature_matrix(flat * 0.0, [0], [20], [40], "setds")[0, 0] == 0.0
+
+
+def test_model_with_the_bit_of_the_detector_is_refused(history: History, tmp_path: Path) -> None:
+    header, arrays = trained(history, "voting", "hybrid").content()
+    before = {**header, "columns": [*FEATURE_SETS["leznik"], "setds"]}
+    artifact.write(tmp_path / "before.baro", before, arrays)
+    message = "other columns of the feature set 'hybrid', version '1'.*: train the model again"
+    with pytest.raises(ArtifactError, match=message):
+        TriageModel.load(tmp_path / "before.baro", "label_free")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ PUBLISHED = {
     "voting without distance": (0.6962, 0.6056, 0.7721),
     "voting with distance": (0.7797, 0.7476, 0.8065),
     "perfomalist": (0.7124, 0.6711, 0.7470),
+    "hybrid": (0.8290, 0.7906, 0.8609),  # Table 8
 }
 
 
@@ -22,7 +23,7 @@ def published_points() -> hybrid.TriagedPoints:
     names = frame["file"].astype(str)
     return hybrid.TriagedPoints(
         features=frame[list(hybrid.FEATURES)].to_numpy(dtype=np.float64),
-        perfomalist=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
+        severity=frame["perfomalist"].to_numpy(dtype=np.float64),
         truth=np.asarray(frame["label"] == "true_positive", dtype=np.int64),
         series=pd.factorize(names)[0].astype(np.int64),
     )
@@ -39,12 +40,12 @@ def forest(trees: int) -> StackedTriage:
 def simulated_points(rows: int = 600) -> hybrid.TriagedPoints:
     generator = np.random.default_rng(0)
     features = generator.random((rows, 6))
-    perfomalist = generator.random(rows) > 0.5
+    severity = np.maximum(generator.normal(0.0, 9.0, rows), 0.0)
     truth = (
-        features[:, 0] + 0.3 * perfomalist + 0.2 * generator.standard_normal(rows) > 0.7
+        features[:, 0] + 0.3 * (severity > 0.0) + 0.2 * generator.standard_normal(rows) > 0.7
     ).astype(np.int64)
     series = generator.integers(0, 90, rows)
-    return hybrid.TriagedPoints(features, perfomalist, truth, series)
+    return hybrid.TriagedPoints(features, severity, truth, series)
 
 
 def test_rates_follow_from_the_confusion_counts() -> None:
@@ -88,7 +89,7 @@ def test_published_rules_have_the_published_rates() -> None:
     rows = published_points()
     assert rows.truth.size == 15_331
     table = hybrid.voting_rates(rows)
-    table["perfomalist"] = hybrid.rates(rows.truth, rows.perfomalist)
+    table["perfomalist"] = hybrid.rates(rows.truth, rows.severity > 0.0)
     for name in ("voting without distance", "voting with distance", "perfomalist"):
         result = table[name]
         rounded = tuple(round(share, 4) for share in result[:3])
@@ -98,8 +99,15 @@ def test_published_rules_have_the_published_rates() -> None:
 
 
 @needs_shared
-def test_models_reach_the_published_accuracy_on_one_split() -> None:
+def test_hybrid_has_the_published_rates() -> None:
+    table = hybrid.hybrid_table(published_points(), "series", repetitions=10)
+    row = table[table["model"] == "hybrid"].iloc[0]
+    result = tuple(float(row[name]) for name in ("accuracy", "sensitivity", "specificity"))
+    assert result == pytest.approx(PUBLISHED["hybrid"], abs=0.0025)
+
+
+@needs_shared
+def test_forest_on_the_same_inputs_is_better() -> None:
     rows = published_points()
     part = next(hybrid.splits(rows, "rows"))
-    assert hybrid.fit_and_rate(stacked(), rows, *part).accuracy > 0.80
     assert hybrid.fit_and_rate(forest(60), rows, *part).accuracy > 0.84

@@ -56,7 +56,7 @@ class Setds(Detector):
 
     def find(self, values: Floats) -> list[RawChangePoint]:
         """Return the first point of each new phase."""
-        found = phases(values, self.sigmas, self.minimum, self.hold, self.patience)
+        starts, severities, _ = phases(values, self.sigmas, self.minimum, self.hold, self.patience)
         return [
-            RawChangePoint(*row) for row in zip(*(part.tolist() for part in found), strict=True)
+            RawChangePoint(*row) for row in zip(starts.tolist(), severities.tolist(), strict=True)
         ]

@@ -1,7 +1,7 @@
 """The stacked model of Leznik et al. 2022, 4.3: boosted trees over features and votes.
 
-The inputs are the deltas and the distance, the score of the voting scheme, and whether another
-detector (Perfomalist in the paper, SETDS here) reported the point too.
+The inputs are the deltas and the distance, the decision of the voting scheme, and how severe the
+change is that another detector found there (Perfomalist in the paper, SETDS here), 0 for none.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from barograph.features.setds import NAME as SETDS
 from barograph.models.voting import BinaryClassifier, VotingTriage
 from barograph.results.series import Floats
 
-SETDS = "setds"
 SETDS_COLUMN = 6  # in a matrix without column names
 
 
@@ -39,15 +39,15 @@ def published_xgboost(seed: int) -> Any:
 class StackedTriage(BinaryClassifier):
     """Classify candidates as noise (0) or real (1) by features, votes and another detector.
 
-    All columns vote except the detector's: the column named `setds`, or the seventh of a matrix
-    without column names.
+    All columns vote except the detector's: the column named `setds_severity`, or the seventh of a
+    matrix without column names.
 
     Args:
         estimator: The classifier over all inputs. None is XGBoost with the authors' settings.
         random_state: Seed of XGBoost if no estimator is given.
 
     Attributes:
-        voting_: The voting scheme whose score is added as a column.
+        voting_: The voting scheme whose decision is added as a column.
         model_: The fitted estimator.
     """
 
@@ -72,7 +72,7 @@ class StackedTriage(BinaryClassifier):
         return result
 
     def _stacked(self, matrix: Floats) -> Floats:
-        return np.column_stack([matrix, self.voting_.score_samples(matrix[:, self.voters_])])
+        return np.column_stack([matrix, self.voting_.predict(matrix[:, self.voters_])])
 
 
 def hybrid(seed: int, trees: int) -> StackedTriage:  # noqa: ARG001 - the signature of the catalogue

@@ -3,7 +3,8 @@
 The hybrid is that of their Figure 1.
 
 A detector (SETDS for Perfomalist) and the votes of the deltas each classify a candidate; XGBoost
-gets both and the deltas, and learns which of them is wrong when.
+gets the severity of the one, the decision of the other and the deltas, and learns which of them is
+wrong when.
 
 Their tables use the names of the rates differently: Table 5 counts "no change point" as positive,
 and Table 7 prints predictive values. Here every rate follows from the confusion counts, with a real
@@ -21,6 +22,7 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Setds
 from barograph.features import FEATURE_SETS
+from barograph.features.setds import NAME as SETDS
 from barograph.learning.limits import Count
 from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
@@ -29,7 +31,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import page_without_verdicts, parameters, profile_name, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
-from barograph.results.series import Flags, Floats, Ints, Verdict
+from barograph.results.series import Floats, Ints, Verdict
 from barograph.studies import statistics
 from barograph.studies.detector_tables import by_verdict, triaged_series
 from barograph.studies.detectors import formatted
@@ -78,14 +80,14 @@ class TriagedPoints:
     """Triaged points, as Leznik et al. published theirs."""
 
     features: Floats  # the five deltas and the distance
-    perfomalist: Flags  # whether this detector found the point
+    severity: Floats  # of the change that the other detector found there, 0 for none
     truth: Ints
     series: Ints
 
     @property
     def inputs(self) -> Floats:
-        """The input of the stacked model: the features and the result of the detector."""
-        return np.column_stack([self.features, self.perfomalist])
+        """The input of the stacked model: the features and the severity."""
+        return np.column_stack([self.features, self.severity])
 
 
 class Rates(NamedTuple):
@@ -160,7 +162,7 @@ def hybrid_table(points: TriagedPoints, protocol: str, repetitions: int) -> pd.D
         votes = VotingTriage().fit(features[train], truth[train])
         score, predicted = votes.score_samples(features[test]), votes.predict(features[test])
         rated["voting"].append(rates(truth[test], predicted, score))
-        rated[DETECTOR].append(rates(truth[test], points.perfomalist[test]))
+        rated[DETECTOR].append(rates(truth[test], points.severity[test] > 0.0))
         rated["hybrid"].append(fit_and_rate(StackedTriage(random_state=seed), points, train, test))
     means = {name: Rates(*np.mean(drawn, axis=0).tolist()) for name, drawn in rated.items()}
     table = rates_table(means)
@@ -191,7 +193,7 @@ def main() -> None:
     statistics.triaged(rows)  # checks that there are verdicts of both kinds
     points = TriagedPoints(
         features=rows[list(FEATURES)].to_numpy(dtype=np.float64),
-        perfomalist=(rows["setds"] > 0).to_numpy(dtype=bool),
+        severity=rows[SETDS].to_numpy(dtype=np.float64),
         truth=np.asarray(rows["verdict"] == Verdict.TRUE_POSITIVE.value, dtype=np.int64),
         series=rows["series"].to_numpy(dtype=np.int64),
     )
