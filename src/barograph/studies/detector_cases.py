@@ -19,6 +19,7 @@ from barograph.detection.base import Detector, RawChangePoint, require
 from barograph.detection.registry import DETECTORS
 from barograph.results.series import Floats
 from barograph.simulator.people import noise
+from barograph.studies.control_charts import BOUNDS, ControlChart
 
 # The supremum of a Brownian bridge that 1 % of independent segments exceed. Benchmark results are
 # autocorrelated, which makes the limit stricter for them.
@@ -135,6 +136,8 @@ def default_detectors() -> Mapping[str, Detector]:
         **{name: getattr(detection, name)() for name in DETECTORS},
         "Hunter, parity": Hunter(parity=True),
         "Threshold": Threshold(),
+        "Trace bounds": ControlChart(BOUNDS),
+        "Western Electric": ControlChart(),
     }
 
 

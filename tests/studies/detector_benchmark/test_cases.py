@@ -15,4 +15,4 @@ def test_detected_by_passes_the_times() -> None:
 
 def test_default_detectors_include_every_detector() -> None:
     names = {type(detector).__name__ for detector in default_detectors().values()}
-    assert names == {*DETECTORS, "Threshold"}
+    assert names == {*DETECTORS, "Threshold", "ControlChart"}
