@@ -105,10 +105,12 @@ def find_drifts(values: Floats) -> list[Drift]:
     """
     if values.size < FEWEST * SMALLEST:
         return []
-    noise = MAD_TO_SD * float(np.median(np.abs(np.diff(values)))) / 2.0**0.5
     blocks = _blocks(values, SMALLEST)
     extent = float(blocks.max() - blocks.min())
-    if extent < max(LEAST_SHARE * float(np.abs(blocks).max()), 3.0 * noise) or not extent:
+    if extent < LEAST_SHARE * float(np.abs(blocks).max()) or not extent:
+        return []
+    noise = MAD_TO_SD * float(np.median(np.abs(np.diff(values)))) / 2.0**0.5
+    if extent < 3.0 * noise:
         return []
     found: list[Drift] = []
     for fit in _fits(values, noise):
@@ -132,6 +134,17 @@ def running_medians(values: Floats, width: int) -> Floats:
     """Return the median of each window of some results; the upper of two middle ones."""
     medians: Floats = np.sort(sliding_window_view(values, width), axis=1)[:, width // 2]
     return medians
+
+
+def autocorrelation(rest: Floats, squares: float, more: float = 0.0) -> float:
+    """Return the correlation of neighbouring residuals, from 0 to 0.9.
+
+    Args:
+        rest: The residuals.
+        squares: The sum of their squares.
+        more: What is added: in a few residuals, a fit makes the correlation smaller.
+    """
+    return min(max(float(rest[1:] @ rest[:-1]) / squares + more, 0.0), 0.9)
 
 
 def _steps(values: Floats, width: int) -> Floats:
@@ -218,7 +231,7 @@ def _is_drift(values: Floats, fit: _Fit) -> bool:
     count, rise = blocks.size, abs(fit.rise)
     rest = blocks - fit.line()
     squares = max(float(rest @ rest), 1e-300)
-    lag = min(max(float(rest[1:] @ rest[:-1]) / squares + 1.0 / count, 0.0), 0.9)
+    lag = autocorrelation(rest, squares, 1.0 / count)  # which the fit makes smaller
     if fit.t * ((1.0 - lag) / (1.0 + lag)) ** 0.5 < LEAST_T:
         return False
     # A ramp has two levels and two places.

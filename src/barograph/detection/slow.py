@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from barograph.detection.drift import find_drifts, running_medians
+from barograph.detection.drift import autocorrelation, find_drifts, running_medians
 from barograph.results.series import Floats, as_floats, require_finite
 
 WINDOW = 15  # results whose median is the level of a result
@@ -148,10 +148,13 @@ def _noise_changes(values: Floats) -> list[tuple[int, int, float, float]]:
     distances = np.abs(values - sides[0])
     for side in sides[1:]:
         np.minimum(distances, np.abs(values - side), out=distances)
-    ordered = np.sort(distances)
-    ranks = 0.5 * (ordered.searchsorted(distances) + ordered.searchsorted(distances, "right"))
+    order = np.argsort(distances)
+    ordered, ranks = distances[order], np.empty(size)  # sorted keys are found faster
+    ranks[order] = 0.5 * (ordered.searchsorted(ordered) + ordered.searchsorted(ordered, "right"))
     scores = np.minimum(-np.log1p(-(ranks + 0.5) / (size + 1)), LARGEST_SCORE)
     places = sorted(_divided(scores, 0, size))
+    if not places:
+        return []
     noises = _Noises(np.abs(sides[1]), np.abs(values - sides[1]), np.abs(np.diff(values)))
     while places:
         ends = [0, *places, size]
@@ -185,7 +188,7 @@ def _divided(scores: Floats, start: int, end: int) -> list[int]:
     if not squares > 0.0:
         return []
     # Noise that comes in clusters has fewer independent results.
-    lag = min(max(float(rest[1:] @ rest[:-1]) / squares, 0.0), 0.9)
+    lag = autocorrelation(rest, squares)
     error = math.sqrt(squares / (count - 2) * (1.0 + lag) / (1.0 - lag))
     if gains[best] < LEAST_Z * error:
         return []
