@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 import barograph as bg
 from barograph.detection.base import RawChangePoint, describe
+from barograph.detection.slow import slow_changes
 from barograph.report import drawing
 from barograph.report.panel import Panel
 from barograph.results.series import ChangePoint, Direction, Floats, SeriesId
@@ -250,3 +251,30 @@ def test_what_is_drawn_stands_out_from_its_background(name: str, theme: int) -> 
         assert (high + 0.05) / (low + 0.05) >= 3.0  # WCAG 1.4.11
     if not theme:
         assert colours["trace"] == drawing.TRACE
+
+
+def slowly() -> Floats:
+    """Return a rise of 20 % over 100 results, and noise that triples afterwards."""
+    noise = np.random.default_rng(3).normal(0.0, 1.0, 420)
+    noise[300:] *= 3.0
+    return 100.0 + 20.0 * np.clip((np.arange(420) - 100) / 100, 0.0, 1.0) + noise
+
+
+def test_drifts_and_changes_of_noise_are_bands() -> None:
+    values = slowly()
+    drift, noise = slow_changes(values)
+    figure = bg.plot(values)
+    [axes], written = figure.axes, texts(figure)
+    spans = [(patch.get_x(), patch.get_width()) for patch in axes.patches]  # type: ignore[attr-defined]
+    assert spans == [(one.begin - 0.5, one.end - one.begin) for one in (drift, noise)]
+    [dashed] = [line for line in axes.lines if line.get_linestyle() == "--"]
+    ends = [[drift.begin - 0.5, drift.before], [drift.end - 0.5, drift.after]]
+    np.testing.assert_allclose(np.array(dashed.get_xydata()), np.array(ends))
+    labels = {f"drift {change_text(drift.percent)}", f"noise change {change_text(noise.percent)}"}
+    assert labels <= {text.replace(MINUS, "-") for text in written}
+    assert any("1 drift · 1 noise change" in text for text in written)
+
+
+def test_chosen_change_points_are_drawn_alone() -> None:
+    [axes] = bg.plot(slowly(), []).axes
+    assert not axes.patches

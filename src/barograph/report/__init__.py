@@ -26,13 +26,14 @@ def plot(
     direction: int = 0,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw a series with its levels and its change points.
+    """Draw a series with its levels and its change points, drifts and changes of noise.
 
     Needs matplotlib: `pip install '.[plot]'`.
 
     Args:
         values: What `detect` takes, or a history of at most 20 series, which get a panel each.
-        change_points: The change points of one series. Defaults to those of `detect`.
+        change_points: The change points of one series. Defaults to those of `detect`, with the
+            drifts and changes of noise that `slow_changes` finds.
         title: The title. Defaults to the identity of a series, if it has one.
         direction: 1 if higher is better, -1 if lower is better: changes are then coloured. A
             series of a history has its own.
@@ -79,11 +80,14 @@ def _panel(
     series: Any, points: Sequence[ChangePoint] | None, title: str | None, direction: Direction
 ) -> Panel:
     from barograph.api import as_values, detect
+    from barograph.detection.slow import slow_changes
     from barograph.report.panel import Panel
 
-    numbers = as_values(series)
-    points = detect(numbers) if points is None else points
+    numbers, slow = as_values(series), []
+    if points is None:
+        points, slow = detect(numbers), slow_changes(numbers)
     if not isinstance(series, Series):
-        return Panel(numbers, points, title or "", direction)
+        return Panel(numbers, points, title or "", direction, slow=slow)
     title, direction = str(series.id) if title is None else title, series.direction or direction
-    return Panel(numbers, points, title, direction, series.commits, series.times, series.unit)
+    known = series.commits, series.times, series.unit
+    return Panel(numbers, points, title, direction, *known, slow)

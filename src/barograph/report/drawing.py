@@ -15,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from barograph.report.changes import SLOW
 from barograph.report.panel import Panel
 from barograph.results.series import ChangePoint
 from barograph.results.sizes import size_at
@@ -37,6 +38,7 @@ TRACE, GRID = "#8a857a", "#eeebe4"
 COLOURS = {WORSE: "#b3340d", BETTER: "#0b6b5c"}
 LONGEST = 110  # letters of a title
 FAINT = 0.35
+DRIFTING, NOISY = 0.07, 0.04  # opacity of bands
 MANY = 1000  # dots; more are pixels even in a vector file
 CLOSE = 0.16  # share of the width that the label of a change needs
 NARROW = 0.06  # share of the width that the value of a level needs
@@ -74,6 +76,7 @@ def draw_in(axes: Axes, panel: Panel) -> Figure:
     axes.yaxis.set_major_formatter("{x:,.10g}")
     if panel.unit:
         axes.set_ylabel(unit_text(panel.unit), color=INK_3, parse_math=False)
+    _draw_slow(axes, panel)
     _draw_results(axes, panel)
     _draw_levels(axes, panel)
     labelled: list[float] = []
@@ -89,6 +92,29 @@ def draw_in(axes: Axes, panel: Panel) -> Figure:
     if not isinstance(figure, Figure):
         raise DataError("ax belongs to no figure")
     return figure
+
+
+def _draw_slow(axes: Axes, panel: Panel) -> None:
+    """Draw a drift as a dashed line over a band, and a change of noise as a fainter band."""
+    for slow in panel.slow:
+        begin, end = slow.begin - 0.5, slow.end - 0.5
+        is_drift = slow.kind == "drift"
+        shade = DRIFTING if is_drift else NOISY
+        axes.axvspan(begin, end, color=INK, alpha=shade, linewidth=0, zorder=0)
+        if is_drift:
+            ends = [slow.before, slow.after]
+            axes.plot([begin, end], ends, color=INK, linewidth=1.5, linestyle=(0, (4, 3)))
+        is_late = begin > (1 - CLOSE) * panel.values.size
+        place, shift = ((end, 0.0), (-4, 4)) if is_late else ((begin, 0.0), (4, 4))
+        axes.annotate(
+            *(typeset(f"{SLOW[slow.kind]} {change_text(slow.percent)}"), place, shift),
+            ha="right" if is_late else "left",
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            parse_math=False,
+            fontsize=8,
+            color=INK_3,
+        )
 
 
 def _draw_results(axes: Axes, panel: Panel) -> None:

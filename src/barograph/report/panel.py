@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from barograph.report.changes import ReportedChange
+from barograph.report.changes import SLOW, ReportedChange
 from barograph.results.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Ints, Series
 from barograph.results.sizes import LevelLine, level_lines
 from barograph.results.wording import (
@@ -31,6 +31,9 @@ from barograph.results.wording import (
     unit_text,
 )
 from barograph.runtime.errors import DataError
+
+if TYPE_CHECKING:
+    from barograph.detection.slow import SlowChange
 
 # Where some results lie farther out than FAR times half the range of the others and of the levels,
 # they are drawn at the edge.
@@ -55,6 +58,7 @@ class Panel:
     commits: Sequence[str] = ()
     times: Ints | None = None
     unit: str = ""
+    slow: Sequence[SlowChange] = ()
 
     def __post_init__(self) -> None:
         """Refuse change points that are not places between results, in order."""
@@ -113,6 +117,9 @@ class Panel:
         parts = [plural(self.values.size, "result"), plural(count, "change")]
         if not count:
             parts[1] = "no changes"
+        for kind, name in SLOW.items():
+            if found := sum(slow.kind == kind for slow in self.slow):
+                parts.append(plural(found, name))
         if self.direction:
             parts.append(self.direction.name.lower().replace("_", " "))
         far = self.values[self.beyond != 0]
