@@ -37,15 +37,21 @@ def slower(values: Floats, size: float, share: float = 1.0, last: int | None = N
     return changed
 
 
-def gated(values: Floats, end: int, **judging: Any) -> JobAnswer:
-    """Return the answer of `gate` after the first runs."""
+def rows_of(values: Floats, end: int, newest: int = 1) -> list[JobRow]:
+    """Return the series of a job after the first runs; NaN stands for no result."""
     rows: list[JobRow] = []
     for k, column in enumerate(values[:end].T):
-        names = [f"c{order}" for order in range(end)]
-        lower = Direction.LOWER_IS_BETTER
-        name = SeriesId("", "", "", f"s{k}", "")
-        rows.append((Series(name, np.arange(end), column, names, direction=lower), {}, 1, 0))
-    return judged_job(Judging(**judging), rows, JUDGE)
+        orders = np.flatnonzero(np.isfinite(column))
+        names = [f"c{order}" for order in orders]
+        name, lower = SeriesId("", "", "", f"s{k}", ""), Direction.LOWER_IS_BETTER
+        series = Series(name, orders, column[orders], names, direction=lower)
+        rows.append((series, {}, int((orders >= end - newest).sum()), 0))
+    return [row for row in rows if len(row[0])]
+
+
+def gated(values: Floats, end: int, newest: int = 1, **judging: Any) -> JobAnswer:
+    """Return the answer of `gate` after the first runs."""
+    return judged_job(Judging(**judging), rows_of(values, end, newest), JUDGE)
 
 
 def after(values: Floats, commits: int = 2, **judging: Any) -> Iterator[JobAnswer]:
@@ -56,6 +62,11 @@ def after(values: Floats, commits: int = 2, **judging: Any) -> Iterator[JobAnswe
 def red(job: JobAnswer) -> set[str]:
     """Return the names of what fails a job."""
     return {answer.series for answer in job.answers if job.fails(answer)}
+
+
+def explained(job: JobAnswer) -> list[str]:
+    assert job.machine is not None
+    return sorted(job.machine["explained"])
 
 
 def answer_of(job: JobAnswer) -> str:
@@ -129,6 +140,101 @@ def test_change_of_one_series_at_a_slow_run_counts_once_it_lasts() -> None:
 def test_slow_run_fails_a_job_as_a_suspect_does(size: float, fail_on: str, expected: int) -> None:
     job = gated(slower(host(2), size, last=PLACE + 1), PLACE + 1, fail_on=fail_on)
     assert (answer_of(job), job.exit_code) == ("machine", expected)
+
+
+def test_slow_run_after_a_change_of_a_series_is_set_aside() -> None:
+    for seed in range(4):
+        values = slower(host(seed), 0.15, last=PLACE + 1)
+        values[PLACE - 12 :, 5] *= 0.87  # known by now, but not half of the results before the run
+        job = gated(values, PLACE + 1)
+        assert answer_of(job) == "machine"
+        assert "s5" not in red(job)
+        assert "s5" in explained(job)
+
+
+def facts_of(job: JobAnswer) -> tuple[dict[str, Any], dict[Any, Any]]:
+    """Return what a job says about the machine, and about each series whatever its unit."""
+    assert job.machine is not None
+    machine = {**job.machine, "explained": explained(job)}
+    numbers = "percent", "probability", "surprise"
+    said = {
+        (a.series, a.answer): (
+            *(job.fails(a), a.explained, a.known, a.begins, a.order),
+            *(pytest.approx(getattr(a, name), rel=1e-9, nan_ok=True) for name in numbers),
+        )
+        for a in job.answers
+    }
+    return machine | {"percent": pytest.approx(machine["percent"], rel=1e-9)}, said
+
+
+def uneven(seed: int, lottery: float) -> Floats:
+    """Return a host with a slow run, changes, gaps, and series that begin late."""
+    values = slower(host(seed, lottery), 0.1, last=PLACE + 1)
+    values[PLACE:, 3] *= 1.3
+    values[PLACE + 2 :] *= 1.08
+    values[np.random.default_rng(seed).random(values.shape) < 0.1] = np.nan
+    values[:-9, 4] = np.nan
+    values[: PLACE - 3, 5] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
+@pytest.mark.parametrize("end", [PLACE + 1, PLACE + 4])
+def test_order_and_unit_of_series_change_nothing(lottery: float, end: int) -> None:
+    values = uneven(7, lottery)
+    rows = rows_of(values, end)
+    expected = facts_of(judged_job(Judging(), rows, JUDGE))
+    order = np.random.default_rng(1).permutation(len(rows))
+    shuffled = judged_job(Judging(), [rows[k] for k in order], JUDGE)
+    assert facts_of(shuffled) == expected
+    factors = np.random.default_rng(2).uniform(1e-6, 1e6, SERIES)
+    assert facts_of(gated(values * factors, end)) == expected
+
+
+@pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
+def test_job_of_several_commits_reports_what_the_jobs_of_each_reported(lottery: float) -> None:
+    values = slower(host(8, lottery), 0.08)
+    values[np.random.default_rng(1).random(values.shape) < 0.1] = np.nan
+    values[: PLACE - 3, 5] = np.nan
+
+    def failing(end: int, newest: int) -> set[tuple[Any, ...]]:
+        job = gated(values, end, newest)
+        return {(a.series, a.order, a.begins, a.percent) for a in job.answers if job.fails(a)}
+
+    singly = set().union(*(failing(end, 1) for end in range(PLACE + 1, PLACE + 6)))
+    assert {name for name, *_ in singly} == {COMMON}
+    together = failing(PLACE + 5, 5)
+    assert {row[:3] for row in singly} == {row[:3] for row in together}
+
+
+@pytest.mark.parametrize(
+    ("values", "expects_none"),
+    [
+        pytest.param(host(9)[:, :4], True, id="four series"),
+        pytest.param(np.full((PLACE + 6, SERIES), 5.0), True, id="equal values"),
+        pytest.param(host(9)[:1], True, id="one run"),
+        pytest.param(np.where(np.arange(SERIES) < 30, np.nan, host(9)), False, id="ten series"),
+        pytest.param(np.where(np.arange(SERIES) < 33, np.nan, host(9)), True, id="seven series"),
+        pytest.param(np.zeros((PLACE + 6, SERIES)), True, id="no logarithms"),
+    ],
+)
+def test_few_or_equal_results_have_no_common_part(values: Floats, expects_none: bool) -> None:
+    for end in {1, 2, 13, len(values)} & {*range(len(values) + 1)}:
+        job = gated(values, end)
+        if job.machine is None:  # no series is judged
+            assert end <= 5
+            continue
+        assert not explained(job)
+        assert not red(job)
+        if end <= 12 or expects_none:
+            assert (job.machine["percent"], job.machine["answer"]) == (0.0, "too_few")
+
+
+def test_series_without_results_before_a_change_of_everything_is_judged() -> None:
+    values = slower(host(10), 0.2)
+    values[:PLACE, 7] = np.nan
+    for end in range(PLACE + 1, PLACE + 7):
+        assert "s7" not in red(gated(values, end))
 
 
 def test_half_of_the_series_that_move_are_a_note() -> None:

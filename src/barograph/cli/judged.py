@@ -156,6 +156,11 @@ class JudgedSeries:
         """The changes that recent steps are about."""
         return changes_of(self.decision.steps)
 
+    def level_start(self, place: int, newest: int) -> int:
+        """Return where the level before a position begins, as far as known at a newest result."""
+        known = (change for change in self.changes if change.stands and change.index < place)
+        return max((c.index for c in known if c.steps[0].newest < newest), default=0)
+
     def commit_key(self, place: int) -> Hashable:
         """Return what names a commit in every series of its project: its name, or its order."""
         return self.series.id.project, _key(self.series, place)

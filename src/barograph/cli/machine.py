@@ -156,7 +156,8 @@ class Machine:
                 first = int(np.searchsorted(runs, run if begin is None else begin))
                 values, excess = series.values[: place + LATER + 1].copy(), self.part.excess[runs]
                 before = member.decision.values[: place + 1]
-                soft = softened(before, series.direction, excess[first : place + 1])
+                start = member.level_start(first, place)
+                soft = softened(before, series.direction, excess[first : place + 1], start)
                 values[first : place + 1] = soft
                 earlier = {k: results for k, results in member.runs.items() if k < first}
                 yield number, place, begin is not None, (values, earlier)

@@ -86,6 +86,20 @@ def test_softened_value_of_a_rate_is_that_of_a_time() -> None:
     np.testing.assert_allclose(softened(values, Direction.UNKNOWN, -excess)[:2], [75.0, 52.0])
 
 
+def test_softened_values_go_to_the_level_since_the_last_change() -> None:
+    values, excess = np.array([50.0] * 24 + [40.0] * 6 + [46.0]), np.log([1.15])
+    lower = Direction.LOWER_IS_BETTER
+    np.testing.assert_allclose(softened(values, lower, excess), [46.0])
+    np.testing.assert_allclose(softened(values, lower, excess, 24), [40.0])
+
+
+@pytest.mark.parametrize("before", [0.0, -1.0])
+def test_values_without_a_level_stay(before: float) -> None:
+    values = np.append(np.full(30, before), [5.0])
+    assert softened(values, Direction.LOWER_IS_BETTER, np.log([1.2])).tolist() == [5.0]
+    assert softened(values[-1:], Direction.UNKNOWN, np.log([1.2])).tolist() == [5.0]
+
+
 def test_values_without_a_logarithm_are_missing() -> None:
     logs = logarithms(np.array([0.0, -1.0, 1.0, np.e]), Direction.UNKNOWN)
     np.testing.assert_array_equal(logs, [np.nan, np.nan, 0.0, 1.0])

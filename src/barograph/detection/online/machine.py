@@ -160,7 +160,7 @@ def _medians(windows: Floats) -> Floats:
     return medians
 
 
-def softened(values: Floats, direction: Direction, excess: Floats) -> Floats:
+def softened(values: Floats, direction: Direction, excess: Floats, start: int = 0) -> Floats:
     """Return the newest values of a series without the excess of their runs.
 
     No value is moved beyond the level of the series, nor if it moved against the excess.
@@ -169,6 +169,7 @@ def softened(values: Floats, direction: Direction, excess: Floats) -> Floats:
         values: The values of a series that takes part, oldest first.
         direction: Which way is better.
         excess: The excess of the last runs; there are more values than runs.
+        start: Where the level before these runs begins.
 
     Example:
         >>> values = np.array([100.0] * 30 + [133.0, 104.0, 90.0])
@@ -177,7 +178,10 @@ def softened(values: Floats, direction: Direction, excess: Floats) -> Floats:
         [120.9, 100.0, 90.0]
     """
     logs, first = logarithms(values, direction), values.size - excess.size
-    level = float(np.nanmedian(logs[max(0, first - WINDOW) : first]))
+    before = logs[max(start, first - WINDOW) : first]
+    if np.isnan(before).all():
+        return values[first:]
+    level = float(np.nanmedian(before))
     distance = logs[first:] - level
     left = np.copysign(np.maximum(np.abs(distance) - np.abs(excess), 0.0), distance)
     soft = level + left if direction != Direction.HIGHER_IS_BETTER else -level - left
