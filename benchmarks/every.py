@@ -19,6 +19,7 @@ BENCHMARKS = (
     "machine",
     "hindsight",
     "self_taught",
+    "retraining",
     "newest_commit",
     "limit",
     "beside_otava",

@@ -34,12 +34,12 @@ def test_report_lists_the_suspects_that_gate_names(
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     assert code("gate", "docs/results.csv") == 0
-    assert capsys.readouterr().out.startswith("suspect      db/insert/ops_per_sec  -8.7 %  worse")
+    assert capsys.readouterr().out.startswith("suspect      db/insert/ops_per_sec  -8.5 %  worse")
     assert code("report", "docs/results.csv", "--out", "-") == 0
     page = capsys.readouterr().out
     assert "1 suspect" in page.split("<h1>")[1].split("</h1>")[0]
     section = page.split('<section id="suspects"')[1].split("</section>")[0]
-    assert "db/insert/ops_per_sec</bdi>: <bdi>down 8.7 % (worse) at dc79d73" in section
+    assert "db/insert/ops_per_sec</bdi>: <bdi>down 8.5 % (worse) at dc79d73" in section
     assert code("report", "docs/results.csv", "--detector", "hunter", "--out", "-") == 0
     assert '<section id="suspects"' not in capsys.readouterr().out
 

@@ -27,14 +27,14 @@ NAME = "it's $HOME; {out}"
 
 @pytest.fixture
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write a quiet series, and one whose newest result is 1.4 times as high."""
+    """Write a quiet series, and one whose newest result is 1.3 times as high."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "measure.py").write_text(SCRIPT)
     rng = np.random.default_rng(3)
     rows = ["test,order,commit,run,direction,value"]
     for name in ("quiet", NAME):
         for order, value in enumerate((100 + rng.standard_normal(61)).tolist()):
-            spike = 40.0 if order == 60 and name == NAME else 0.0
+            spike = 30.0 if order == 60 and name == NAME else 0.0
             rows.append(f'"{name}",{order},c{order},,lower,{value + spike}')
     path = tmp_path / "history.csv"
     path.write_text("\n".join([*rows, ""]))

@@ -17,7 +17,7 @@ from tests.service.samples import POINTS, steps
 
 HOUR = 3_600_000
 RESULTS = 60
-SPIKE = 180.0
+SPIKE = 130.0
 
 
 @pytest.fixture

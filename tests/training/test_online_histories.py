@@ -8,6 +8,7 @@ import pytest
 
 from barograph.detection.online import make_judge
 from barograph.learning import candidates, tables
+from barograph.learning.continued import TREES
 from barograph.learning.online import histories, pair
 from barograph.learning.online.histories import Simulated
 from barograph.learning.registry import card
@@ -146,7 +147,8 @@ def taught(project: Path) -> Path:
     """A project whose online pair learns from whole histories."""
     params = project / "params.yaml"
     text = params.read_text().replace(SETS, PAIR).replace("windows: [bauer8]", "windows: [confirm]")
-    params.write_text(text.replace("trees: 8", "trees: 12"))
+    simulated = "simulated: {seed: 3, long_series: 6, short_series: 0}\n  calibration:"
+    params.write_text(text.replace("trees: 8", "trees: 12").replace("calibration:", simulated))
     subseries.main()
     characterise.main()
     return params
@@ -173,21 +175,18 @@ def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     assert taught.is_file()
 
 
-def test_pair_mixes_simulated_histories_if_verdicts_are_scarce(
-    taught: Path, history: History
-) -> None:
+def test_pair_continues_the_built_in_one(taught: Path, history: History) -> None:
     rows = {use: tables.labelled(tables.read_for(use), use) for use in FILES["online"]}
-    alone = dict(
-        pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny")
-    )
-    scarce = "enough: 900\n  simulated: {seed: 3, long_series: 6, short_series: 0}\n  calibration:"
-    taught.write_text(taught.read_text().replace("calibration:", scarce))
-    mixed = dict(
-        pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny")
-    )
-    matrix = rows["online"].matrix
-    probabilities = [item["online"].model.predict_proba(matrix)[:, 1] for item in (alone, mixed)]
-    assert not np.array_equal(probabilities[0], probabilities[1])
+    params = parameters(candidates.TrainParams, "train")
+    trained = dict(pair.train_pair(history, rows, params, "tiny"))
+    for use, item in trained.items():
+        start, model = TriageModel.default(use).classifier, item.model.classifier
+        assert isinstance(start, Boosted)
+        assert isinstance(model, Boosted)
+        assert model.roots.tolist()[: start.roots.size] == start.roots.tolist()
+        assert model.roots.size == start.roots.size + TREES
+    weights = TriageModel.default("confirm").card["alarm_weights"]
+    assert trained["confirm"].model.card["alarm_weights"] == weights
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
         dict(pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny"))
@@ -198,12 +197,11 @@ def test_lesson_has_hindsight_only_where_verdicts_are_scarce(
 ) -> None:
     rows = tables.labelled(tables.read_for("online"), "online")
     enough = pair.lesson(history, rows, parameters(candidates.TrainParams, "train"))
-    assert (enough.labels, enough.judge_labels, enough.prior_weight) == ("verdicts",) * 2 + (0.0,)
+    assert (enough.labels, enough.judge_labels) == ("verdicts",) * 2
     taught.write_text(taught.read_text().replace("calibration:", "enough: 101\n  calibration:"))
     params = parameters(candidates.TrainParams, "train")
     scarce = pair.lesson(history, rows, params)
     assert scarce.labels == pair.HINDSIGHT
-    assert scarce.prior_weight == pytest.approx(1 / 101)
     # Fifty true verdicts are too few to compare pairs by, unless fewer are asked for.
     assert scarce.judge_labels == "hindsight"
     assert scarce.judge.changes.size > enough.judge.changes.size == 50

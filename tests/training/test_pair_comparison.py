@@ -97,7 +97,7 @@ def test_champion_of_another_seed_is_compared_on_what_both_held_out(
 ) -> None:
     commits = np.array([f"c{point}" for point in range(TRUTH.values.size)], dtype=object)
     known = Histories(TRUTH, TRUTH.series, commits)
-    lesson = Lesson(known, "verdicts and hindsight", 1, 0.0, TRUTH, "verdicts")
+    lesson = Lesson(known, "verdicts and hindsight", 1, TRUTH, "verdicts")
     judged: list[Truth] = []
 
     def surprises_of(_online: Any, _confirm: Any, truth: Truth) -> Surprises:

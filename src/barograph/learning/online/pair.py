@@ -21,9 +21,11 @@ from barograph.learning.metrics import scores
 from barograph.learning.online.alarms import DELAYS, SecondLookAlarms, at_rate, known_within
 from barograph.learning.online.histories import Histories, histories_of
 from barograph.learning.online.learn import Learned, Prior, boosted, learn, surprises_of
+from barograph.learning.online.pool import PRIOR
 from barograph.learning.online.truth import Truth
 from barograph.learning.protocols import stable_split
-from barograph.models.triage import FILES, TriageModel
+from barograph.models.trees import Boosted
+from barograph.models.triage import FILES, OnlineModels, TriageModel
 from barograph.results.history import History
 from barograph.results.series import Flags, Floats
 from barograph.runtime.errors import DataError, NotEnoughDataError
@@ -47,7 +49,6 @@ class Lesson:
         histories: All points, and what is a change.
         labels: What names a change: `simulated people`, `verdicts`, or `verdicts and hindsight`.
         seed: Chooses the points that are held out.
-        prior_weight: Weight of each row of simulated histories that are mixed in; 0 for none.
         judge: The same points with the changes that pairs are compared by.
         judge_labels: What names these: `verdicts`, or `hindsight` where verdicts are too few.
     """
@@ -55,7 +56,6 @@ class Lesson:
     histories: Histories
     labels: str
     seed: int
-    prior_weight: float
     judge: Truth
     judge_labels: str
 
@@ -71,22 +71,23 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
     seed = params.seed if newest is None else held_out_seed(newest, params.seed)
     if params.histories == "simulated":
         people = params.simulation("simulated").histories()
-        return Lesson(people, "simulated people", seed, 0.0, people.truth, "simulated people")
+        return Lesson(people, "simulated people", seed, people.truth, "simulated people")
     verdicts = 0 if newest is None else np.unique(newest.candidates).size
-    weight = params.weight_of_prior(verdicts)
     judged = histories_of(history, params.points, params.seed)
     if verdicts >= params.enough:
-        return Lesson(judged, VERDICTS, seed, weight, judged.truth, VERDICTS)
+        return Lesson(judged, VERDICTS, seed, judged.truth, VERDICTS)
     labelled = histories_of(history, params.points, params.seed, hindsight=True)
     if judged.truth.changes.size >= COMPARABLE:
-        return Lesson(labelled, HINDSIGHT, seed, weight, judged.truth, VERDICTS)
-    return Lesson(labelled, HINDSIGHT, seed, weight, labelled.truth, "hindsight")
+        return Lesson(labelled, HINDSIGHT, seed, judged.truth, VERDICTS)
+    return Lesson(labelled, HINDSIGHT, seed, labelled.truth, "hindsight")
 
 
 def train_pair(
     history: History, rows: LabelledRows, params: TrainParams, profile: str
 ) -> Iterator[tuple[str, Trained]]:
     """Learn the two online models and their twins, and judge the twins on held-out candidates.
+
+    The built-in pair is continued, unless `params` asks for simulated histories.
 
     Args:
         history: What is learned from, unless `params` asks for simulated histories.
@@ -95,13 +96,11 @@ def train_pair(
         profile: Named on the cards.
     """
     material = lesson(history, rows["online"], params)
-    truth, prior = material.histories.truth, None
-    if material.prior_weight:
-        simulated = params.simulation("simulated").histories()
-        prior = Prior(simulated.truth, material.prior_weight)
+    truth = material.histories.truth
     held_out = material.histories.held_out(material.seed)
     make = partial(boosted, trees=params.trees)
-    learned = learn(truth, held_out=held_out, prior=prior, make=make, seed=params.seed)
+    further = {} if params.histories == "simulated" else continuing(OnlineModels.default(), params)
+    learned = learn(truth, held_out=held_out, make=make, seed=params.seed, **further)
     facts: dict[str, Any] = {
         "classifier": "xgboost",
         "calibration": "sigmoid",
@@ -130,6 +129,13 @@ def train_pair(
         }
         both = replace(model, **described), replace(twin, **described)
         yield model.use, Trained(*both, verdicts, probability)
+
+
+def continuing(pair: OnlineModels, params: TrainParams) -> dict[str, Any]:
+    """Return the arguments with which `learn` continues a pair."""
+    start = {m.use: m.classifier for m in pair.members if isinstance(m.classifier, Boosted)}
+    prior = Prior((params.simulated or PRIOR).histories().truth, 1.0)
+    return {"start": start, "prior": prior, "weights": weights_of(pair.members[-1].card)}
 
 
 def beside_champion(
