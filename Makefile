@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro studies paper test check kernels modules defaults bench screenshots clean
+.PHONY: help setup repro studies paper test check kernels modules defaults bench screenshots notebooks clean
 
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -57,6 +57,10 @@ bench: setup ## run all benchmarks and print one table
 
 screenshots: setup ## take a picture of every page of the board
 	python tools/screenshots.py
+
+notebooks: setup ## run the notebooks and keep their outputs
+	python tools/kernels.py
+	python tools/notebooks.py
 
 clean:   ## remove generated files, but never your own data or runs
 	rm -rf $(addprefix data/,interim processed models reports release defaults prior raw/simulated)

@@ -26,6 +26,7 @@ TESTS = Path(__file__).parent
 BROWSER = "browser/"
 LONGEST = (
     "pipeline/test_dvc.py",
+    "test_notebooks.py",
     BROWSER,
     "service/test_reliability.py",
     "service/test_fuzz.py",

@@ -240,16 +240,6 @@ def test_report_prints_results(clone: Path) -> None:
     assert "Where to look next" in output
 
 
-def test_notebooks_run_and_hold_no_outputs(clone: Path) -> None:
-    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    assert notebooks
-    for path in notebooks:
-        cells = [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "code"]
-        assert all(not cell["outputs"] for cell in cells), f"{path}: clear its outputs"
-        code = "\n".join("".join(cell["source"]) for cell in cells)
-        run(clone, sys.executable, "-c", code, MPLBACKEND="Agg")
-
-
 def test_outputs_hold_no_path_of_the_machine(clone: Path) -> None:
     for path in map(clone.joinpath, outs(clone)):
         for file in [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]:
