@@ -144,6 +144,23 @@ def sureness(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     ]
 
 
+def draw(sure: Mapping[str, Sequence[Mapping[str, float]]], file: Path) -> None:
+    """Draw how often alarms are real, beside how sure they are said to be."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0.4, 0.9], [0.4, 0.9], color="0.7")
+    for (name, bins), marker in zip(sure.items(), "os", strict=False):
+        axes.plot([b["said"] for b in bins], [b["real"] for b in bins], marker, label=name)
+        for b in bins:
+            place = (b["said"], b["real"])
+            axes.annotate(f" {b['alarms']:,.0f}", place, xytext=(4, -4), textcoords="offset points")
+    axes.set(xlabel="said to be real", ylabel="real", xlim=(0.4, 0.9), ylim=(0.4, 0.9))
+    axes.legend(loc="lower right")
+    figure.savefig(file, dpi=120)
+
+
 def difference(new: Floats, other: Floats, owners: np.ndarray[Any, Any]) -> list[str]:
     """Return the gain for each delay in points, with its interval over drawn owners."""
     _, owner = np.unique(owners, return_inverse=True)
@@ -163,6 +180,7 @@ def main() -> None:
     parser.add_argument("--labels", type=Path, default=LABELS)
     parser.add_argument("--beside", type=Path, help="the file of the other pair")
     parser.add_argument("--taught", type=Path, help="keep the pair that was taught here")
+    parser.add_argument("--plot", type=Path, help="draw how sure alarms are")
     options = parser.parse_args()
     title = "A pair taught in hindsight by real histories"
     if is_missing(POOL / "pool.parquet", title, options.output):
@@ -198,6 +216,8 @@ def main() -> None:
             new, old = (j.found(rate) for j in judged.values())
             owners = part.groups[part.series[part.changes]]
             gains[f"{name} at {rate:g}"] = difference(new, old, owners)
+    if options.plot is not None:
+        draw(sure, options.plot)
     counts: Mapping[str, Any] = {
         name: {"points": int(t.judged.sum()), "changes": int(t.changes.size)}
         for name, t in parts.items()
