@@ -3,7 +3,7 @@
 FUNCTIONS are those that the package runs by default. As it does by default, each side is scaled to
 mean 0 and standard deviation 1 first. Three kinds of results are left out, because they say nothing
 about a series without seasons: those of `hw_parameters`, the two constants of `stl_features`, and
-those of `heterogeneity`, which fails with statsmodels 0.14 and newer. A result that does not exist,
+those of `heterogeneity`, which fails with statsmodels 0.15. A result that does not exist,
 mostly for short and constant sides, is 0.
 
 A side takes about ten milliseconds, most of them in `holt_parameters`, so sides are computed in

@@ -37,7 +37,7 @@ def main() -> None:
     frame = candidate_rows(
         History.read(INTERIM), pd.read_parquet(BOUNDS), FOOTNOTE_POLICY, (*sets, *params.further)
     )
-    rows = evaluate(params, (FOOTNOTE_POLICY,), sets, "tsfeatures", lambda _: frame)
+    rows = evaluate(params, (FOOTNOTE_POLICY,), sets, "evaluate", lambda _: frame)
     report.write_csv(FOLDER / "table.csv", flat(rows))
     report.write_json(report.FOLDER / "tsfeatures.json", nested(rows))
     report.write_page(
