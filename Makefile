@@ -17,14 +17,12 @@ help:    ## list the targets
 setup: $(VENV)/.installed ## create .venv with the pinned dependencies
 
 repro: setup ## run the pipeline and print its results
-	@python -m barograph.pipeline.params
-	dvc repro
+	@python -m barograph.pipeline.repro
 	@python -m barograph.pipeline.report
 
 studies: setup ## run the pipeline, then the papers' experiments
-	@python -m barograph.pipeline.params
-	dvc repro
-	dvc repro $(addprefix studies/dvc.yaml:,audit statistics hybrid tsfeatures algorithm_1 detectors)
+	@python -m barograph.pipeline.repro
+	@python -m barograph.pipeline.repro $(addprefix studies/dvc.yaml:,audit statistics hybrid tsfeatures algorithm_1 detectors)
 
 paper: setup ## both with the papers' numbers of splits and trees (hours)
 	sed -i 's/^profile: .*/profile: paper/' params.yaml

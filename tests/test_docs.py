@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from barograph.cli import COMMANDS, group
 from barograph.server import store, triage
 from barograph.server.store.measurement import Limits
 from barograph.server.store.tokens import Scope
 from barograph.server.web.app import ROUTERS
-from tools import reference
+from tools import reference, stages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -44,6 +45,15 @@ def test_commands_are_documented(name: str) -> None:
 def test_tables_of_options_are_those_of_the_commands() -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert reference.page(text) == text, "run python tools/reference.py"
+
+
+def test_graph_of_the_stages_is_that_of_dvc() -> None:
+    text = stages.PAGE.read_text(encoding="utf-8")
+    known = yaml.safe_load((stages.ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    assert stages.page(text, known) == text, "run python tools/stages.py"
+    assert "    train --> release\n" in text
+    del known["release"]
+    assert stages.page(text, known) != text
 
 
 def test_functions_of_the_store_page_exist() -> None:

@@ -20,7 +20,7 @@ characterise:
   label_free_windows: [bauer8]
 train:
   feature_sets: {adaptive: bauer8, label_free: bauer8, online: bauer8, confirm: bauer8}
-  classifier: random_forest
+  classifiers: [random_forest]
   calibration: sigmoid
   goal: accuracy
   seed: 1

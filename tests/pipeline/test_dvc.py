@@ -30,6 +30,7 @@ STAGES = (
     "replay",
     "release",
 )
+REPRO = (sys.executable, "-m", "barograph.pipeline.repro")  # what `make repro` runs
 STUDIES = ("audit", "statistics")  # and those of tests of their own
 # Modules that no result depends on.
 PLUMBING = {"__init__.py"}
@@ -68,7 +69,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document["prior"]["simulate"] |= {"long_series": 10, "short_series": 100}
     (folder / "params.yaml").write_text(yaml.safe_dump(document))
     run(folder, "git", "init", "--quiet")
-    repro(folder)
+    run(folder, "git", "add", ".")
+    people = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    run(folder, "git", *people, "commit", "--quiet", "--message", "Begin")
+    assert stages_in(run(folder, *REPRO, BAROGRAPH_MLFLOW="")) == [*STAGES]
     return folder
 
 
@@ -86,8 +90,9 @@ def run(folder: Path, *command: str, **more: str) -> str:
     One worker: on so little data, to start more of them takes longer than all stages.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "src")} | more
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "src")}
     environment |= {"BAROGRAPH_MLFLOW": "off", "DVC_NO_ANALYTICS": "true", "BAROGRAPH_WORKERS": "1"}
+    environment |= more
     done = subprocess.run(  # noqa: S603 - our own commands
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -97,7 +102,11 @@ def run(folder: Path, *command: str, **more: str) -> str:
 
 def repro(folder: Path, *options: str) -> list[str]:
     """Run `dvc repro` and return the stages that ran, or would run with `--dry`."""
-    output = run(folder, "dvc", "repro", *options)
+    return stages_in(run(folder, "dvc", "repro", *options))
+
+
+def stages_in(output: str) -> list[str]:
+    """Return the stages that ran, from the output of DVC."""
     return [name for name in STAGES if f"Running stage '{name}'" in output]
 
 
@@ -134,6 +143,43 @@ def test_repro_runs_every_stage_once(clone: Path) -> None:
     assert set(yaml.safe_load((clone / "dvc.yaml").read_text())["stages"]) == set(STAGES)
     assert "label_free: " in (clone / "data/release/release.md").read_text()
     assert repro(clone) == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # MLflow's use of SQLAlchemy
+def test_runs_of_the_stages_belong_to_that_of_the_pipeline(clone: Path) -> None:
+    """Two runs of the pipeline that differ in a parameter, and a stage by itself."""
+    mlflow = pytest.importorskip("mlflow")
+    params = clone / "params.yaml"
+    before = params.read_text()
+    change(clone, "classify", "coverage", 0.8)
+    assert stages_in(run(clone, *REPRO, BAROGRAPH_MLFLOW="")) == ["classify"]
+    change(clone, "classify", "coverage", 0.85)
+    run(clone, "dvc", "repro", "classify", BAROGRAPH_MLFLOW="", DVC_EXP_NAME="tidy-lark")
+    params.write_text(before)
+    assert repro(clone) == ["classify"]
+    client = mlflow.MlflowClient(f"sqlite:///{clone / 'data/mlflow.db'}")
+    experiment = client.get_experiment_by_name("barograph").experiment_id
+    found = client.search_runs([experiment], order_by=["attributes.start_time ASC"])
+    assert len(found) == 2 * (1 + len(STAGES)) + 1
+    commit = run(clone, "git", "rev-parse", "HEAD").strip()
+    assert {each.data.tags["mlflow.source.git.commit"] for each in found} == {commit}
+    assert {each.info.status for each in found} == {"FINISHED"}
+    first, second = (each for each in found if each.info.run_name == "repro")
+    differing = {k for k, v in first.data.params.items() if second.data.params[k] != v}
+    assert differing == {"classify.coverage"}
+    assert first.data.params["train.trees"] == "10"
+    assert first.data.metrics["auc.label_free"] == second.data.metrics["auc.label_free"]
+    for parent, ran in ((first, set(STAGES)), (second, {"classify"})):
+        its = [e for e in found if e.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
+        assert sorted(each.info.run_name for each in its) == sorted(STAGES)
+        assert {e.info.run_name for e in its if "cached" not in e.data.tags} == ran
+        assert all(len(each.data.tags["data.digest"]) == 16 for each in its)
+        assert all(each.data.metrics for each in its if each.info.run_name in ran)
+    [alone] = [
+        e for e in found if "mlflow.parentRunId" not in e.data.tags and e.info.run_name != "repro"
+    ]
+    assert (alone.info.run_name, alone.data.tags["dvc.experiment"]) == ("classify", "tidy-lark")
+    assert not list((clone / "data/mlflow-waiting").iterdir())
 
 
 def test_studies_run_after_the_pipeline(clone: Path) -> None:

@@ -12,7 +12,7 @@ from barograph.detection import Setds
 from barograph.detection.scoring import score_candidates
 from barograph.features import FEATURE_SETS, feature_matrix, series_context
 from barograph.features.subseries import LABEL_FREE, subseries
-from barograph.learning.candidates import TrainParams, train
+from barograph.learning.candidates import Exercise, TrainParams, train
 from barograph.learning.tables import bounds_table, build, keys_of, labelled
 from barograph.models import TriageModel, artifact
 from barograph.models.calibration import ABOVE_HALF
@@ -34,7 +34,7 @@ def history(project: Path) -> History:
 
 def params(classifier: str, feature_set: str) -> TrainParams:
     sets = dict.fromkeys(("adaptive", "label_free", "online", "confirm"), feature_set)
-    return TrainParams(sets, classifier, "sigmoid", trees=8, goal="accuracy", seed=1)
+    return TrainParams(sets, (classifier,), "sigmoid", trees=8, goal="accuracy", seed=1)
 
 
 def trained(history: History, classifier: str, feature_set: str) -> TriageModel:
@@ -44,7 +44,8 @@ def trained(history: History, classifier: str, feature_set: str) -> TriageModel:
     chosen = params(classifier, feature_set)
     # The authors' leaves need 80 rows each.
     settings = {"model__estimator__min_child_weight": 1} if classifier == "hybrid" else {}
-    return train("label_free", rows, None, chosen, "tiny", settings).model
+    exercise = Exercise("label_free", chosen.learners("label_free")[0], rows, settings=settings)
+    return train(exercise, chosen, "tiny").model
 
 
 def severity(values: Floats, index: int) -> float:

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
+from barograph.features import FEATURE_SETS
 from barograph.learning import candidates, challengers, tables
 from barograph.learning import release as releasing
 from barograph.learning.comparison import Comparison
 from barograph.learning.registry import Index
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import release, train
+from barograph.pipeline.params import run
 from barograph.runtime.errors import ConfigError, DataError
 from tests.pipeline.conftest import enter
 from tests.service.models import small_model
+from tests.shared import ROOT
 
 USE = "label_free"
 SERVED = Path(f"data/release/{USE}.baro")
@@ -153,6 +155,22 @@ def test_model_is_released_unless_its_auc_is_lower_by_more_than_the_margin(
     decision = releasing.decide(twins, Index(USE), OF_PIPELINE)
     assert decision["promoted"] == (why is None)
     assert decision["why"] == (why or "not worse than the built-in model")
+
+
+def test_model_that_is_named_is_released_even_if_it_is_worse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evidence = replace(OF_PIPELINE, named=(USE,))
+    twins = {USE: replace(small_model(0, USE), metrics={"auc": 0.9})}
+    monkeypatch.setattr(releasing, "compare", lambda *_: compared(-0.2, 0.0))
+    decision = releasing.decide(twins, Index(USE), evidence)
+    assert decision["promoted"]
+    assert decision["why"] == "release.classifier names it; worse than the built-in model"
+    assert decision["uses"][USE]["difference"] == -0.2
+    # It is named for one file only, and never released if it is worse than chance.
+    assert not releasing.decide(twins, Index(USE), replace(evidence, named=("online",)))["promoted"]
+    hopeless = {USE: replace(twins[USE], metrics={"auc": 0.4})}
+    assert not releasing.decide(hopeless, Index(USE), evidence)["promoted"]
 
 
 @pytest.mark.parametrize(("lead", "promoted"), [(0.05, False), (0.025, True)])
@@ -289,9 +307,12 @@ def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPa
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.delenv("BAROGRAPH_MLFLOW")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
-    release.main()
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    shutil.copy(ROOT / "dvc.yaml", "dvc.yaml")
+    run(release.main)
     retrain(trees=12)
-    release.main()
+    run(train.main)
+    run(release.main)
     client = mlflow.MlflowClient("sqlite:///data/mlflow.db")
 
     def alias(name: str) -> int:
@@ -303,14 +324,34 @@ def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPa
     releasing.rollback(USE)
     assert "champion" not in client.get_registered_model(f"barograph-{USE}").aliases
     experiment = client.get_experiment_by_name("barograph").experiment_id
-    recorded = {run.info.run_name for run in client.search_runs([experiment])}
-    assert recorded == {f"{act} {USE}" for act in ("train", "release", "rollback")}
-    runs = client.search_runs([experiment], "attributes.run_name = 'train label_free'")
+    found = client.search_runs([experiment])
+    names = sorted(each.info.run_name for each in found)
+    assert names == ["release", "release", f"rollback {USE}", f"rollback {USE}", "train"]
+    [trained] = [each for each in found if each.info.run_name == "train"]
+    assert trained.data.params["train.trees"] == "12"
     held_out = dict(TriageModel.load(f"data/models/{USE}.baro").metrics)
-    assert runs[0].data.metrics == pytest.approx(held_out)
-    assert runs[0].data.params["data_hash"]
-    assert {a.path for a in client.list_artifacts(runs[0].info.run_id)} == {
-        f"{USE}.png",
-        f"{USE}.baro",
+    for name, value in held_out.items():
+        assert trained.data.metrics[f"{USE}.{name}"] == pytest.approx(value)
+        assert trained.data.metrics[f"{USE}.random_forest.{name}"] == pytest.approx(value)
+    assert len(trained.data.tags["data.digest"]) == 16
+    assert artifacts(client, trained.info.run_id) == {
+        f"models/{USE}.baro",
+        f"models/random_forest/{USE}.baro",
+        "reports/train.json",
+        "reports/train/models.csv",
+        "reports/train/models.md",
+        f"reports/train/{USE}.png",
     }
-    assert pd.Series(runs[0].data.params).notna().all()
+    loaded = mlflow.pyfunc.load_model(f"models:/barograph-{USE}@candidate")
+    assert loaded.metadata.signature.inputs.input_names() == list(FEATURE_SETS["bauer8"])
+    example = loaded.input_example
+    probability = TriageModel.load(f"data/models/{USE}.baro").predict_proba(example)[:, 1]
+    np.testing.assert_array_equal(loaded.predict(example), probability)
+
+
+def artifacts(client: Any, run_id: str, folder: str = "") -> set[str]:
+    """Return the paths of all artifacts of a run."""
+    found: set[str] = set()
+    for each in client.list_artifacts(run_id, folder):
+        found |= artifacts(client, run_id, each.path) if each.is_dir else {each.path}
+    return found

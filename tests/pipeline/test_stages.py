@@ -135,7 +135,7 @@ def test_evaluate_reports_three_protocols_and_a_baseline() -> None:
 
 def test_train_params_need_a_feature_set_for_every_use() -> None:
     with pytest.raises(ConfigError, match=r"for the uses \[\]; needed are"):
-        candidates.TrainParams({}, "random_forest", "sigmoid", 1, "f1", 1)
+        candidates.TrainParams({}, ("random_forest",), "sigmoid", 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("described")

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from barograph.learning import candidates, tables
+from barograph.learning.comparison import CROSS_FIT, ScoredRows
+from barograph.learning.learners import Learner
 from barograph.models.catalogue import classifier
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import train
@@ -23,9 +25,13 @@ def labelled(described: Path) -> tables.Labelled:
     return tables.labelled(tables.read("adaptive"), "bauer8")
 
 
+def exercise_of(name: str, rows: tables.Labelled, prior: tables.Labelled) -> candidates.Exercise:
+    return candidates.Exercise("label_free", Learner(name, name, "bauer8"), rows, prior)
+
+
 def test_prior_weight_falls_with_every_verdict() -> None:
     sets = dict.fromkeys(USES, "bauer8")
-    params = candidates.TrainParams(sets, "svm", "sigmoid", 5, "f1", 1, prior_weight=0.4)
+    params = candidates.TrainParams(sets, ("svm",), "sigmoid", 5, "f1", 1, prior_weight=0.4)
     assert params.weight_of_prior(0) == 0.0
     weighed = replace(params, enough=100)
     weights = [weighed.weight_of_prior(verdicts) for verdicts in (0, 50, 100, 200)]
@@ -36,9 +42,10 @@ def test_fit_ignores_rows_without_weight(labelled: tables.Labelled) -> None:
     def fitted(weight: float) -> Any:
         sets, turned = dict.fromkeys(USES, "bauer8"), replace(labelled, truth=1 - labelled.truth)
         params = candidates.TrainParams(
-            sets, "random_forest", "sigmoid", 5, "f1", 1, enough=10**9, prior_weight=weight
+            sets, ("random_forest",), "sigmoid", 5, "f1", 1, enough=10**9, prior_weight=weight
         )
-        return candidates.fit(labelled, turned, params, {}, np.arange(labelled.truth.size))
+        exercise = exercise_of("random_forest", labelled, turned)
+        return candidates.fit(exercise, params, np.arange(labelled.truth.size))
 
     alone = classifier("random_forest", seed=1, trees=5).fit(labelled.matrix, labelled.truth)
     probability = alone.predict_proba(labelled.matrix)
@@ -85,8 +92,8 @@ def test_train_keeps_a_model_of_every_classifier(
     name: str, kind: str, labelled: tables.Labelled, tmp_path: Path
 ) -> None:
     sets = dict.fromkeys(USES, "bauer8")
-    params = candidates.TrainParams(sets, name, "sigmoid", 5, "accuracy", 1, enough=500)
-    result = candidates.train("label_free", labelled, labelled, params, "tiny", {})
+    params = candidates.TrainParams(sets, (name,), "sigmoid", 5, "accuracy", 1, enough=500)
+    result = candidates.train(exercise_of(name, labelled, labelled), params, "tiny")
     result.model.save(tmp_path / "model.baro")
     model = TriageModel.load(tmp_path / "model.baro", "label_free")
     assert model.classifier.kind == kind
@@ -94,3 +101,20 @@ def test_train_keeps_a_model_of_every_classifier(
     assert model.card["calibration"] == ("none" if model.calibration is None else "sigmoid")
     right = model.predict(labelled.matrix) == labelled.truth
     assert right.mean() > 0.9
+
+
+def test_rows_that_a_model_was_chosen_on_are_left_out_of_its_comparison(
+    labelled: tables.Labelled,
+) -> None:
+    sets = dict.fromkeys(USES, "bauer8")
+    params = candidates.TrainParams(sets, ("random_forest",), "sigmoid", 5, "f1", 1, enough=500)
+    built_in = ScoredRows(np.linspace(0.0, 1.0, labelled.truth.size), 0.5)
+    exercise = replace(exercise_of("random_forest", labelled, labelled), built_in=built_in)
+    judged = []
+    for is_alone in (True, False):
+        trained = candidates.train(replace(exercise, is_alone=is_alone), params, "tiny")
+        facts = trained.twin.card[CROSS_FIT]
+        judged.append(facts["real"] + facts["noise"])
+    validation = candidates.held_out(labelled, 1).validation
+    assert judged[0] == labelled.truth.size
+    assert judged[1] == labelled.truth.size - validation.size > 0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +21,9 @@ from barograph.detection import Hunter
 from barograph.learning import registry, tables
 from barograph.learning import release as releasing
 from barograph.learning import retrain as retraining
+from barograph.learning.candidates import TrainParams
 from barograph.learning.registry import SERVED, Index, put_in_service, registry_of, resume
+from barograph.learning.retrain import RetrainParams
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.runtime import files as locks
@@ -73,7 +75,7 @@ def retrain(models: Models) -> None:
 
     def learned(*_: object) -> Iterator[tuple[str, Any]]:
         for use, model in models.items():
-            yield use, SimpleNamespace(model=model, twin=model)
+            yield use, {"": SimpleNamespace(model=model, twin=model)}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retraining, "train_all", learned)
@@ -81,8 +83,8 @@ def retrain(models: Models) -> None:
         patch.setattr(retraining, "_counts", lambda _: (0, 0, 0))
         patch.setattr(tables, "frames_of", lambda *_: lambda _use: None)
         sets = dict.fromkeys(models, "leznik")
-        train = SimpleNamespace(feature_sets=sets)
-        params = SimpleNamespace(train=train, release=PARAMS, prior=None, profile="")
+        train = TrainParams(sets, ("xgboost",), "sigmoid", 1, "f1", 1)
+        params = RetrainParams(train, cast("Any", None), PARAMS, cast("Any", None), "")
         patch.setattr(export, "read_all", lambda _: (None, None))
         patch.setattr(command, "read_params", lambda *_: params)
         with pytest.raises(SystemExit) as ended:

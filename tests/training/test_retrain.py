@@ -1,6 +1,7 @@
 """`barograph retrain`: the pipeline's models from a store, released if they are better."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from barograph.cli import main
 from barograph.cli.models import read_params
+from barograph.learning.learners import FOREST
 from barograph.learning.online.pair import BESIDE
 from barograph.learning.registry import registry_of
 from barograph.learning.retrain import Retrained
@@ -32,7 +34,7 @@ characterise:
   label_free_windows: [confirm]
 train:
   feature_sets: {adaptive: contrast, label_free: contrast, online: online, confirm: confirm}
-  classifier: xgboost
+  classifiers: [xgboost]
   calibration: sigmoid
   goal: accuracy
   seed: 1
@@ -188,7 +190,11 @@ def test_retrain_names_what_is_missing(
 
 def test_built_in_parameters_are_those_of_the_profile_quick() -> None:
     built_in: Any = read_params()
-    assert built_in == read_params(ROOT / "params.yaml")
+    pipeline: Any = read_params(ROOT / "params.yaml")
+    names = pipeline.train.classifiers
+    assert names == (*built_in.train.classifiers, FOREST)
+    without = replace(pipeline.train, classifiers=names[:-1])
+    assert built_in == replace(pipeline, train=without)
     assert built_in.profile == "quick"
 
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from barograph.learning import limits, tables
-from barograph.learning.comparison import CROSS_FIT, beside_built_in
+from barograph.learning.comparison import CROSS_FIT, ScoredRows, beside_built_in
+from barograph.learning.learners import Learner, learner
 from barograph.learning.metrics import scores
 from barograph.learning.online.histories import Simulated
 from barograph.learning.protocols import Split, is_usable, stable_split
@@ -35,7 +36,8 @@ class TrainParams:
 
     Attributes:
         feature_sets: The feature set of each use.
-        classifier: The classifier of the candidate models, one of the catalogue.
+        classifiers: What the candidate models are learned with, by name; of equally good ones, the
+            first is chosen.
         calibration: `sigmoid` or `isotonic`.
         trees: Number of trees of every forest.
         goal: What the threshold is chosen for.
@@ -46,13 +48,14 @@ class TrainParams:
         points: Maximum number of points of own histories.
         simulated: Simulated histories: the seed, the numbers of series, and how people mark them.
         disputed_as_noise: Whether candidates under investigation are learned from as not real.
-        settings: Settings of the classifier that replace those of the catalogue and of tuning.
+        settings: By classifier, settings that replace those of the catalogue and of tuning.
         reporting: Simulated histories that the reporting rule is chosen on while verdicts are
             scarce: the seed, unlike that of any data learned from, and the numbers of series.
+        classifier: Withdrawn.
     """
 
     feature_sets: dict[limits.Use, limits.FeatureSet]
-    classifier: limits.Classifier
+    classifiers: tuple[limits.LearnerName, ...]
     calibration: Annotated[str, limits.Named(lambda: METHODS)]
     trees: limits.Count
     goal: limits.Goal
@@ -63,21 +66,40 @@ class TrainParams:
     points: limits.Count = 400_000
     simulated: Simulated | None = None
     disputed_as_noise: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[limits.LearnerName, dict[str, Any]] = field(default_factory=dict)
     reporting: Simulated | None = None
+    classifier: Any = None
 
     def __post_init__(self) -> None:
-        """Refuse a use without a feature set, and settings that the classifier does not have."""
+        """Refuse the former parameter, a use without features, and unknown settings."""
+        if self.classifier is not None:
+            raise ConfigError(
+                f"train.classifier is now release.classifier: set that to {self.classifier!r:.60} "
+                "or to 'best', and leave this out; train.classifiers lists those that are trained"
+            )
+        if not self.classifiers:
+            raise ConfigError("train.classifiers is empty: name a classifier")
         if set(self.feature_sets) != set(USES):
             raise ConfigError(
                 f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
                 f"needed are {sorted(USES)}"
             )
         try:
-            if self.settings:
-                classifier(self.classifier, seed=0, trees=1, settings=self.settings)
+            for name, settings in self.settings.items():
+                classifier(learner(name, "").classifier, seed=0, trees=1, settings=settings)
         except (ConfigError, ValueError) as error:
             raise ConfigError(f"train.settings: {error}") from None
+
+    def learners(self, use: str) -> list[Learner]:
+        """Return what the models of a use are learned with."""
+        return [learner(name, self.feature_sets[use]) for name in self.classifiers]
+
+    def features(self, use: str) -> tuple[str, ...]:
+        """Return the feature sets that the models of a use learn from."""
+        own = self.feature_sets[use]
+        if self.learns_histories and use in FILES["online"]:
+            return (own,)
+        return tuple(dict.fromkeys((own, *(each.feature_set for each in self.learners(use)))))
 
     @property
     def learns_histories(self) -> bool:
@@ -97,6 +119,20 @@ class TrainParams:
         return self.prior_weight * share
 
 
+class Judged(NamedTuple):
+    """Rows that a twin has not learned from.
+
+    Attributes:
+        truth: The verdicts.
+        probability: The probability of a real change that the twin gives to each.
+        series: The series of each.
+    """
+
+    truth: Ints = np.empty(0, dtype=np.int64)
+    probability: Floats = np.empty(0)
+    series: Ints = np.empty(0, dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Trained:
     """A model and its twin, which was learned without the held-out rows.
@@ -104,43 +140,58 @@ class Trained:
     Attributes:
         model: Learned from everything.
         twin: Judged on the held-out rows.
-        truth: The verdicts of the held-out rows.
-        probability: The probability of a real change that the twin gives to each.
+        test: The held-out rows.
+        validation: The rows that calibration and threshold were chosen on, with probabilities that
+            are not calibrated.
     """
 
     model: TriageModel
     twin: TriageModel
-    truth: Ints
-    probability: Floats
+    test: Judged = Judged()  # noqa: RUF009 - it is never changed
+    validation: Judged = Judged()  # noqa: RUF009
 
 
-def train(
-    use: str,
-    rows: tables.Labelled,
-    prior: tables.Labelled | None,
-    params: TrainParams,
-    profile: str,
-    settings: Mapping[str, Any],
-) -> Trained:
-    """Learn the model of one use, and its twin.
+@dataclass(frozen=True)
+class Exercise:
+    """What a model learns from.
 
-    Args:
+    Attributes:
         use: One of `USES`.
+        learner: The classifier, with its features.
         rows: The verdicts.
         prior: Simulated rows to mix in, if verdicts are scarce.
+        built_in: What the built-in model says of the rows, if verdicts are scarce.
+        settings: Settings of the classifier that replace those of the catalogue.
+        is_alone: Whether nothing else is learned for the use, so that nothing is chosen.
+    """
+
+    use: str
+    learner: Learner
+    rows: tables.Labelled
+    prior: tables.Labelled | None = None
+    built_in: ScoredRows | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    is_alone: bool = True
+
+
+def train(exercise: Exercise, params: TrainParams, profile: str) -> Trained:
+    """Learn a model for one use, and its twin.
+
+    Args:
+        exercise: What it learns from.
         params: What is learned.
         profile: Named on the card.
-        settings: Settings of the classifier that replace those of the catalogue.
     """
+    rows, name = exercise.rows, exercise.learner.classifier
     split = held_out(rows, params.seed)
-    threshold = own_threshold(params.classifier)
+    threshold = own_threshold(name)
     method = params.calibration if threshold is None else None
-    learn = partial(fit, rows, prior, params, settings)
+    learn = partial(fit, exercise, params)
     fitted = learn(split.train)
     twin = TriageModel.of(
         fitted,
-        use,
-        str(params.feature_sets[use]),
+        exercise.use,
+        exercise.learner.feature_set,
         truth=rows.truth[split.validation],
         score=real_probability(fitted, rows.matrix[split.validation]),
         goal=params.goal,
@@ -148,18 +199,38 @@ def train(
         threshold=threshold,
         data_hash=rows.data_hash,
     )
-    truth = rows.truth[split.test]
-    probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
-    facts = card(rows, split, params, profile) | {"settings": dict(settings)}
+    facts = card(rows, split, params, profile, name) | {"settings": dict(exercise.settings)}
     facts["held_out_seed"] = held_out_seed(rows, params.seed)
-    if prior is not None:
-        default = TriageModel.default(use)
-        if default.feature_set == twin.feature_set:
-            rule = partial(decision_rule, goal=params.goal, method=method, threshold=threshold)
-            facts[CROSS_FIT] = beside_built_in(default, rows, learn, rule)
-    twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
+    if exercise.built_in is not None:
+        rule = partial(decision_rule, goal=params.goal, method=method, threshold=threshold)
+        seen = split.validation[:0] if exercise.is_alone else split.validation
+        facts[CROSS_FIT] = beside_built_in(exercise.built_in, rows, learn, rule, seen)
+    probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
+    test = Judged(rows.truth[split.test], probability, rows.identities[split.test])
+    twin = replace(twin, metrics=scores(*test[:2], twin.threshold), card=facts)
     everything = from_fitted(learn(np.arange(rows.truth.size)))
-    return Trained(replace(twin, classifier=everything), twin, truth, probability)
+    raw = twin.classifier.predict_proba(rows.matrix[split.validation])[:, 1]
+    validation = Judged(rows.truth[split.validation], raw, rows.identities[split.validation])
+    return Trained(replace(twin, classifier=everything), twin, test, validation)
+
+
+def verdicts_of(
+    use: str, feature_set: str, params: TrainParams, frames: tables.FrameReader
+) -> tables.Labelled:
+    """Read the verdicts of a use.
+
+    Args:
+        use: One of `USES`.
+        feature_set: The features of the rows.
+        params: What is learned.
+        frames: Returns the feature table of a use.
+
+    Raises:
+        NotEnoughDataError: They are all of one class.
+    """
+    of_histories = params.learns_histories and use in FILES["online"]
+    disputed = params.disputed_as_noise and not of_histories
+    return tables.labelled(frames(use), feature_set, disputed_as_noise=disputed)
 
 
 def usable_verdicts(
@@ -175,10 +246,8 @@ def usable_verdicts(
     Raises:
         NotEnoughDataError: They are too few, and nothing else may be mixed in.
     """
-    of_histories = params.learns_histories and use in FILES["online"]
-    disputed = params.disputed_as_noise and not of_histories
     try:
-        rows = tables.labelled(frames(use), params.feature_sets[use], disputed_as_noise=disputed)
+        rows = verdicts_of(use, params.feature_sets[use], params, frames)
         held_out_seed(rows, params.seed)
     except NotEnoughDataError:
         if not params.enough:
@@ -199,31 +268,25 @@ def shipped(use: str, reason: str) -> Trained:
     model = TriageModel.default(use)
     kept = {KEPT: f"the built-in model: {reason}"}
     model = replace(model, metrics={}, card={**model.card, **kept})
-    return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0))
+    return Trained(model, model)
 
 
-def fit(
-    rows: tables.Labelled,
-    prior: tables.Labelled | None,
-    params: TrainParams,
-    settings: Mapping[str, Any],
-    part: Ints,
-) -> Any:
+def fit(exercise: Exercise, params: TrainParams, part: Ints) -> Any:
     """Learn a classifier from some of the rows, and from simulated rows of a lower weight.
 
     A classifier without weights, such as the voting scheme, learns from the own rows alone.
 
     Args:
-        rows: The verdicts; each row has the weight 1.
-        prior: Simulated rows.
+        exercise: The verdicts, each of the weight 1, and the simulated rows.
         params: What is learned.
-        settings: Settings of the classifier that replace those of the catalogue.
         part: The numbers of the rows to learn from.
     """
-    model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
+    rows, prior, name = exercise.rows, exercise.prior, exercise.learner.classifier
+    settings = exercise.settings
+    model = classifier(name, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
     weight = params.weight_of_prior(np.unique(rows.candidates[part]).size)
-    if prior is None or not weight or not takes_weights(params.classifier):
+    if prior is None or not weight or not takes_weights(name):
         return model.fit(matrix, truth)
     weights = np.repeat([1.0, weight], [truth.size, prior.truth.size])
     both, verdicts = np.concatenate([matrix, prior.matrix]), np.concatenate([truth, prior.truth])
@@ -256,14 +319,16 @@ def held_out_seed(rows: tables.Labelled, seed: int) -> int:
     )
 
 
-def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
-    """Return what a model's card says about its training."""
+def card(
+    rows: tables.Labelled, split: Split, params: TrainParams, profile: str, name: str
+) -> dict[str, Any]:
+    """Return what the card of a model of a classifier says about its training."""
     return {
         "profile": profile,
-        "classifier": params.classifier,
+        "classifier": name,
         "trees": params.trees,
         "goal": params.goal,
-        "calibration": params.calibration if own_threshold(params.classifier) is None else "none",
+        "calibration": params.calibration if own_threshold(name) is None else "none",
         "seed": params.seed,
         "rows": int(rows.truth.size),
         "enough": params.enough,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,16 @@ from barograph.detection.scoring import CandidateScorer, rule_entry
 from barograph.detection.triaged import Triaged, reported, table_of
 from barograph.learning import tables
 from barograph.learning.candidates import (
+    KEPT,
+    Exercise,
     Trained,
     TrainParams,
-    held_out,
     shipped,
     train,
     usable_verdicts,
+    verdicts_of,
 )
+from barograph.learning.comparison import ScoredRows
 from barograph.learning.metrics import f1_of_marks
 from barograph.learning.online.pair import train_pair
 from barograph.learning.online.truth import Marked
@@ -41,6 +45,7 @@ from barograph.results.series import Floats
 from barograph.runtime.errors import NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
+PAIR = "pair"  # the name of a model that learned from whole histories
 CHOICES = tuple(round(0.02 * k, 2) for k in range(5, 46, 2))
 SMOOTHING = 2.0  # standard deviation of the smoothing, in choices
 
@@ -52,8 +57,8 @@ def train_all(
     prior: Callable[[str, str], tables.Labelled],
     settings: Callable[[str, str], Mapping[str, Any]],
     profile: str,
-) -> Iterator[tuple[str, Trained]]:
-    """Learn the models of all uses.
+) -> Iterator[tuple[str, dict[str, Trained]]]:
+    """Learn the models of all uses; yield those of a use by the names of their learners.
 
     Where verdicts are scarce, the online models also learn from hindsight. The shipped model stays
     for a use that cannot be learned from the verdicts there are.
@@ -68,49 +73,85 @@ def train_all(
     """
     rows = {use: usable_verdicts(use, params, frames) for use in USES}
     pair = FILES["online"] if params.learns_histories else ()
-    learned = [(use, table) for use, table in rows.items() if use not in pair and table is not None]
-    calls = []
-    weighs = takes_weights(params.classifier)
-    for use, table in learned:
-        scarce = weighs and np.unique(table.candidates).size < params.enough
-        simulated = prior(use, params.feature_sets[use]) if scarce else None
-        chosen = {**settings(use, params.classifier), **params.settings}
-        calls.append((use, table, simulated, params, profile, chosen))
-    results = map_parallel(train, calls, "train")
-    for (use, table), trained in zip(learned, results, strict=True):
-        yield use, with_rule(trained, table, params) if use == triaged.USE else trained
+    frame = cache(frames)
+    exercises = {
+        use: [*_exercises(use, params, frame, prior, settings)]
+        for use in USES
+        if use not in pair and rows[use] is not None
+    }
+    calls = [(each, params, profile) for many in exercises.values() for each in many]
+    results = iter(map_parallel(train, calls, "train"))
+    for use, many in exercises.items():
+        models = {each.learner.name: next(results) for each in many}
+        if use == triaged.USE:
+            models = with_rules(models, many[0].rows, params)
+        yield use, models
     for use in USES:
         if use not in pair and rows[use] is None:
-            yield use, shipped(use, "too few verdicts")
+            yield use, {KEPT: shipped(use, "too few verdicts")}
     if pair:
         try:
-            yield from train_pair(history, rows, params, profile)
+            learned = dict(train_pair(history, rows, params, profile))
         except NotEnoughDataError as error:
             if rows["online"] is not None:
                 raise
-            for use in pair:
-                yield use, shipped(use, str(error))
+            learned = {use: shipped(use, str(error)) for use in pair}
+        yield from ((use, {PAIR: model}) for use, model in learned.items())
 
 
-def with_rule(trained: Trained, rows: tables.Labelled, params: TrainParams) -> Trained:
-    """Return a model and its twin with a reporting rule, chosen by what the twin has not seen.
+def _exercises(
+    use: str,
+    params: TrainParams,
+    frames: tables.FrameReader,
+    prior: Callable[[str, str], tables.Labelled],
+    settings: Callable[[str, str], Mapping[str, Any]],
+) -> Iterator[Exercise]:
+    """Yield what the models of a use learn from: the same verdicts, each with its features."""
+    default = TriageModel.default(use)
+    for learner in params.learners(use):
+        rows = verdicts_of(use, learner.feature_set, params, frames)
+        built_in, simulated = None, None
+        if np.unique(rows.candidates).size < params.enough:
+            if default.feature_set in frames(use).attrs["feature_sets"]:
+                known = verdicts_of(use, default.feature_set, params, frames)
+                built_in = ScoredRows(default.predict_proba(known.matrix)[:, 1], default.threshold)
+            if takes_weights(learner.classifier):
+                simulated = prior(use, learner.feature_set)
+        chosen = {**settings(use, learner.name), **params.settings.get(learner.name, {})}
+        is_alone = len(params.classifiers) == 1
+        yield Exercise(use, learner, rows, simulated, built_in, chosen, is_alone)
+
+
+def with_rules(
+    models: Mapping[str, Trained], rows: tables.Labelled, params: TrainParams
+) -> dict[str, Trained]:
+    """Return models and their twins with reporting rules, chosen by what the twins have not seen.
 
     Args:
-        trained: A model for the use `label_free`, and its twin.
-        rows: The verdicts that the model was learned from.
-        params: What was learned. Verdicts choose the rule if there are enough, else simulated
+        models: Models for the use `label_free`.
+        rows: The verdicts that they were learned from.
+        params: What was learned. Verdicts choose the rules if there are enough, else simulated
             people do.
     """
-    twin = trained.twin
     if params.histories == "own" and np.unique(rows.candidates).size >= params.enough:
-        part = held_out(rows, params.seed).validation
-        probability = twin.predict_proba(rows.matrix[part])[:, 1]
-        least, source = rule_of_verdicts(rows.truth[part], probability), "verdicts"
+        source = "verdicts"
+        least = [_rule_of_twin(each) for each in models.values()]
     else:
-        people = params.simulation("reporting").marked()
-        least, source = rule_of_people(twin, people), "simulated people"
-    card = {**twin.card, **rule_entry(least, source)}
-    return replace(trained, model=replace(trained.model, card=card), twin=replace(twin, card=card))
+        source, people = "simulated people", params.simulation("reporting").marked()
+        least = [rule_of_people(each.twin, people) for each in models.values()]
+    result = {}
+    for (name, each), probability in zip(models.items(), least, strict=True):
+        card = {**each.twin.card, **rule_entry(probability, source)}
+        model, twin = replace(each.model, card=card), replace(each.twin, card=card)
+        result[name] = replace(each, model=model, twin=twin)
+    return result
+
+
+def _rule_of_twin(trained: Trained) -> float:
+    """Return the rule by the validation rows of a twin."""
+    truth, score, _ = trained.validation
+    calibration = trained.twin.calibration
+    return rule_of_verdicts(truth, score if calibration is None else calibration(score))
 
 
 def rule_of_verdicts(truth: npt.ArrayLike, probability: npt.ArrayLike) -> float:

@@ -17,7 +17,6 @@ from barograph.learning import tables
 from barograph.learning.protocols import hashed, numbered
 from barograph.models.calibration import Calibration
 from barograph.models.catalogue import real_probability
-from barograph.models.triage import TriageModel
 from barograph.results.series import Flags, Floats, Ints
 from barograph.runtime.errors import DataError
 
@@ -82,20 +81,43 @@ def compared(
         seed: Seed of the draws.
         draws: The number of draws.
     """
+    (first, second), drawn = bootstrapped(truth, np.stack([new, old]), groups, seed, draws)
+    differences = drawn[:, 0] - drawn[:, 1]
+    return Comparison.of(float(first - second), differences, np.unique(np.asarray(groups)).size)
+
+
+def bootstrapped(
+    truth: npt.NDArray[np.int64],
+    scores: Floats,
+    groups: npt.ArrayLike,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> tuple[Floats, Floats]:
+    """Return the AUC of models on the same rows, and on rows of drawn series.
+
+    Args:
+        truth: 1 for real changes, 0 for noise.
+        scores: The scores of each model, model by row.
+        groups: The series of each row.
+        seed: Seed of the draws.
+        draws: The number of draws.
+
+    Returns:
+        The AUC of each model, and those of each draw: draw by model.
+    """
     if np.unique(truth).size < 2:
         raise DataError(f"{truth.size} held-out rows of one class only: models cannot be compared")
     group = numbered(groups)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     generator = np.random.default_rng(seed)
-    differences: list[float] = []
-    while len(differences) < draws:
-        drawn = generator.integers(0, len(members), len(members))
-        rows = np.concatenate([members[k] for k in drawn])
+    drawn: list[Floats] = []
+    while len(drawn) < draws:
+        chosen = generator.integers(0, len(members), len(members))
+        rows = np.concatenate([members[k] for k in chosen])
         if 0 < truth[rows].sum() < rows.size:
-            differences.append(auc(truth[rows], new[rows]) - auc(truth[rows], old[rows]))
-    difference = auc(truth, new) - auc(truth, old)
-    return Comparison.of(difference, np.array(differences), len(members))
+            drawn.append(aucs(truth[rows], scores[:, rows]))
+    return aucs(truth, scores), np.array(drawn)
 
 
 def is_better(gain: Comparison, other: str, shown: str) -> tuple[bool, str]:
@@ -183,21 +205,28 @@ def judgements_compared(
 
 def auc(truth: npt.NDArray[np.int64], score: Floats) -> float:
     """Return the share of pairs of a real change and noise in which the change scores higher."""
+    return float(aucs(truth, score[None])[0])
+
+
+def aucs(truth: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    """Return the AUC of each row of scores."""
     real = int(truth.sum())
-    ranks = rankdata(score)[truth == 1].sum()
-    return float((ranks - real * (real + 1) / 2) / (real * (truth.size - real)))
+    ranks = rankdata(scores, axis=1)[:, truth == 1].sum(axis=1)
+    shares: Floats = (ranks - real * (real + 1) / 2) / (real * (truth.size - real))
+    return shares
 
 
 def beside_built_in(
-    default: TriageModel, rows: tables.Labelled, fit: Fit, rule: Rule
+    built_in: ScoredRows, rows: tables.Labelled, fit: Fit, rule: Rule, seen: Ints
 ) -> dict[str, Any]:
     """Return how models that learn from these verdicts compare with the built-in model.
 
     Args:
-        default: The built-in model, of the same features as the rows.
+        built_in: What the built-in model says of the rows.
         rows: The verdicts.
         fit: Learns a classifier from rows by their numbers.
         rule: Chooses the calibration and the threshold.
+        seen: Rows that the classifier was chosen on, which are not judged.
 
     Returns:
         The number of verdicts that both were judged on, by kind; if there are verdicts of both
@@ -205,12 +234,13 @@ def beside_built_in(
         `judgements_compared` returns.
     """
     score = cross_fitted(rows, fit)
+    score[seen] = np.nan
     judged = np.flatnonzero(np.isfinite(score))
     truth = rows.truth[judged]
     facts: dict[str, Any] = rows.verdicts(judged)
     if np.unique(truth).size < 2:
         return facts
-    others = default.predict_proba(rows.matrix)[:, 1]
+    others = built_in.probability
     new, old = score[judged], others[judged]
     comparison = compared(truth, new, old, rows.identities[judged], seed=SEED)
     facts |= {"auc": auc(truth, new), "auc_of_other": auc(truth, old)} | comparison._asdict()
@@ -218,7 +248,7 @@ def beside_built_in(
     both = np.flatnonzero(np.isfinite(decided.probability))
     if both.size:
         ours = ScoredRows(decided.probability[both], np.asarray(decided.threshold)[both])
-        judged_rows = rows.truth[both], ours, ScoredRows(others[both], default.threshold)
+        judged_rows = rows.truth[both], ours, ScoredRows(others[both], built_in.threshold)
         facts |= judgements_compared(*judged_rows, rows.identities[both], seed=SEED)
     return facts
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from barograph.features import FEATURE_SETS
 from barograph.features.subseries import Policy
+from barograph.learning.learners import BEST, learner_names
 from barograph.models.calibration import budget_of
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.models.triage import USES
@@ -84,5 +85,7 @@ NotNegative = Annotated[float, Range(0)]
 Use = Annotated[str, Named(lambda: USES)]
 FeatureSet = Annotated[str, Named(lambda: FEATURE_SETS)]
 Classifier = Annotated[str, Named(lambda: CLASSIFIERS)]
+LearnerName = Annotated[str, Named(learner_names)]
+ReleasedName = Annotated[str, Named(lambda: (BEST, *learner_names()))]
 Bounds = Annotated[str, Parsed(Policy.named)]
 Goal = Annotated[str, Parsed(budget_of)]

@@ -13,8 +13,8 @@ elsewhere.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 
 from barograph.learning import registry, tables
 from barograph.learning.candidates import KEPT
+from barograph.learning.choice import CHOICE
 from barograph.learning.comparison import (
     CROSS_FIT,
     Comparison,
@@ -32,11 +33,12 @@ from barograph.learning.comparison import (
     is_better,
     judgements_compared,
 )
-from barograph.learning.limits import Count, Fraction, Seed, WholeNumber
+from barograph.learning.learners import BEST
+from barograph.learning.limits import Count, Fraction, ReleasedName, Seed, WholeNumber
 from barograph.learning.online.pair import BESIDE, COMPARABLE, VERDICTS, Lesson, beside_champion
 from barograph.learning.protocols import stable_split
 from barograph.learning.registry import SERVED, Index
-from barograph.learning.tracking import promote, record_run
+from barograph.learning.tracking import Run, record
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, TriageModel, load_models
 from barograph.runtime.errors import (
@@ -47,6 +49,7 @@ from barograph.runtime.errors import (
     NotEnoughDataError,
 )
 
+CHOSEN = "classifier", CHOICE  # entries of a card that belong to a decision
 BUILT_IN, CHAMPION = "the built-in model", "the champion"
 ReleaseDecision = Mapping[str, Any]
 Challenger = tuple[
@@ -65,6 +68,8 @@ class ReleaseParams:
         seed: Seed of the bootstrap.
         least_verdicts: The minimum number of verdicts of each kind that two models are compared on.
         margin: In the pipeline, a model is also worse if its gain is below minus this.
+        classifier: What is released: the `best` of train.classifiers, or one of them by name. The
+            pipeline releases a classifier that is named even if it is worse.
     """
 
     least_auc: Fraction
@@ -73,6 +78,7 @@ class ReleaseParams:
     level: Fraction = 0.05
     least_verdicts: WholeNumber = 10
     margin: Fraction = 0.01
+    classifier: ReleasedName = BEST
 
 
 @dataclass(frozen=True)
@@ -85,12 +91,14 @@ class Evidence:
         learned_from: Returns what a pair learned from; called only for a pair that learned from
             hindsight.
         must_gain: Whether a model is released only if it is better; else if it is not worse.
+        named: The files whose models the user named, which are released even if they are worse.
     """
 
     params: ReleaseParams
     learned_from: Callable[[], Lesson]
     frames: tables.FrameReader = tables.read_for
     must_gain: bool = True
+    named: Collection[str] = ()
 
 
 def release(
@@ -98,7 +106,7 @@ def release(
 ) -> dict[str, dict[str, Any]]:
     """Register new model files, and put those in service that may be; return what was decided.
 
-    Those that are promoted are put in service together; MLflow mirrors the result.
+    Those that are promoted are put in service together.
 
     Args:
         files: The new file of each name of `FILES`, and the same models learned without the
@@ -113,10 +121,6 @@ def release(
         model = files[name][0]
         metrics = {use: dict(fitted.metrics) for use, fitted in load_models(model).items()}
         decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
-        facts = asdict(evidence.params) | {"use": name, "digest": digest}
-        measured = {**metrics, **decisions[name]}
-        record_run(f"release {name}", facts, measured, [model], model=name, digest=digest)
-        promote(name, Index.read(name).champion)
     return decisions
 
 
@@ -171,10 +175,19 @@ def _decide_use(twin: TriageModel, index: Index, evidence: Evidence) -> dict[str
         return _decided(False, f"nothing was learned: {twin.card[KEPT].partition(': ')[2]}")
     if (why := _below_least(twin, evidence.params.least_auc)) is not None:
         return _decided(False, why)
+    decision = _compared_use(twin, index, evidence)
+    if index.name not in evidence.named:
+        return decision
+    return decision | {"promoted": True, "why": f"release.classifier names it; {decision['why']}"}
+
+
+def _compared_use(twin: TriageModel, index: Index, evidence: Evidence) -> dict[str, Any]:
+    """Decide by the comparison with the champion."""
     try:
         facts, gain = _comparison(twin, index, evidence)
     except (ArtifactError, DataError) as error:
         return _not_comparable(index, error, evidence)
+    facts = {**facts, **{name: twin.card[name] for name in CHOSEN if name in twin.card}}
     least = evidence.params.least_verdicts
     if gain is None or min(facts["real"], facts["noise"]) < least:
         known = f"{facts['real']} real and {facts['noise']} noise"
@@ -351,8 +364,7 @@ def rollback(name: str, served: Path = SERVED) -> Index:
     index = registry.roll_back(name, served)
     if served == SERVED:
         facts = {"use": name, "digest": index.champion or "built in"}
-        record_run(f"rollback {name}", facts, {}, [])
-        promote(name, index.champion)
+        record(Run(f"rollback {name}", facts, champions={name: index.champion}))
     return index
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from barograph.learning import tables
 from barograph.learning.candidates import Trained, TrainParams, usable_verdicts
 from barograph.learning.challengers import train_all
+from barograph.learning.choice import CHOICE, choose
+from barograph.learning.learners import BEST
 from barograph.learning.online.pair import BESIDE, lesson
 from barograph.learning.registry import Index
 from barograph.learning.release import Evidence, ReleaseDecision, ReleaseParams, challengers
@@ -37,7 +39,7 @@ class RetrainParams:
 
     Attributes:
         train: What is learned.
-        tune: How long settings are searched for; only those of the classifier that is learned.
+        tune: How long settings are searched for; only those of the classifiers that are learned.
         release: What a new model must reach.
         prior: The simulated history that is mixed with scarce verdicts.
         profile: The name of the parameters, for the cards of the models.
@@ -48,6 +50,12 @@ class RetrainParams:
     release: ReleaseParams
     prior: SimulateParams
     profile: str
+
+    def learned(self) -> RetrainParams:
+        """Return the parameters with the classifiers that are learned: all, or the named one."""
+        name = self.release.classifier
+        names = self.train.classifiers if name == BEST else (name,)
+        return replace(self, train=replace(self.train, classifiers=names))
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ def retrain(
         dry_run: Decide, but write nothing.
         step: Called with the number of steps that are done, of `STEPS`.
     """
+    params = params.learned()
     steps = map(step or (lambda _: None), count(1))
     frames = tables.frames_of(history, _feature_sets(params, served))
     for use in USES:
@@ -114,8 +123,8 @@ def retrain(
     learned_from = history, frames, _prior(params), settings, params.profile
     next(steps)
     trained: dict[str, Trained] = {}
-    for use, model in train_all(params.train, *learned_from):
-        trained[use] = model
+    for use, models in train_all(params.train, *learned_from):
+        trained[use] = choose(models).chosen
         next(steps)
     evidence = Evidence(
         params.release,
@@ -123,35 +132,36 @@ def retrain(
         frames,
     )
     decisions: dict[str, ReleaseDecision] = {}
-    chosen: dict[str, str] = {}
+    promoted: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         files = {name: _save(Path(folder), name, trained) for name in FILES}
         for name, digest, decision in challengers(files, evidence, served, keep=not dry_run):
             decisions[name] = decision
             if decision["promoted"] and not dry_run:
-                chosen[name] = digest
+                promoted[name] = digest
             next(steps)
-    return Retrained(*_counts(history), decisions, chosen)
+    return Retrained(*_counts(history), decisions, promoted)
 
 
 def _feature_sets(params: RetrainParams, served: Path) -> dict[str, tuple[str, ...]]:
-    """Return the feature sets of each use: of the model that is learned, and of the champion."""
+    """Return the feature sets of what is learned, of the champion and of the built-in model."""
     result: dict[str, tuple[str, ...]] = {}
     for name, uses in FILES.items():
         champions = Index.read(name, served).champion_twins()
         for use in uses:
-            champion = champions.get(use) or TriageModel.default(use)
-            result[use] = str(params.train.feature_sets[use]), champion.feature_set
+            built_in = TriageModel.default(use)
+            others = (champions.get(use, built_in).feature_set, built_in.feature_set)
+            result[use] = tuple(dict.fromkeys((*params.train.features(use), *others)))
     return result
 
 
 def _settings(
     params: RetrainParams, frames: tables.FrameReader
 ) -> Callable[[str, str], Mapping[str, Any]]:
-    """Search for the settings of the classifier that is learned, where the parameters want it."""
-    name = params.train.classifier
-    searches: dict[str, tuple[str, ...]] = {
-        use: (name,) for use, names in params.tune.searches.items() if name in names
+    """Search for the settings of the classifiers that are learned, where the parameters want it."""
+    searches = {
+        use: tuple(name for name in names if name in params.train.classifiers)
+        for use, names in params.tune.searches.items()
     }
     tuned = tune(replace(params.tune, searches=searches), params.train, frames)
 
@@ -170,7 +180,7 @@ def _prior(params: RetrainParams) -> Callable[[str, str], tables.Labelled]:
         with TemporaryDirectory(prefix="barograph-") as folder:
             simulate(params.prior, Path(folder))
             simulated, _ = read_source(open_source("mongodump", str(Path(folder, "dump"))))
-        sets = {use: (str(name),) for use, name in params.train.feature_sets.items()}
+        sets = {use: params.train.features(use) for use in USES}
         return tables.frames_of(simulated, sets)
 
     return lambda use, feature_set: tables.labelled(frames()(use), feature_set)
@@ -194,13 +204,15 @@ def _counts(history: History) -> tuple[int, int, int]:
 
 
 def _facts(name: str, decision: ReleaseDecision) -> Iterator[str]:
-    """Yield the figures that a decision rests on, as text."""
+    """Yield what was chosen, and the figures that a decision rests on, as text."""
     comparison = decision.get(BESIDE)
     if comparison is not None:
         new, old = (f"{np.mean(comparison[key]):.0%}" for key in ("reported", "reported_by_other"))
         changes = f"{comparison['changes']:,} changes by {comparison['labels']}"
         yield f"{new} of {changes} reported in time, {old} by the built-in pair"
     for use, facts in decision.get("uses", {}).items():
+        if CHOICE in facts:
+            yield f"{facts['classifier']} learned, as {facts[CHOICE]}"
         if "auc" in facts:
             prefix = "" if use == name else f"{use} "
             yield f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}"

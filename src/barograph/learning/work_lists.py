@@ -86,7 +86,7 @@ def audited_labels(history: History, params: TrainParams) -> list[tuple[int, boo
 
     Args:
         history: The values, and the candidates with their verdicts.
-        params: The classifier, its features and the seed.
+        params: The classifiers, of which the first is used, its features and the seed.
 
     Returns:
         The number of each candidate in the history, whether a person called it real, and the
@@ -96,11 +96,12 @@ def audited_labels(history: History, params: TrainParams) -> list[tuple[int, boo
     from barograph.models.catalogue import classifier
 
     use = "label_free"
-    feature_set = str(params.feature_sets[use])
+    first = params.learners(use)[0]
+    feature_set = first.feature_set
     try:
         frame = tables.frames_of(history, {use: (feature_set,)})(use)
         rows = tables.labelled(frame, feature_set)
-        make = partial(classifier, params.classifier, seed=params.seed, trees=params.trees)
+        make = partial(classifier, first.classifier, seed=params.seed, trees=params.trees)
         probability = held_out(make, rows.matrix, rows.truth, rows.identities, seed=params.seed)
     except NotEnoughDataError:
         return []

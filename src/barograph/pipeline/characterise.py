@@ -7,6 +7,7 @@ import pandas as pd
 from barograph.features.subseries import Policy
 from barograph.learning import tables
 from barograph.learning.limits import FeatureSet
+from barograph.learning.tracking import Run
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, run
@@ -30,15 +31,19 @@ class CharacteriseParams:
         return chosen
 
 
-def main() -> None:
-    """Run the stage."""
+def main() -> Run:
+    """Run the stage; return the sizes of the tables."""
     params = parameters(CharacteriseParams, "characterise")
     history = History.read(INTERIM)
     keys = tables.keys_of(history)
+    sizes: dict[str, dict[str, int]] = {}
     for name, bounds in pd.read_parquet(BOUNDS).groupby("policy", sort=True):
         policy = Policy.named(str(name))
         table = tables.build(history, bounds, params.sets(policy), keys)
         report.write_parquet(tables.path_of(policy), table)
+        rows, columns = table.shape
+        sizes[str(name)] = {"rows": rows, "columns": columns - keys.shape[1]}
+    return Run("characterise", metrics=sizes)
 
 
 if __name__ == "__main__":

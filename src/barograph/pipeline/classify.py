@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 
 from barograph.learning import tables
+from barograph.learning.choice import path_of
 from barograph.learning.limits import OpenFraction, Use, WholeNumber
 from barograph.models.artifact import file_digest
 from barograph.models.calibration import UNSURE
 from barograph.models.reasons import explain, paragraph
 from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
-from barograph.pipeline.params import parameters, run
+from barograph.pipeline.params import parameters, released_classifier, run
 from barograph.results.series import FINAL
 
 MODELS = Path("data/models")
@@ -61,7 +62,7 @@ def classify(
 def main() -> None:
     """Run the stage."""
     params = parameters(ClassifyParams, "classify")
-    path = MODELS / file_of(params.use)
+    path = path_of(MODELS, Path(file_of(params.use)).stem, released_classifier())
     model = TriageModel.load(path, params.use)
     table = classify(model, file_digest(path), tables.read_for(params.use), params)
     report.write_csv(FOLDER / "classified.csv", table)

@@ -19,8 +19,9 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
+from barograph.learning.learners import BEST
 from barograph.learning.limits import suggestion
-from barograph.learning.tracking import SWITCH
+from barograph.learning.tracking import SWITCH, Run
 from barograph.pipeline import report
 from barograph.runtime.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.sources.formats.yaml_text import decode_yaml
@@ -86,6 +87,27 @@ def check(path: Path = PARAMS) -> None:
         for stage in SECTIONS:
             if stage in sections or stage in common:
                 parameters(section_class(stage), stage, path, profile)
+    if {"train", "release"} <= document.keys():
+        released_classifier(path)
+
+
+def released_classifier(path: Path = PARAMS) -> str:
+    """Return release.classifier, which must be `best` or one of train.classifiers.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: It is another one.
+    """
+    name: str = parameters(section_class("release"), "release", path).classifier
+    trained: tuple[str, ...] = parameters(section_class("train"), "train", path).classifiers
+    if name not in (BEST, *trained):
+        raise ConfigError(
+            f"{path}: release.classifier is {name!r}, which train.classifiers does not list: "
+            f"{', '.join(trained)}"
+        )
+    return name
 
 
 def section_class(stage: str) -> type:
@@ -173,14 +195,21 @@ def _of_type(value: Any, kind: type[T], name: str, where: str) -> T:
     return value
 
 
-def run(main: Callable[[], None]) -> None:
-    """Run a stage; print expected errors in one line, without a traceback, and exit with 1.
+def run(main: Callable[[], Run | None]) -> None:
+    """Run a stage, and record its run in MLflow.
 
-    Expected are our own errors and those of the system, such as a full disk: their message names
-    the file.
+    Expected errors are printed in one line, without a traceback, and end the process with 1. They
+    are our own errors and those of the system, such as a full disk: their message names the file.
+
+    Args:
+        main: Runs the stage; returns what is recorded besides parameters, metrics and reports.
     """
+    from barograph.pipeline.repro import now, record_stage, stage_of
+
+    began = now()
     try:
-        main()
+        known = main()
+        record_stage(stage_of(main), known, began)
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

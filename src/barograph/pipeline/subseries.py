@@ -2,6 +2,7 @@
 
 from barograph.features.subseries import ADAPTIVE, LABEL_FREE, WIDEST, Policy
 from barograph.learning.tables import bounds_table
+from barograph.learning.tracking import Run
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import run
@@ -15,9 +16,13 @@ POLICIES: tuple[Policy, ...] = tuple(
 )
 
 
-def main() -> None:
-    """Run the stage."""
-    report.write_parquet(OUT, bounds_table(History.read(INTERIM), POLICIES))
+def main() -> Run:
+    """Run the stage; return the mean numbers of points in Pre and After."""
+    bounds = bounds_table(History.read(INTERIM), POLICIES)
+    report.write_parquet(OUT, bounds)
+    sizes = {"pre": bounds["split"] - bounds["start"], "after": bounds["end"] - bounds["split"]}
+    means = {side: size.groupby(bounds["policy"]).mean() for side, size in sizes.items()}
+    return Run("subseries", metrics={side: mean.to_dict() for side, mean in means.items()})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 
 from barograph.detection.online.budget import weights_of
 from barograph.learning import tables
-from barograph.learning.candidates import Trained, TrainParams, card, held_out_seed
+from barograph.learning.candidates import Judged, Trained, TrainParams, card, held_out_seed
 from barograph.learning.comparison import Comparison
 from barograph.learning.metrics import scores
 from barograph.learning.online.alarms import DELAYS, SecondLookAlarms, at_rate, known_within
@@ -116,19 +116,19 @@ def train_pair(
         table, twin = rows[model.use], learned.twins[model.use]
         shown: dict[str, Any] = {"profile": profile, "trees": params.trees, "seed": params.seed}
         shown["rows"] = 0
-        verdicts, probability = np.empty(0, dtype=np.int64), np.empty(0)
+        test = Judged()
         if table is not None:
             split = stable_split(table.identities, table.commits, material.seed)
-            shown = card(table, split, params, profile)
-            verdicts = table.truth[split.test]
+            shown = card(table, split, params, profile, facts["classifier"])
             probability = twin.predict_proba(table.matrix[split.test])[:, 1]
+            test = Judged(table.truth[split.test], probability, table.identities[split.test])
         described: dict[str, Any] = {
             "data_hash": data_hash,
-            "metrics": scores(verdicts, probability, model.threshold) if verdicts.size else {},
+            "metrics": scores(*test[:2], model.threshold) if test.truth.size else {},
             "card": {**shown, **facts, **model.card},
         }
         both = replace(model, **described), replace(twin, **described)
-        yield model.use, Trained(*both, verdicts, probability)
+        yield model.use, Trained(*both, test)
 
 
 def continuing(pair: OnlineModels, params: TrainParams) -> dict[str, Any]:
