@@ -10,6 +10,7 @@ import numpy as np
 
 from barograph.learning import limits, tables
 from barograph.learning.comparison import CROSS_FIT, ScoredRows, beside_built_in
+from barograph.learning.continued import MOST_REMEMBERED, continued
 from barograph.learning.learners import Learner, learner
 from barograph.learning.metrics import scores
 from barograph.learning.online.histories import Simulated
@@ -17,6 +18,7 @@ from barograph.learning.protocols import Split, is_usable, stable_split
 from barograph.models.calibration import METHODS, decision_rule
 from barograph.models.catalogue import classifier, own_threshold, real_probability, takes_weights
 from barograph.models.kinds import from_fitted
+from barograph.models.trees import Boosted
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.results.series import Floats, Ints
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
@@ -159,7 +161,8 @@ class Exercise:
         use: One of `USES`.
         learner: The classifier, with its features.
         rows: The verdicts.
-        prior: Simulated rows to mix in, if verdicts are scarce.
+        prior: Simulated rows to mix in, if verdicts are scarce, or to remember.
+        start: The built-in model, if it is continued.
         built_in: What the built-in model says of the rows, if verdicts are scarce.
         settings: Settings of the classifier that replace those of the catalogue.
         is_alone: Whether nothing else is learned for the use, so that nothing is chosen.
@@ -169,6 +172,7 @@ class Exercise:
     learner: Learner
     rows: tables.Labelled
     prior: tables.Labelled | None = None
+    start: Boosted | None = None
     built_in: ScoredRows | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_alone: bool = True
@@ -272,9 +276,10 @@ def shipped(use: str, reason: str) -> Trained:
 
 
 def fit(exercise: Exercise, params: TrainParams, part: Ints) -> Any:
-    """Learn a classifier from some of the rows, and from simulated rows of a lower weight.
+    """Learn a classifier from some of the rows.
 
-    A classifier without weights, such as the voting scheme, learns from the own rows alone.
+    The built-in model is continued where that is possible. Otherwise simulated rows of a lower
+    weight are mixed in, except for a classifier without weights, such as the voting scheme.
 
     Args:
         exercise: The verdicts, each of the weight 1, and the simulated rows.
@@ -283,6 +288,10 @@ def fit(exercise: Exercise, params: TrainParams, part: Ints) -> Any:
     """
     rows, prior, name = exercise.rows, exercise.prior, exercise.learner.classifier
     settings = exercise.settings
+    if exercise.start is not None and prior is not None:
+        lessons = rows.matrix[part], rows.truth[part], np.ones(part.size)
+        known, most = (prior.matrix, np.ones(prior.truth.size)), MOST_REMEMBERED
+        return continued(exercise.start, lessons, known, params.seed, most=most, settings=settings)
     model = classifier(name, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
     weight = params.weight_of_prior(np.unique(rows.candidates[part]).size)
@@ -291,6 +300,15 @@ def fit(exercise: Exercise, params: TrainParams, part: Ints) -> Any:
     weights = np.repeat([1.0, weight], [truth.size, prior.truth.size])
     both, verdicts = np.concatenate([matrix, prior.matrix]), np.concatenate([truth, prior.truth])
     return model.fit(both, verdicts, model__sample_weight=weights)
+
+
+def starting_point(use: str, learner: Learner, params: TrainParams) -> Boosted | None:
+    """Return the built-in model that verdicts continue; None if all is learned from them."""
+    if learner.classifier != "xgboost" or params.histories != "own":
+        return None
+    default = TriageModel.default(use)
+    is_same = default.feature_set == learner.feature_set
+    return default.classifier if is_same and isinstance(default.classifier, Boosted) else None
 
 
 def read_prior(use: str, feature_set: str) -> tables.Labelled:

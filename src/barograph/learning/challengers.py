@@ -29,6 +29,7 @@ from barograph.learning.candidates import (
     Trained,
     TrainParams,
     shipped,
+    starting_point,
     train,
     usable_verdicts,
     verdicts_of,
@@ -117,9 +118,14 @@ def _exercises(
                 built_in = ScoredRows(default.predict_proba(known.matrix)[:, 1], default.threshold)
             if takes_weights(learner.classifier):
                 simulated = prior(use, learner.feature_set)
-        chosen = {**settings(use, learner.name), **params.settings.get(learner.name, {})}
+        start = starting_point(use, learner, params)
+        if start is not None and simulated is None:
+            simulated = prior(use, learner.feature_set)
+        # Those that a search finds are of a model that is learned anew.
+        chosen = {} if start is not None else dict(settings(use, learner.name))
+        chosen |= params.settings.get(learner.name, {})
         is_alone = len(params.classifiers) == 1
-        yield Exercise(use, learner, rows, simulated, built_in, chosen, is_alone)
+        yield Exercise(use, learner, rows, simulated, start, built_in, chosen, is_alone)
 
 
 def with_rules(

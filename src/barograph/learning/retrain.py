@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from barograph.learning import tables
-from barograph.learning.candidates import Trained, TrainParams, usable_verdicts
+from barograph.learning.candidates import Trained, TrainParams, starting_point, usable_verdicts
 from barograph.learning.challengers import train_all
 from barograph.learning.choice import CHOICE, choose
 from barograph.learning.learners import BEST
@@ -158,12 +158,20 @@ def _feature_sets(params: RetrainParams, served: Path) -> dict[str, tuple[str, .
 def _settings(
     params: RetrainParams, frames: tables.FrameReader
 ) -> Callable[[str, str], Mapping[str, Any]]:
-    """Search for the settings of the classifiers that are learned, where the parameters want it."""
+    """Search for the settings of the classifiers that are learned, where the parameters want it.
+
+    A model that is continued has settings of its own.
+    """
+    train = params.train
+    anew = {
+        use: {one.name for one in train.learners(use) if starting_point(use, one, train) is None}
+        for use in params.tune.searches
+    }
     searches = {
-        use: tuple(name for name in names if name in params.train.classifiers)
+        use: tuple(name for name in names if name in anew[use])
         for use, names in params.tune.searches.items()
     }
-    tuned = tune(replace(params.tune, searches=searches), params.train, frames)
+    tuned = tune(replace(params.tune, searches=searches), train, frames)
 
     def settings(use: str, classifier: str) -> Mapping[str, Any]:
         result = tuned.get((use, classifier))
