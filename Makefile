@@ -22,7 +22,7 @@ repro: setup ## run the pipeline and print its results
 
 studies: setup ## run the pipeline, then the papers' experiments
 	@python -m barograph.pipeline.repro
-	@python -m barograph.pipeline.repro $(addprefix studies/dvc.yaml:,audit statistics hybrid tsfeatures algorithm_1 detectors)
+	dvc repro $(addprefix studies/dvc.yaml:,audit statistics hybrid tsfeatures algorithm_1 detectors)
 
 paper: setup ## both with the papers' numbers of splits and trees (hours)
 	sed -i 's/^profile: .*/profile: paper/' params.yaml

@@ -59,6 +59,17 @@ def test_saved_model_predicts_what_the_library_does(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", OTHERS)
+def test_equal_classifiers_give_equal_bytes(name: str) -> None:
+    first, kept = trained(name)[1], [object() for _ in range(1000)]
+    second = trained(name)[1]
+    assert first.classifier.arrays()[CONTENT].tobytes() == (
+        second.classifier.arrays()[CONTENT].tobytes()
+    )
+    assert first.version == second.version
+    assert len(kept) == 1000
+
+
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_row_is_judged_alike_alone_and_among_others(name: str) -> None:
     _, model = trained(name)
     fresh = sample(203, len(model.columns), seed=2)[0] * 1.3

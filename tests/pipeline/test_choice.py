@@ -104,7 +104,11 @@ POOR = TRUTH + np.random.default_rng(2).normal(0.0, 4.0, TRUTH.size)
 @pytest.mark.parametrize(
     ("order", "name", "why"),
     [
-        (("nearly", "good", "poor"), "nearly", "nearly comes before good, whose AUC on the 200 va"),
+        (
+            ("nearly", "good", "poor"),
+            "nearly",
+            "nearly is listed before good, whose AUC on the 200",
+        ),
         (("poor", "good", "nearly"), "good", "good has the highest AUC on the 200 validation rows"),
         (("poor",), "poor", ""),
     ],
@@ -112,7 +116,8 @@ POOR = TRUTH + np.random.default_rng(2).normal(0.0, 4.0, TRUTH.size)
 def test_first_model_within_one_standard_error_of_the_highest_auc_is_chosen(
     order: tuple[str, ...], name: str, why: str
 ) -> None:
-    model, scores = small_model(0, USE), {"good": GOOD, "nearly": NEARLY, "poor": POOR}
+    model = replace(small_model(0, USE), metrics={"accuracy": 0.9, "brier": 0.1})
+    scores = {"good": GOOD, "nearly": NEARLY, "poor": POOR}
     # The held-out rows say the opposite, and have no part in it.
     models = {
         each: Trained(
@@ -126,11 +131,13 @@ def test_first_model_within_one_standard_error_of_the_highest_auc_is_chosen(
     choice = choose(models)
     assert choice.name == name
     assert choice.why.startswith(why)
-    for row in choice.standings:
-        assert row.validation.value == pytest.approx(1.0 - row.test.value)
-        assert row.validation.low <= row.validation.value <= row.validation.high
-        assert choice.models[row.name].model.card["choice"].startswith(choice.why)
-        assert (row.behind.value == 0.0) == (row.name == "good")
+    for row in choice.table:
+        auc, held_out = row["validation AUC"], row["held-out AUC"]
+        assert auc == pytest.approx(1.0 - held_out)
+        assert row["validation AUC low"] <= auc <= row["validation AUC high"]
+        assert choice.models[row["model"]].model.card["choice"].startswith(choice.why)
+        assert (row["below the highest"] == 0.0) == (row["model"] == "good")
+        assert row["chosen"] == ("yes" if row["model"] == name else "")
 
 
 def decision() -> Any:
@@ -194,7 +201,7 @@ def test_best_is_compared_on_rows_that_it_was_not_chosen_on(
         return Trained(model, model, rows, rows)
 
     monkeypatch.setattr(challengers, "train", spied)
-    monkeypatch.setattr(train, "record", lambda *_: None)
+    monkeypatch.setattr(train, "draw", lambda *_: None)
     train.main()
     assert seen == [(name, False) for name in NAMES]
     assert trained.is_dir()

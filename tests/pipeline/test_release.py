@@ -302,6 +302,7 @@ def test_damaged_record_is_named() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # MLflow's use of SQLAlchemy
+@pytest.mark.filterwarnings("ignore:.*Any type hint:UserWarning")  # MLflow's own types
 @pytest.mark.usefixtures("trained")
 def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow")

@@ -96,6 +96,12 @@ class TrainParams:
         """Return what the models of a use are learned with."""
         return [learner(name, self.feature_sets[use]) for name in self.classifiers]
 
+    def verdicts(self, use: str, feature_set: str, frames: tables.FrameReader) -> tables.Labelled:
+        """Return the verdicts of a use; a `NotEnoughDataError` if they are all of one class."""
+        of_histories = self.learns_histories and use in FILES["online"]
+        disputed = self.disputed_as_noise and not of_histories
+        return tables.labelled(frames(use), feature_set, disputed_as_noise=disputed)
+
     def features(self, use: str) -> tuple[str, ...]:
         """Return the feature sets that the models of a use learn from."""
         own = self.feature_sets[use]
@@ -151,6 +157,12 @@ class Trained:
     twin: TriageModel
     test: Judged = Judged()  # noqa: RUF009 - it is never changed
     validation: Judged = Judged()  # noqa: RUF009
+
+    def with_entry(self, entry: Mapping[str, Any]) -> "Trained":
+        """Return both with another entry in their card."""
+        card = {**self.twin.card, **entry}
+        model, twin = (replace(each, card=card) for each in (self.model, self.twin))
+        return replace(self, model=model, twin=twin)
 
 
 @dataclass(frozen=True)
@@ -218,25 +230,6 @@ def train(exercise: Exercise, params: TrainParams, profile: str) -> Trained:
     return Trained(replace(twin, classifier=everything), twin, test, validation)
 
 
-def verdicts_of(
-    use: str, feature_set: str, params: TrainParams, frames: tables.FrameReader
-) -> tables.Labelled:
-    """Read the verdicts of a use.
-
-    Args:
-        use: One of `USES`.
-        feature_set: The features of the rows.
-        params: What is learned.
-        frames: Returns the feature table of a use.
-
-    Raises:
-        NotEnoughDataError: They are all of one class.
-    """
-    of_histories = params.learns_histories and use in FILES["online"]
-    disputed = params.disputed_as_noise and not of_histories
-    return tables.labelled(frames(use), feature_set, disputed_as_noise=disputed)
-
-
 def usable_verdicts(
     use: str, params: TrainParams, frames: tables.FrameReader = tables.read_for
 ) -> tables.Labelled | None:
@@ -251,7 +244,7 @@ def usable_verdicts(
         NotEnoughDataError: They are too few, and nothing else may be mixed in.
     """
     try:
-        rows = verdicts_of(use, params.feature_sets[use], params, frames)
+        rows = params.verdicts(use, params.feature_sets[use], frames)
         held_out_seed(rows, params.seed)
     except NotEnoughDataError:
         if not params.enough:

@@ -11,7 +11,6 @@ changes than simulated people do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -32,7 +31,6 @@ from barograph.learning.candidates import (
     starting_point,
     train,
     usable_verdicts,
-    verdicts_of,
 )
 from barograph.learning.comparison import ScoredRows
 from barograph.learning.metrics import f1_of_marks
@@ -110,11 +108,11 @@ def _exercises(
     """Yield what the models of a use learn from: the same verdicts, each with its features."""
     default = TriageModel.default(use)
     for learner in params.learners(use):
-        rows = verdicts_of(use, learner.feature_set, params, frames)
+        rows = params.verdicts(use, learner.feature_set, frames)
         built_in, simulated = None, None
         if np.unique(rows.candidates).size < params.enough:
             if default.feature_set in frames(use).attrs["feature_sets"]:
-                known = verdicts_of(use, default.feature_set, params, frames)
+                known = params.verdicts(use, default.feature_set, frames)
                 built_in = ScoredRows(default.predict_proba(known.matrix)[:, 1], default.threshold)
             if takes_weights(learner.classifier):
                 simulated = prior(use, learner.feature_set)
@@ -145,12 +143,8 @@ def with_rules(
     else:
         source, people = "simulated people", params.simulation("reporting").marked()
         least = [rule_of_people(each.twin, people) for each in models.values()]
-    result = {}
-    for (name, each), probability in zip(models.items(), least, strict=True):
-        card = {**each.twin.card, **rule_entry(probability, source)}
-        model, twin = replace(each.model, card=card), replace(each.twin, card=card)
-        result[name] = replace(each, model=model, twin=twin)
-    return result
+    rules = (rule_entry(probability, source) for probability in least)
+    return {name: models[name].with_entry(rule) for name, rule in zip(models, rules, strict=True)}
 
 
 def _rule_of_twin(trained: Trained) -> float:

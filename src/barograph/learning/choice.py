@@ -7,9 +7,8 @@ which is preferred. Intervals and errors come from a paired bootstrap over serie
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,51 +18,9 @@ from barograph.results.series import Floats
 
 CHOICE = "choice"  # the entry of a card that says what the model was chosen by
 DRAWS = 500
+# What is estimated of each model, each with the ends of its interval.
+ESTIMATES = VALIDATION, BELOW, HELD_OUT = "validation AUC", "below the highest", "held-out AUC"
 Models = Mapping[str, Trained]  # of one use, by the names of their learners; the preferred first
-
-
-class Estimate(NamedTuple):
-    """A measure with its 90 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float, draws: Floats) -> Self:
-        """Return an estimate from a value and its bootstrap draws."""
-        low, high = np.quantile(draws, INTERVAL)
-        return cls(float(value), float(low), float(high))
-
-    def text(self, sign: str = "") -> str:
-        """Return the value and its interval, for people.
-
-        Example:
-            >>> Estimate(0.9, 0.85, 0.95).text()
-            '0.900 [0.850; 0.950]'
-        """
-        value, low, high = (format(part, f"{sign}.3f") for part in self)
-        return f"{value} [{low}; {high}]"
-
-
-class Standing(NamedTuple):
-    """A model among those of its use.
-
-    Attributes:
-        name: The name of its learner.
-        model: The model.
-        validation: Its AUC on the validation rows.
-        behind: The highest AUC there minus its own.
-        error: The standard error of that difference.
-        test: Its AUC on the held-out rows.
-    """
-
-    name: str
-    model: Trained
-    validation: Estimate
-    behind: Estimate
-    error: float
-    test: Estimate
 
 
 class Choice(NamedTuple):
@@ -72,13 +29,13 @@ class Choice(NamedTuple):
     Attributes:
         name: The name of the chosen one.
         models: The models, with cards that say why it is chosen.
-        standings: How each of several models does, in their order.
+        table: A row for each of several models: how it does beside the others.
         why: Why it is chosen, in a sentence; empty for a single model.
     """
 
     name: str
     models: Models
-    standings: tuple[Standing, ...] = ()
+    table: tuple[Mapping[str, Any], ...] = ()
     why: str = ""
 
     @property
@@ -93,39 +50,34 @@ def choose(models: Models) -> Choice:
     Args:
         models: One model, or several that were learned from the same rows.
     """
-    if len(models) == 1:
-        return Choice(next(iter(models)), models)
-    rows = _standings(models)
-    first = next(row for row in rows if row.behind.value <= row.error)
-    best = max(rows, key=lambda row: row.validation.value)
-    count = f"{best.model.validation.truth.size:,} validation rows"
-    why = f"{best.name} has the highest AUC on the {count}, {best.validation.value:.3f}"
-    if first is not best:
+    names = [*models]
+    if len(names) == 1:
+        return Choice(names[0], models)
+    auc, draws = _aucs([each.validation for each in models.values()])
+    held_out, held_out_draws = _aucs([each.test for each in models.values()])
+    best = int(auc.argmax())
+    below, below_draws = auc[best] - auc, draws[:, [best]] - draws
+    errors = below_draws.std(axis=0)
+    first = int(np.argmax(below <= errors))
+    count = f"{models[names[best]].validation.truth.size:,} validation rows"
+    why = f"{names[best]} has the highest AUC on the {count}, {auc[best]:.3f}"
+    if first != best:
         why = (
-            f"{first.name} comes before {best.name}, whose AUC on the {count} is higher by "
-            f"{first.behind.value:.3f}, less than the standard error of {first.error:.3f}"
+            f"{names[first]} is listed before {names[best]}, whose AUC on the {count} is higher by "
+            f"{below[first]:.3f}, within the standard error of {errors[first]:.3f}"
         )
-    listed = ", ".join(f"{row.name} {row.validation.value:.3f}" for row in rows)
-    return Choice(first.name, _described(models, f"{why} ({listed})"), rows, why)
-
-
-def _standings(models: Models) -> tuple[Standing, ...]:
-    """Return how the models do, in their order."""
-    values, drawn = _aucs([each.validation for each in models.values()])
-    tested, tests = _aucs([each.test for each in models.values()])
-    best = int(values.argmax())
-    gaps, drawn_gaps = values[best] - values, drawn[:, [best]] - drawn
-    return tuple(
-        Standing(
-            name,
-            model,
-            Estimate.of(values[k], drawn[:, k]),
-            Estimate.of(gaps[k], drawn_gaps[:, k]),
-            float(drawn_gaps[:, k].std()),
-            Estimate.of(tested[k], tests[:, k]),
-        )
-        for k, (name, model) in enumerate(models.items())
+    table = tuple(
+        {"model": name, "features": each.model.feature_set}
+        | _with_ends(VALIDATION, auc[k], draws[:, k])
+        | _with_ends(BELOW, below[k], below_draws[:, k])
+        | _with_ends(HELD_OUT, held_out[k], held_out_draws[:, k])
+        | {measure: each.model.metrics[measure] for measure in ("accuracy", "brier")}
+        | {"chosen": "yes" if k == first else ""}
+        for k, (name, each) in enumerate(models.items())
     )
+    listed = ", ".join(f"{name} {auc[k]:.3f}" for k, name in enumerate(names))
+    described = {k: each.with_entry({CHOICE: f"{why} ({listed})"}) for k, each in models.items()}
+    return Choice(names[first], described, table, why)
 
 
 def _aucs(judged: list[Judged]) -> tuple[Floats, Floats]:
@@ -134,13 +86,10 @@ def _aucs(judged: list[Judged]) -> tuple[Floats, Floats]:
     return bootstrapped(judged[0].truth, scores, judged[0].series, draws=DRAWS)
 
 
-def _described(models: Models, text: str) -> Models:
-    """Return models whose cards say how one of them was chosen."""
-    result = {}
-    for name, each in models.items():
-        model, twin = (replace(m, card={**m.card, CHOICE: text}) for m in (each.model, each.twin))
-        result[name] = replace(each, model=model, twin=twin)
-    return result
+def _with_ends(title: str, value: float, draws: Floats) -> dict[str, float]:
+    """Return an estimate and the ends of its 90 % interval, by column."""
+    low, high = np.quantile(draws, INTERVAL)
+    return {title: float(value), f"{title} low": float(low), f"{title} high": float(high)}
 
 
 def path_of(folder: Path, name: str, classifier: str) -> Path:

@@ -47,10 +47,5 @@ def learner(name: str, feature_set: str) -> Learner:
 
 
 def learner_names() -> Iterable[str]:
-    """Return the names of all learners: the classifiers, and the forest of Bauer et al. 2022.
-
-    Example:
-        >>> [*learner_names()][:3]
-        ['random_forest', 'svm', 'xgboost']
-    """
+    """Return the names of all learners: the classifiers, and the forest of Bauer et al. 2022."""
     return (*CLASSIFIERS, FOREST)

@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from barograph.learning import tables
 from barograph.models.artifact import file_digest
@@ -28,9 +29,6 @@ from barograph.models.triage import TriageModel, load_models
 from barograph.results.series import Floats
 from barograph.runtime.errors import DataError
 from barograph.runtime.files import whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SWITCH = "BAROGRAPH_MLFLOW"
 PARENT = "BAROGRAPH_MLFLOW_PARENT"  # the open run that those of this process belong to
@@ -40,6 +38,7 @@ WAITING = Path("data/mlflow-waiting")  # the runs that are written down, by the 
 EXPERIMENT = "barograph"
 DIGEST = "digest"  # tag of a registered version
 BATCH = 100  # parameters or metrics that are logged at once
+NOT_IN_NAMES = re.compile(r"[^\w\-. :/]", re.ASCII)  # what MLflow refuses in names of metrics
 EXAMPLES = 3  # rows of the example of a model's input
 
 
@@ -135,7 +134,7 @@ def _fill(client: Any, info: Any, run: Run) -> None:
     moment = run.ended or info.start_time
     params = [Param(name, str(value)) for name, value in flattened(run.parameters).items()]
     metrics = [
-        Metric(_metric_name(name), float(value), moment, 0)
+        Metric(NOT_IN_NAMES.sub("_", name), float(value), moment, 0)
         for name, value in flattened(run.metrics).items()
         if isinstance(value, (int, float))
     ]
@@ -145,20 +144,9 @@ def _fill(client: Any, info: Any, run: Run) -> None:
     for name, tag in run.tags.items():
         client.set_tag(info.run_id, name, tag)
     for path in map(Path, run.files):
-        client.log_artifact(info.run_id, str(path), _place(path))
+        client.log_artifact(info.run_id, str(path), path.parent.as_posix().removeprefix("data/"))
     for name, file in run.models.items():
         _register(client, name, Path(file), info)
-
-
-def _place(path: Path) -> str | None:
-    """Return the folder of an artifact: that of its file below data/."""
-    parts = path.parent.parts
-    return "/".join(parts[1:]) or None if parts[:1] == ("data",) else None
-
-
-def _metric_name(name: str) -> str:
-    """Replace the characters that MLflow does not take."""
-    return re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
 
 
 def _register(client: Any, name: str, file: Path, info: Any) -> None:
@@ -169,7 +157,7 @@ def _register(client: Any, name: str, file: Path, info: Any) -> None:
 
     registered, place = _registered(name), f"registered/{name}"
     served = _load_pyfunc(str(file))
-    example = served.example()
+    example = _example(served.model)
     with TemporaryDirectory(prefix="barograph-") as folder:
         mlflow.pyfunc.save_model(
             f"{folder}/model",
@@ -190,44 +178,29 @@ def _register(client: Any, name: str, file: Path, info: Any) -> None:
     client.set_registered_model_alias(registered, "candidate", version.version)
 
 
-class Served:
-    """The models of a file as MLflow serves them: a table of features in, probabilities out.
+class Served(NamedTuple):
+    """A model as MLflow serves it: a table of features in, probabilities of a real change out."""
 
-    Args:
-        models: The models.
-    """
-
-    def __init__(self, models: Sequence[TriageModel]) -> None:
-        self._models = models
+    model: TriageModel
 
     def predict(self, frame: pd.DataFrame, params: Any = None) -> Floats:  # noqa: ARG002 - MLflow's
-        """Return the probability of a real change for each row.
-
-        Args:
-            frame: A column for each feature of one of the models.
-            params: Not used.
-        """
-        names = set(frame.columns)
-        fitting = (model for model in self._models if names == set(model.columns))
-        probability: Floats = next(fitting, self._models[0]).predict_proba(frame)[:, 1]
+        """Return the probability of a real change for each row of features."""
+        probability: Floats = self.model.predict_proba(frame)[:, 1]
         return probability
-
-    def example(self) -> pd.DataFrame:
-        """Return rows of the first model's features; of zeros without a feature table."""
-        import pandas as pd
-
-        model = self._models[0]
-        try:
-            frame = tables.read_for(model.use).head(EXAMPLES)
-            rows = tables.columns(frame, model.feature_set)
-        except DataError:
-            rows = np.zeros((1, len(model.columns)))
-        return pd.DataFrame(rows, columns=list(model.columns))
 
 
 def _load_pyfunc(path: str) -> Served:
-    """Load a model file, as MLflow asks the module for that it finds in the description."""
-    return Served([*load_models(path).values()])
+    """Load the first model of a file; MLflow finds this function by its name."""
+    return Served(next(iter(load_models(path).values())))
+
+
+def _example(model: TriageModel) -> pd.DataFrame:
+    """Return rows of features of a model; of zeros without a feature table."""
+    try:
+        rows = tables.columns(tables.read_for(model.use).head(EXAMPLES), model.feature_set)
+    except DataError:
+        rows = np.zeros((1, len(model.columns)))
+    return pd.DataFrame(rows, columns=list(model.columns))
 
 
 def _promote(client: Any, registered: str, digest: str | None) -> None:
@@ -269,9 +242,9 @@ def _client() -> Any:
     """Return the client of the tracking store."""
     # No usage statistics about private data.
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
     from mlflow import MlflowClient
 
+    logging.getLogger("mlflow").setLevel(logging.WARNING)  # MLflow sets it when it is imported
     return MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{_root() / STORE}")
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.models.artifact import Arrays, check_size, typed_array
+from barograph.models.artifact import EPOCH, Arrays, check_size, typed_array
 from barograph.models.trees import Boosted, Forest
 from barograph.results.series import Floats
 from barograph.runtime.errors import ArtifactError, BarographError, ConfigError
@@ -46,6 +48,9 @@ TYPES = frozenset(
     }
 )
 CONTENT = "estimator"  # the array with the bytes that skops writes
+SCHEMA = "schema.json"  # the description of the object in these bytes ...
+ADDRESS = re.compile(r'(?<="__id__": )\d+')  # ... which identifies objects
+FILE = re.compile(r'(?<="file": ")[^"]+(?=")')  # ... and names their files
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Estimator:
     """A fitted classifier of scikit-learn.
 
     Attributes:
-        content: The bytes that skops writes for it.
+        content: The bytes that skops writes for it, the same for equal classifiers.
         model: The classifier.
     """
 
@@ -72,7 +77,7 @@ class Estimator:
             from skops.io import dumps
         name = type(fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted).__name__
         try:
-            content = np.frombuffer(dumps(fitted), dtype=np.uint8)
+            content = np.frombuffer(_canonical(dumps(fitted)), dtype=np.uint8)
             return cls.from_arrays({CONTENT: content}, int(fitted.n_features_in_))
         except ArtifactError as error:
             raise ConfigError(f"a model file cannot hold this {name}: {error}") from error
@@ -164,9 +169,26 @@ def _check_types(content: bytes) -> None:
     """Check the size and the types of an object before it is loaded."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         check_size(f"array {CONTENT!r}", archive)
-        unknown = sorted(set(_types(json.loads(archive.read("schema.json")))) - TYPES)
+        unknown = sorted(set(_types(json.loads(archive.read(SCHEMA)))) - TYPES)
     if unknown:
         raise ArtifactError(f"array {CONTENT!r} holds the type {unknown[0]}, which is not allowed")
+
+
+def _canonical(content: bytes) -> bytes:
+    """Replace addresses, random names and times in what skops writes by numbers and one date."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    schema, known = entries[SCHEMA].decode(), dict[str, str]()
+    schema = ADDRESS.sub(lambda match: known.setdefault(match[0], str(len(known))), schema)
+    names = dict.fromkeys(FILE.findall(schema))
+    numbered = {name: f"{k}{PurePath(name).suffix}" for k, name in enumerate(names)}
+    schema = FILE.sub(lambda match: numbered[match[0]], schema)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(SCHEMA, EPOCH), schema)
+        for old, new in numbered.items():
+            archive.writestr(zipfile.ZipInfo(new, EPOCH), entries[old])
+    return buffer.getvalue()
 
 
 def _types(state: Any) -> Iterator[str]:

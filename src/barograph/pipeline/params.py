@@ -23,11 +23,10 @@ from barograph.learning.learners import BEST
 from barograph.learning.limits import suggestion
 from barograph.learning.tracking import SWITCH, Run
 from barograph.pipeline import report
+from barograph.pipeline.runs import PARAMS, PROFILE, now, record_stage
 from barograph.runtime.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.sources.formats.yaml_text import decode_yaml
 
-PARAMS = Path("params.yaml")
-PROFILE = "profile"
 # The module and the dataclass of each section.
 SECTIONS = {
     "simulate": ("learning.simulation", "SimulateParams"),
@@ -204,12 +203,9 @@ def run(main: Callable[[], Run | None]) -> None:
     Args:
         main: Runs the stage; returns what is recorded besides parameters, metrics and reports.
     """
-    from barograph.pipeline.repro import now, record_stage, stage_of
-
     began = now()
     try:
-        known = main()
-        record_stage(stage_of(main), known, began)
+        record_stage(main, main(), began)
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -38,6 +38,7 @@ def main() -> Run:
     sys.stdout.write("\n".join(lines) + "\n")
     return Run(
         "release",
+        files=[str(path) for path in sorted(SERVED.glob("*.md"))],
         models={name: str(model) for name, (model, _) in places.items()},
         champions={name: Index.read(name).champion for name in places},
     )

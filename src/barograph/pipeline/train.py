@@ -18,7 +18,7 @@ from sklearn.metrics import roc_curve
 
 from barograph.learning.candidates import Trained, TrainParams, read_prior
 from barograph.learning.challengers import train_all
-from barograph.learning.choice import Choice, Models, choose
+from barograph.learning.choice import ESTIMATES, VALIDATION, Choice, choose
 from barograph.learning.shares import calibration_bins
 from barograph.learning.tables import read_for
 from barograph.learning.tracking import Run
@@ -33,8 +33,7 @@ from barograph.results.series import Floats, Ints
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
 FIGURES = report.FOLDER / "train"
-# The columns of the table of models, and what they show.
-ESTIMATES = {"validation AUC": "validation", "below the highest": "behind", "held-out AUC": "test"}
+PAGE_OF_ONE = "Each use has one model."
 PAGE = (
     "Models of each use, learned from the same verdicts. Of those within one standard error of the "
     "highest AUC on the validation rows, the first in `train.classifiers` is chosen; no model has "
@@ -46,49 +45,15 @@ PAGE = (
 
 
 def save(choices: Mapping[str, Choice], classifiers: Sequence[str]) -> None:
-    """Save the chosen model of every use, and all models by their learners."""
-    _save(Path(), {use: choice.chosen for use, choice in choices.items()})
-    for name in classifiers:
-        models = {use: c.models[name] for use, c in choices.items() if name in c.models}
-        _save(Path(name), models)
-
-
-def _save(folder: Path, models: Models) -> None:
-    """Save the models of each file that there is a model for every use of."""
-    for name, uses in FILES.items():
-        if models.keys() >= set(uses):
-            save_models(FOLDER / folder / f"{name}.baro", [models[use].model for use in uses])
-            save_models(TWINS / folder / f"{name}.baro", [models[use].twin for use in uses])
-
-
-def table_of(choices: Mapping[str, Choice]) -> pd.DataFrame:
-    """Return a row for each of several models of a use, the highest AUC first."""
-    return pd.DataFrame(
-        {"use": use, "model": row.name, "features": row.model.model.feature_set}
-        | {title: getattr(row, name) for title, name in ESTIMATES.items()}
-        | {name: row.model.model.metrics[name] for name in ("accuracy", "brier")}
-        | {"chosen": "yes" if row.name == choice.name else ""}
-        for use, choice in choices.items()
-        for row in sorted(choice.standings, key=lambda row: row.behind.value)
-    )
-
-
-def for_programs(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with a name for each row, and the ends of intervals in columns."""
-    if table.empty:
-        return table
-    table = table.assign(name=table["use"] + " " + table["model"])
-    for title in ESTIMATES:
-        estimates = pd.DataFrame(table[title].tolist(), index=table.index)
-        table = table.assign(**{title: estimates["value"]})
-        table = table.assign(**{f"{title} {end}": estimates[end] for end in ("low", "high")})
-    return table
-
-
-def for_people(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with intervals in brackets."""
-    texts = {title: [estimate.text() for estimate in table[title]] for title in ESTIMATES}
-    return table.assign(**texts).round(3)
+    """Save the chosen model of every use, and all models in folders by their learners."""
+    for learner in ("", *classifiers):
+        names = {use: learner or choice.name for use, choice in choices.items()}
+        models = {u: choices[u].models[n] for u, n in names.items() if n in choices[u].models}
+        for name, uses in FILES.items():
+            if models.keys() >= set(uses):
+                path = Path(learner, f"{name}.baro")
+                save_models(FOLDER / path, [models[use].model for use in uses])
+                save_models(TWINS / path, [models[use].twin for use in uses])
 
 
 def draw(use: str, trained: Trained) -> None:
@@ -126,10 +91,19 @@ def held_out_figure(truth: Ints, probability: Floats, name: str, path: Path) -> 
 
 def write_table(choices: Mapping[str, Choice], profile: str) -> None:
     """Write how the models of each use do, and why one of them is chosen."""
-    table = table_of(choices)
-    report.write_csv(FIGURES / "models.csv", for_programs(table))
+    table = pd.DataFrame(
+        {"name": f"{use} {row['model']}", "use": use, **row}
+        for use, choice in choices.items()
+        for row in sorted(choice.table, key=lambda row: -row[VALIDATION])
+    )
+    report.write_csv(FIGURES / "models.csv", table)
+    shown = table.drop(columns=["name"], errors="ignore")
+    for title in ESTIMATES if len(table) else ():
+        ends = zip(*(shown.pop(f"{title} {end}") for end in ("low", "high")), strict=True)
+        cells = zip(shown[title], ends, strict=True)
+        shown[title] = [f"{value:.3f} [{low:.3f}; {high:.3f}]" for value, (low, high) in cells]
     reasons = "\n".join(f"- {use}: {choice.why}." for use, choice in choices.items() if choice.why)
-    parts = (PAGE, for_people(table), reasons) if reasons else ("Each use has one model.",)
+    parts = (PAGE, report.formatted(shown, ".3f"), reasons) if reasons else (PAGE_OF_ONE,)
     report.write_page(FIGURES / "models.md", f"Trained models, profile {profile}", *parts)
 
 
