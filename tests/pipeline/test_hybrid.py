@@ -90,7 +90,7 @@ def test_severity_does_not_depend_on_the_unit_and_is_limited() -> None:
 
 
 def test_model_with_the_bit_of_the_detector_is_refused(history: History, tmp_path: Path) -> None:
-    header, arrays = trained(history, "voting", "hybrid").content()
+    header, arrays = trained(history, "hybrid", "hybrid").content()
     before = {**header, "columns": [*FEATURE_SETS["leznik"], "setds"]}
     artifact.write(tmp_path / "before.baro", before, arrays)
     message = "other columns of the feature set 'hybrid', version '1'.*: train the model again"

@@ -343,6 +343,7 @@ def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPa
         "reports/train/models.md",
         f"reports/train/{USE}.png",
     }
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///data/mlflow.db")
     loaded = mlflow.pyfunc.load_model(f"models:/barograph-{USE}@candidate")
     assert loaded.metadata.signature.inputs.input_names() == list(FEATURE_SETS["bauer8"])
     example = loaded.input_example
