@@ -7,7 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,6 +47,7 @@ STYLE: dict[Any, Any] = {
 }
 T = TypeVar("T")
 
+sys.path.append(str(ROOT))  # for the package `tools`
 choose(float("inf"))  # compile the kernels, however few the points
 mpl.rcParams.update(STYLE)
 
@@ -119,8 +120,8 @@ def table(frame: pd.DataFrame, caption: str, formats: dict[str, str] | str = "{:
     kinds = {str(name): kind.kind for name, kind in frame.dtypes.items()}
     if isinstance(formats, str):
         formats = {name: formats for name, kind in kinds.items() if kind == "f"}
-    style = frame.style.hide(axis="index").format({**formats}, na_rep="-")
-    texts = [name for name, kind in kinds.items() if kind not in "fiu"]
+    style = frame.style.hide(axis="index").format({**formats}, na_rep="-", escape="html")
+    texts: list[Hashable] = [name for name, kind in kinds.items() if kind not in "fiu"]
     style.set_properties(subset=texts, **{"text-align": "left"})
     style.set_table_styles(
         [
