@@ -10,6 +10,7 @@ import numpy as np
 
 from barograph.cli import setup
 from barograph.features import FEATURE_SETS, feature_matrix, series_context
+from barograph.features.families import Packaged, families_of
 from barograph.features.subseries import SubSeries
 from barograph.results.series import Floats
 
@@ -32,6 +33,8 @@ def compare(values: Floats) -> None:
     ends = np.full_like(splits, values.size)
     sides = SubSeries(splits - 2, splits, ends)
     for name in FEATURE_SETS:
+        if any(isinstance(family, Packaged) for family in families_of(name)):
+            continue  # no kernel of ours
         context = series_context(name, values, sides, np.zeros_like(splits), ends)
         feature_matrix(values, *sides, name, context=context)
 
