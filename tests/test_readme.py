@@ -86,7 +86,13 @@ def test_targets_of_the_second_block_exist() -> None:
     targets = re.findall(r"^\$ make (\w+)", BLOCKS[1], re.MULTILINE)
     assert targets == ["repro", "test"]
     listed = output(["make", "--dry-run", *targets])
-    steps = ("dvc repro", "python -m tests.parts", "ruff check .", "mypy", "python -m pytest")
+    steps = (
+        "barograph.pipeline.repro",
+        "python -m tests.parts",
+        "ruff check .",
+        "mypy",
+        "python -m pytest",
+    )
     assert all(step in listed for step in steps)
 
 

@@ -193,7 +193,7 @@ def test_order_and_unit_of_series_change_nothing(lottery: float, end: int) -> No
 
 @pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
 def test_job_of_several_commits_reports_what_the_jobs_of_each_reported(lottery: float) -> None:
-    values = slower(host(8, lottery), 0.08)
+    values = slower(host(13, lottery), 0.08)
     values[np.random.default_rng(1).random(values.shape) < 0.1] = np.nan
     values[: PLACE - 3, 5] = np.nan
 

@@ -81,9 +81,11 @@ class ControlChart(Detector):
 
 def _deviations(values: Floats, baseline: Floats) -> Floats:
     """Return how far values are from the mean of a baseline, in its standard deviations."""
+    # Of a constant baseline, only an equal value has no deviation; its mean may be rounded.
+    is_constant = np.ptp(baseline) == 0.0
+    level, spread = (baseline[0], 0.0) if is_constant else (baseline.mean(), baseline.std(ddof=1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        deviations = (values - baseline.mean()) / baseline.std(ddof=1)
-    # Of a constant baseline, only an equal value has no deviation.
+        deviations = (values - level) / spread
     result: Floats = np.nan_to_num(deviations)
     return result
 
