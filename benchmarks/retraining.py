@@ -30,10 +30,11 @@ from barograph.detection.online.budget import weights_of
 from barograph.detection.scoring import CandidateScorer
 from barograph.detection.triaged import Triaged, table_of
 from barograph.learning.comparison import auc
-from barograph.learning.continued import MOST_REMEMBERED, continued
+from barograph.learning.continued import MOST_REMEMBERED, Start, continued
 from barograph.learning.online.alarms import SecondLookAlarms, at_rate
 from barograph.learning.online.hindsight import truth_in_hindsight
-from barograph.learning.online.learn import Prior, learn, surprises_of
+from barograph.learning.online.learn import learn, surprises_of
+from barograph.learning.online.pair import continuing
 from barograph.learning.online.pool import PRIOR, read_pool
 from barograph.learning.online.truth import Truth
 from barograph.models import OnlineModels, TriageModel
@@ -44,7 +45,7 @@ from barograph.results.series import Floats, Ints
 COUNTS = (0, 10, 20, 50, 100, 200, 400)
 RATE, DELAY = 3.0, 2
 RESAMPLED = 400
-PART = 10  # of the series of the pool, one in so many is judged by the pair
+PART = 10  # the pair judges every tenth series of the pool
 
 Gains = dict[str, Any]
 
@@ -114,14 +115,14 @@ def curve_of_candidates(draws: int, own: Candidates, tests: dict[str, Candidates
     start = TriageModel.default("label_free").classifier
     assert isinstance(start, Boosted)  # noqa: S101 - for the type
     simulated = candidates_of(TriageModel.default("label_free"), PRIOR.histories().truth).X
-    known = simulated, np.ones(len(simulated))
+    remembered = Start.of(start, simulated, np.ones(len(simulated)))
     rows = []
     for count in counts(own):
         scores: dict[str, list[Floats]] = {name: [] for name in tests}
         for seed in range(draws):
             part = verdicts(own, count, seed)
             lessons = own.X[part], own.y[part], np.ones(part.size)
-            model = continued(start, lessons, known, seed, most=MOST_REMEMBERED)
+            model = continued(remembered, lessons, seed, most=MOST_REMEMBERED)
             for name, test in tests.items():
                 scores[name].append(model.predict_proba(test.X)[:, 1])
         for name, test in tests.items():
@@ -153,9 +154,7 @@ def curve_of_the_pair(
     pair: OnlineModels, draws: int, own: Candidates, choice: Truth, tests: dict[str, Truth]
 ) -> list[Gains]:
     """Return a row for each number of verdicts and each test."""
-    start = {m.use: m.classifier for m in pair.members if isinstance(m.classifier, Boosted)}
-    weights = weights_of(pair.members[-1].card)
-    prior = Prior(PRIOR.histories().truth, 1.0)
+    further = continuing(pair)
     before = {name: found(pair, truth) for name, truth in tests.items()}
     none, rows = np.empty(0, dtype=np.int64), []
     for count in counts(own):
@@ -165,7 +164,7 @@ def curve_of_the_pair(
             places, y = own.places[part], own.y[part]
             decided = {"true": places[y == 1], "false": places[y == 0], "undecided": none}
             truth = truth_in_hindsight(choice.values, choice.offsets, choice.groups, **decided)
-            learned = learn(truth, prior=prior, start=start, weights=weights, seed=seed)
+            learned = learn(truth, seed=seed, **further)
             made = OnlineModels(learned.online, learned.confirm)
             for name, test in tests.items():
                 after[name].append(found(made, test))

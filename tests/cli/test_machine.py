@@ -145,7 +145,7 @@ def test_slow_run_fails_a_job_as_a_suspect_does(size: float, fail_on: str, expec
 def test_slow_run_after_a_change_of_a_series_is_set_aside() -> None:
     for seed in range(4):
         values = slower(host(seed), 0.15, last=PLACE + 1)
-        values[PLACE - 12 :, 5] *= 0.87  # known by now, but not half of the results before the run
+        values[PLACE - 12 :, 5] *= 0.87  # known, but not half of the results before the run
         job = gated(values, PLACE + 1)
         assert answer_of(job) == "machine"
         assert "s5" not in red(job)

@@ -61,7 +61,7 @@ def test_context_is_passed_to_the_contrasts() -> None:
         assert matrix[i].tolist() == list(single.values())
 
 
-# The package behind `tsfeatures` has a test of its own.
+# The package of `tsfeatures` has a test of its own.
 @pytest.mark.parametrize("feature_set", [name for name in FEATURE_SETS if name != "tsfeatures"])
 def test_matrix_does_not_depend_on_threads(feature_set: str) -> None:
     data = candidates(700)

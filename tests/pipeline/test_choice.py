@@ -1,7 +1,6 @@
 """Several models are trained for a use, the best on validation rows is chosen, or one by name."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from barograph.models.artifact import file_digest
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, classify, release, train
 from barograph.server.web.model_watch import CandidateModel
-from tests.pipeline.conftest import enter
-from tests.pipeline.test_release import USE, leave_one_use
+from tests.pipeline.test_release import USE, leave_one_use, with_one_use
 from tests.service.models import small_model
 
 NAMES = ["xgboost", "random_forest", "svm", "voting", "random_forest_bauer8"]
@@ -33,14 +31,11 @@ FEATURES = dict.fromkeys(NAMES, "bauer8") | {"voting": "leznik"}
 def trained_once(described_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with all models of one use; do not change it."""
     folder = tmp_path_factory.mktemp("trained")
-    shutil.copytree(described_once, folder, dirs_exist_ok=True)
-    document = yaml.safe_load((folder / "params.yaml").read_text())
-    document["characterise"][USE] = ["bauer8", "leznik"]
-    document["train"]["classifiers"] = NAMES
-    (folder / "params.yaml").write_text(yaml.safe_dump(document))
-    with pytest.MonkeyPatch.context() as patch:
-        enter(folder, patch)
-        leave_one_use(patch)
+    with with_one_use(described_once, folder):
+        document = yaml.safe_load(Path("params.yaml").read_text())
+        document["characterise"][USE] = ["bauer8", "leznik"]
+        document["train"]["classifiers"] = NAMES
+        Path("params.yaml").write_text(yaml.safe_dump(document))
         characterise.main()
         train.main()
     return folder

@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,14 +30,21 @@ USE = "label_free"
 SERVED = Path(f"data/release/{USE}.baro")
 
 
+@contextmanager
+def with_one_use(described: Path, folder: Path) -> Iterator[None]:
+    """Work in a copy of a project, of which only one use is trained and released."""
+    shutil.copytree(described, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        leave_one_use(patch)
+        yield
+
+
 @pytest.fixture(scope="module")
 def trained_once(described_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the model of one use; do not change it."""
     folder = tmp_path_factory.mktemp("trained")
-    shutil.copytree(described_once, folder, dirs_exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
-        enter(folder, patch)
-        leave_one_use(patch)
+    with with_one_use(described_once, folder):
         train.main()
     return folder
 

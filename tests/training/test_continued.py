@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.learning.comparison import auc
-from barograph.learning.continued import MOST_REMEMBERED, TREES, continued
+from barograph.learning.continued import MOST_REMEMBERED, TREES, Start, continued
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import from_fitted
 from barograph.models.trees import Boosted
@@ -22,8 +22,9 @@ def rows(count: int, seed: int, column: int = 0, noise: float = 1.0) -> tuple[Fl
 
 def taught(start: Boosted, X: Floats, y: Ints, seed: int = 0) -> Boosted:
     known = rows(1000, 50)[0]
-    lessons, everything = (X, y, np.ones(y.size)), (known, np.ones(len(known)))
-    return continued(start, lessons, everything, seed, most=MOST_REMEMBERED)
+    lessons = X, y, np.ones(y.size)
+    remembered = Start.of(start, known, np.ones(len(known)))
+    return continued(remembered, lessons, seed, most=MOST_REMEMBERED)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.learning import limits, tables
 from barograph.learning.comparison import CROSS_FIT, ScoredRows, beside_built_in
-from barograph.learning.continued import MOST_REMEMBERED, continued
+from barograph.learning.continued import MOST_REMEMBERED, Start, continued
 from barograph.learning.learners import Learner, learner
 from barograph.learning.metrics import scores
 from barograph.learning.online.histories import Simulated
@@ -173,8 +173,8 @@ class Exercise:
         use: One of `USES`.
         learner: The classifier, with its features.
         rows: The verdicts.
-        prior: Simulated rows to mix in, if verdicts are scarce, or to remember.
-        start: The built-in model, if it is continued.
+        prior: Simulated rows to mix in, if verdicts are scarce.
+        start: The built-in model, if it is continued, with what it says of simulated rows.
         built_in: What the built-in model says of the rows, if verdicts are scarce.
         settings: Settings of the classifier that replace those of the catalogue.
         is_alone: Whether nothing else is learned for the use, so that nothing is chosen.
@@ -184,7 +184,7 @@ class Exercise:
     learner: Learner
     rows: tables.Labelled
     prior: tables.Labelled | None = None
-    start: Boosted | None = None
+    start: Start | None = None
     built_in: ScoredRows | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_alone: bool = True
@@ -281,10 +281,9 @@ def fit(exercise: Exercise, params: TrainParams, part: Ints) -> Any:
     """
     rows, prior, name = exercise.rows, exercise.prior, exercise.learner.classifier
     settings = exercise.settings
-    if exercise.start is not None and prior is not None:
-        lessons = rows.matrix[part], rows.truth[part], np.ones(part.size)
-        known, most = (prior.matrix, np.ones(prior.truth.size)), MOST_REMEMBERED
-        return continued(exercise.start, lessons, known, params.seed, most=most, settings=settings)
+    if exercise.start is not None:
+        lessons, most = (rows.matrix[part], rows.truth[part], np.ones(part.size)), MOST_REMEMBERED
+        return continued(exercise.start, lessons, params.seed, most=most, settings=settings)
     model = classifier(name, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
     weight = params.weight_of_prior(np.unique(rows.candidates[part]).size)

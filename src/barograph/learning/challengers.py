@@ -33,6 +33,7 @@ from barograph.learning.candidates import (
     usable_verdicts,
 )
 from barograph.learning.comparison import ScoredRows
+from barograph.learning.continued import Start
 from barograph.learning.metrics import f1_of_marks
 from barograph.learning.online.pair import train_pair
 from barograph.learning.online.truth import Marked
@@ -106,24 +107,34 @@ def _exercises(
     settings: Callable[[str, str], Mapping[str, Any]],
 ) -> Iterator[Exercise]:
     """Yield what the models of a use learn from: the same verdicts, each with its features."""
-    default = TriageModel.default(use)
+    scarce, built_in = _scarce(use, params, frames)
     for learner in params.learners(use):
-        rows = params.verdicts(use, learner.feature_set, frames)
-        built_in, simulated = None, None
-        if np.unique(rows.candidates).size < params.enough:
-            if default.feature_set in frames(use).attrs["feature_sets"]:
-                known = params.verdicts(use, default.feature_set, frames)
-                built_in = ScoredRows(default.predict_proba(known.matrix)[:, 1], default.threshold)
-            if takes_weights(learner.classifier):
+        rows, chosen = params.verdicts(use, learner.feature_set, frames), {}
+        simulated, start = None, None
+        if (model := starting_point(use, learner, params)) is not None:
+            X = prior(use, learner.feature_set).matrix
+            start = Start.of(model, X, np.ones(len(X)))
+        else:  # a search finds settings of a model that does not start at another
+            chosen = dict(settings(use, learner.name))
+            if scarce and takes_weights(learner.classifier):
                 simulated = prior(use, learner.feature_set)
-        start = starting_point(use, learner, params)
-        if start is not None and simulated is None:
-            simulated = prior(use, learner.feature_set)
-        # Those that a search finds are of a model that is learned anew.
-        chosen = {} if start is not None else dict(settings(use, learner.name))
         chosen |= params.settings.get(learner.name, {})
         is_alone = len(params.classifiers) == 1
         yield Exercise(use, learner, rows, simulated, start, built_in, chosen, is_alone)
+
+
+def _scarce(
+    use: str, params: TrainParams, frames: tables.FrameReader
+) -> tuple[bool, ScoredRows | None]:
+    """Return whether verdicts are scarce, and then what the built-in model says of them."""
+    rows = params.verdicts(use, params.feature_sets[use], frames)
+    if np.unique(rows.candidates).size >= params.enough:
+        return False, None
+    default = TriageModel.default(use)
+    if default.feature_set not in frames(use).attrs["feature_sets"]:
+        return True, None
+    known = params.verdicts(use, default.feature_set, frames)
+    return True, ScoredRows(default.predict_proba(known.matrix)[:, 1], default.threshold)
 
 
 def with_rules(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit
@@ -34,10 +34,30 @@ CAUTIOUS: Mapping[str, Any] = {
 }
 
 
+class Start(NamedTuple):
+    """A model that is continued, with rows about which it is right.
+
+    Attributes:
+        model: The model.
+        X: The rows.
+        weights: How much each is worth.
+        margin: What the model says of each, in log odds.
+    """
+
+    model: Boosted
+    X: Singles | Floats
+    weights: Floats
+    margin: Singles
+
+    @classmethod
+    def of(cls, model: Boosted, X: Singles | Floats, weights: Floats) -> Self:
+        """Ask a model about rows."""
+        return cls(model, X, weights, model.margin(np.asarray(X, dtype=np.float64)))
+
+
 def continued(
-    start: Boosted,
+    start: Start,
     lessons: WeightedRows,
-    known: tuple[Singles | Floats, Floats],
     seed: int,
     *,
     most: float = math.inf,
@@ -46,26 +66,25 @@ def continued(
     """Return a model with trees added that learn from further rows.
 
     Args:
-        start: The model.
+        start: The model, and what it is to remember.
         lessons: The rows; without both classes there is nothing to learn.
-        known: Rows about which the model is right, and how much each is worth.
         seed: Seed of the trees.
         most: The largest weight of all known rows: more lessons than that outweigh them.
         settings: Settings of the classifier `xgboost` that replace the cautious ones.
     """
     X, y, weights = lessons
     if np.unique(y).size < 2:
-        return start
-    margin = start.margin(np.asarray(known[0], dtype=np.float64))
-    share = min(REMEMBERED * weights.sum(), most) * known[1] / known[1].sum()
+        return start.model
+    share = min(REMEMBERED * weights.sum(), most) * start.weights / start.weights.sum()
     # Each known row stands for both classes, as likely as the model says.
-    votes = [share * expit(margin), share * expit(-margin)]
-    classes = np.repeat([1, 0], margin.size)
+    votes = [share * expit(start.margin), share * expit(-start.margin)]
+    classes = np.repeat([1, 0], start.margin.size)
+    margin = start.model.margin(np.asarray(X, dtype=np.float64))
     chosen = {**CAUTIOUS, **(settings or {})}
     fitted = classifier("xgboost", seed=seed, trees=TREES, settings=chosen)[-1].fit(
-        np.concatenate([X, known[0], known[0]]),
+        np.concatenate([X, start.X, start.X]),
         np.concatenate([y, classes]),
         sample_weight=np.concatenate([weights, *votes]),
-        base_margin=np.concatenate([start.margin(np.asarray(X, dtype=np.float64)), margin, margin]),
+        base_margin=np.concatenate([margin, start.margin, start.margin]),
     )
-    return start.followed_by(Boosted.of(fitted))
+    return start.model.followed_by(Boosted.of(fitted))

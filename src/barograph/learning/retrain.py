@@ -163,12 +163,12 @@ def _settings(
     A model that is continued has settings of its own.
     """
     train = params.train
-    anew = {
+    searched = {
         use: {one.name for one in train.learners(use) if starting_point(use, one, train) is None}
         for use in params.tune.searches
     }
     searches = {
-        use: tuple(name for name in names if name in anew[use])
+        use: tuple(name for name in names if name in searched[use])
         for use, names in params.tune.searches.items()
     }
     tuned = tune(replace(params.tune, searches=searches), train, frames)

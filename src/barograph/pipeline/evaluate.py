@@ -6,6 +6,7 @@ With the profile `paper` it takes hours.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -238,19 +239,43 @@ def _paper(row: Row) -> dict[str, float]:
     return PAPER.get(row["classifier"], {}) if is_printed else {}
 
 
-@page_without_verdicts(FOLDER / "table.md", "evaluate")
-def main() -> None:
-    """Run the stage; of the tables on the page, the first one fits on a screen."""
-    params = parameters(EvaluateParams, "evaluate")
-    rows = evaluate(params, params.policies, params.feature_sets, "evaluate")
-    footnote = evaluate(params, (FOOTNOTE_POLICY,), params.footnote, "evaluate, footnote")
-    report.write_csv(FOLDER / "table.csv", flat([*rows, *footnote]))
-    report.write_json(report.FOLDER / "evaluate.json", nested([*rows, *footnote]))
+def write_tables(
+    folder: Path, title: str, text: str, rows: list[Row], footnote: Sequence[Row] = ()
+) -> None:
+    """Write the rows of a stage, and its page; of the tables there, the first fits on a screen.
+
+    Args:
+        folder: The folder of the stage, which has its name.
+        title: What the page is about.
+        text: What its figures mean.
+        rows: The rows.
+        footnote: Those of a table of their own, at the end.
+    """
+    report.write_csv(folder / "table.csv", flat([*rows, *footnote]))
+    report.write_json(folder.with_suffix(".json"), nested([*rows, *footnote]))
     head = "## Differences and relative changes instead of both sides (footnote 2)"
     last: list[Any] = [head, compact(footnote)] if footnote else []
     report.write_page(
-        FOLDER / "table.md",
-        f"Classification of candidates (Bauer et al. 2022, Table 1), profile {profile_name()}",
+        folder / "table.md",
+        f"{title}, profile {profile_name()}",
+        text,
+        compact(rows),
+        "## Every metric, with 95 % confidence intervals",
+        BOLD,
+        in_full(rows),
+        *last,
+    )
+
+
+@page_without_verdicts(FOLDER / "table.md", "evaluate")
+def main() -> None:
+    """Run the stage."""
+    params = parameters(EvaluateParams, "evaluate")
+    rows = evaluate(params, params.policies, params.feature_sets, "evaluate")
+    footnote = evaluate(params, (FOOTNOTE_POLICY,), params.footnote, "evaluate, footnote")
+    write_tables(
+        FOLDER,
+        "Classification of candidates (Bauer et al. 2022, Table 1)",
         f"In per cent: means of {params.repetitions} repetitions (forward: of its cuts), "
         f"{params.trees} trees, thresholds chosen on validation for {params.goal}. The paper's "
         "figures are for MongoDB's data under the random protocol, which leaks: points of one "
@@ -258,11 +283,8 @@ def main() -> None:
         "out series and commits, `forward` tests on later verdicts than it learns from. The bounds "
         "of `adaptive` are confirmed change points, as in the paper, those of `label_free` the "
         "neighbouring candidates.",
-        compact(rows),
-        "## Every metric, with 95 % confidence intervals",
-        BOLD,
-        in_full(rows),
-        *last,
+        rows,
+        footnote,
     )
 
 

@@ -29,7 +29,7 @@ def repro() -> int:
         code = subprocess.run(COMMAND, env=environment, check=False).returncode  # noqa: S603
     finally:
         parts = tracking.waiting(parent)
-        if code == 0:  # else nobody knows which stages were skipped
+        if code == 0:  # else it is not known which stages were skipped
             parts += _skipped({each.name for each in parts})
         tracking.end(parent, _whole(), parts, failed=code > 0)
     return code

@@ -13,6 +13,7 @@ from typing import Any
 
 from barograph.learning import tracking
 from barograph.learning.tracking import Run, flattened
+from barograph.models.artifact import file_digest
 from barograph.pipeline import report
 from barograph.sources.formats.yaml_text import decode_yaml
 
@@ -109,7 +110,5 @@ def _digest(names: tuple[str, ...]) -> str:
     for path in map(Path, names):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
-                total.update(
-                    f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
-                )
+                total.update(f"{file.name} {file_digest(file)}\n".encode())
     return total.hexdigest()[:16]

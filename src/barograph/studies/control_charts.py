@@ -3,7 +3,7 @@
 The authors of Skia's detector used an upper and a lower bound per trace before, and name the
 Western Electric rules as "applicable in this case, but we've never tested them". Both judge each
 result by a mean and a standard deviation of earlier ones. Skia's bounds were placed by hand; here
-they are placed on the first results, and placed anew after each alarm.
+they are placed on the first results, and again after each alarm.
 """
 
 from collections.abc import Iterator

@@ -9,17 +9,13 @@ import pandas as pd
 
 from barograph.pipeline import report
 from barograph.pipeline.evaluate import (
-    BOLD,
     FOOTNOTE_POLICY,
     EvaluateParams,
-    compact,
     evaluate,
-    flat,
-    in_full,
-    nested,
+    write_tables,
 )
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.params import page_without_verdicts, parameters, profile_name, run
+from barograph.pipeline.params import page_without_verdicts, parameters, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
 from barograph.studies.statistics import candidate_rows
@@ -38,17 +34,12 @@ def main() -> None:
         History.read(INTERIM), pd.read_parquet(BOUNDS), FOOTNOTE_POLICY, (*sets, *params.further)
     )
     rows = evaluate(params, (FOOTNOTE_POLICY,), sets, "evaluate", lambda _: frame)
-    report.write_csv(FOLDER / "table.csv", flat(rows))
-    report.write_json(report.FOLDER / "tsfeatures.json", nested(rows))
-    report.write_page(
-        FOLDER / "table.md",
-        f"The characteristics of tsfeatures, profile {profile_name()}",
+    write_tables(
+        FOLDER,
+        "The characteristics of tsfeatures",
         f"{len(frame):,} decided candidates, bounds `{FOOTNOTE_POLICY}`; the rest as in the table "
         "of the stage `evaluate`.",
-        compact(rows),
-        "## Every metric, with 95 % confidence intervals",
-        BOLD,
-        in_full(rows),
+        rows,
     )
 
 

@@ -20,7 +20,7 @@ from barograph.detection.online.budget import (
 )
 from barograph.features import FEATURE_SETS
 from barograph.learning.comparison import auc
-from barograph.learning.continued import WeightedRows, continued
+from barograph.learning.continued import Start, WeightedRows, continued
 from barograph.learning.online.alarms import (
     Raised,
     SecondLookAlarms,
@@ -139,8 +139,7 @@ def learn(
         truth: The histories.
         held_out: Points that the final models learn from, but their twins do not.
         prior: Further histories to learn from.
-        start: By use, a model that is continued, with what it says of the prior; None to learn
-            everything anew.
+        start: By use, a model that is continued, with what it says of the prior; None for none.
         make: Makes an unfitted classifier from a seed.
         weights: The weight of each window that raises alarms.
         seed: Seed of all that is drawn.
@@ -151,7 +150,8 @@ def learn(
     rows = {window: rows_of(truth, window) for window in WINDOWS}
     _require_enough(rest, rows)  # first, for the features of the prior take long
     further = {} if prior is None else prior.samples(seed)
-    fitter = _Fitter(rows, ExtraPositives.of(truth), further, start or {}, make, seed)
+    known = {use: Start.of(model, *further[use][::2]) for use, model in (start or {}).items()}
+    fitter = _Fitter(rows, ExtraPositives.of(truth), further, known, make, seed)
     probability = fitter.cross_validate(truth, allowed)
     calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
     tails = {w: _tails(rest, p, seed) for w, p in probability.items()}
@@ -200,7 +200,7 @@ class _Fitter:
         rows: The rows of each window.
         extra: More rows of changes, for window 0.
         prior: By use, rows that every model learns from.
-        start: By use, the model that is continued.
+        start: By use, the model that is continued, with what it says of these rows.
         make: Makes an unfitted classifier from a seed.
         seed: Seed of all that is drawn.
     """
@@ -208,7 +208,7 @@ class _Fitter:
     rows: Mapping[int, Rows]
     extra: ExtraPositives
     prior: Mapping[str, WeightedRows]
-    start: Mapping[str, Boosted]
+    start: Mapping[str, Start]
     make: Make
     seed: int
 
@@ -218,8 +218,7 @@ class _Fitter:
         samples = [sample(windows, allowed, use, np.random.default_rng(self.seed))]
         samples += [self.extra.sample(allowed)] if use == "online" else []
         if use in self.start:
-            X, _, weights = self.prior[use]
-            return continued(self.start[use], joined(samples), (X, weights), self.seed)
+            return continued(self.start[use], joined(samples), self.seed)
         samples += [self.prior[use]] if use in self.prior else []
         X, y, weights = joined(samples)
         if np.unique(y).size < 2:

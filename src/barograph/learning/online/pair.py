@@ -19,7 +19,7 @@ from barograph.learning.candidates import Judged, Trained, TrainParams, card, he
 from barograph.learning.comparison import Comparison
 from barograph.learning.metrics import scores
 from barograph.learning.online.alarms import DELAYS, SecondLookAlarms, at_rate, known_within
-from barograph.learning.online.histories import Histories, histories_of
+from barograph.learning.online.histories import Histories, Simulated, histories_of
 from barograph.learning.online.learn import Learned, Prior, boosted, learn, surprises_of
 from barograph.learning.online.pool import PRIOR
 from barograph.learning.online.truth import Truth
@@ -99,7 +99,9 @@ def train_pair(
     truth = material.histories.truth
     held_out = material.histories.held_out(material.seed)
     make = partial(boosted, trees=params.trees)
-    further = {} if params.histories == "simulated" else continuing(OnlineModels.default(), params)
+    further = {}
+    if params.histories != "simulated":
+        further = continuing(OnlineModels.default(), params.simulated or PRIOR)
     learned = learn(truth, held_out=held_out, make=make, seed=params.seed, **further)
     facts: dict[str, Any] = {
         "classifier": "xgboost",
@@ -131,10 +133,15 @@ def train_pair(
         yield model.use, Trained(*both, test)
 
 
-def continuing(pair: OnlineModels, params: TrainParams) -> dict[str, Any]:
-    """Return the arguments with which `learn` continues a pair."""
+def continuing(pair: OnlineModels, simulated: Simulated = PRIOR) -> dict[str, Any]:
+    """Return the arguments with which `learn` continues a pair.
+
+    Args:
+        pair: The pair.
+        simulated: The histories about which it is to remember what it says.
+    """
     start = {m.use: m.classifier for m in pair.members if isinstance(m.classifier, Boosted)}
-    prior = Prior((params.simulated or PRIOR).histories().truth, 1.0)
+    prior = Prior(simulated.histories().truth, 1.0)
     return {"start": start, "prior": prior, "weights": weights_of(pair.members[-1].card)}
 
 

@@ -155,7 +155,7 @@ def read_marked_values(folder: Path) -> Unlabelled:
 
 
 def _with_wandering(simulated: Marked, seed: int) -> Truth:
-    """Return simulated histories with quiet ones behind them, whose values follow the last."""
+    """Return simulated histories, then quiet ones whose values follow the last."""
     from scipy.signal import lfilter  # slow to import
 
     rng = np.random.default_rng(seed)
