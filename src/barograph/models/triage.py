@@ -36,7 +36,7 @@ TABLES = (
     "alarm_thresholds",
     "alarm_weights",
 )  # long entries of a card that decisions depend on
-DECISIVE = (*TABLES, "reporting")  # all entries of a card that decisions depend on
+DECISIVE = (*TABLES, "suspect_lead", "reporting")  # all entries of a card that decisions depend on
 
 
 @dataclass(frozen=True, repr=False, eq=False)

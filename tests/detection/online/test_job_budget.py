@@ -1,13 +1,20 @@
 """The budget of a job: how rare an alarm must be among many series."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from barograph.detection.online import Budget, make_judge
-from barograph.detection.online.budget import CONFIRMED_SPIKES, WEIGHTS, JobBudget, weights_of
-from barograph.detection.online.newest import SUSPECT, departure
+from barograph.detection.online.budget import (
+    CONFIRMED_SPIKES,
+    WEIGHTS,
+    JobBudget,
+    lead_of,
+    weights_of,
+)
+from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departure
 from barograph.models import OnlineModels
 from barograph.runtime.errors import DataError
 
@@ -30,6 +37,16 @@ def test_card_with_other_weights_is_refused(weights: dict[str, float]) -> None:
     assert weights_of({}) == WEIGHTS
     with pytest.raises(DataError, match="positive weights for the windows 0, 2, 5"):
         weights_of({"alarm_weights": weights})
+
+
+def test_card_says_what_the_model_of_the_newest_point_counts_as_a_suspect() -> None:
+    assert lead_of({}) == MODEL_LEAD
+    former, released = Budget({}, 6.0), replace(JUDGE.budget, tails={})
+    assert lead_of(JUDGE.confirm.card) == released.lead > former.lead
+    scores = released.suspicion([0.0, 6.0, 7.0], [6.0, 3.0, np.nan])
+    np.testing.assert_array_equal(scores, [6.0 + released.lead, 6.0, np.nan])
+    assert former.version == replace(former, lead=MODEL_LEAD).version
+    assert released.version != replace(released, lead=MODEL_LEAD).version
 
 
 def test_rate_of_an_alarm_is_that_of_the_card_and_continues_beyond_it() -> None:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.numerics import largest_kept
-from barograph.detection.online.newest import SUSPECT, departure, settle, suspect_score
+from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departure, settle
 from barograph.models import TriageModel
 from barograph.results.series import Floats
 from barograph.runtime.errors import ConfigError, DataError, NotEnoughDataError
@@ -123,6 +123,7 @@ class Budget:
         weights: The weight of each window that raises alarms: 0, 2 and 5.
         sure: The log odds that an alarm of the largest score is real, and how fast they fall with
             one over the score; None if unknown.
+        lead: What is added to the surprise of window 0 when it counts as the score of a suspect.
     """
 
     tails: Mapping[int, TailRates]
@@ -130,6 +131,7 @@ class Budget:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[int, float] = field(default_factory=lambda: WEIGHTS)
     sure: tuple[float, float] | None = None
+    lead: float = MODEL_LEAD
 
     @cached_property
     def log_weights(self) -> dict[int, float]:
@@ -167,7 +169,7 @@ class Budget:
         threshold = threshold_at(known, false_alarms_per_1000)
         sure = confirm.card.get("alarm_sureness")
         sure = None if sure is None else (float(sure[0]), float(sure[1]))
-        return cls(tails, threshold, known, weights_of(confirm.card), sure)
+        return cls(tails, threshold, known, weights_of(confirm.card), sure, lead_of(confirm.card))
 
     def sureness(self, score: float) -> float | None:
         """Return the share of alarms of a score that are real; None if it is unknown."""
@@ -176,12 +178,23 @@ class Budget:
         most, slope = self.sure
         return 1.0 / (1.0 + math.exp(slope / max(score, LEAST_SCORE) - most))
 
+    def suspicion(self, departed: npt.ArrayLike, newest: npt.ArrayLike) -> Floats:
+        """Return the scores that are compared with `newest.SUSPECT`.
+
+        Args:
+            departed: How far the newest points depart, in nats; see `newest.departure`.
+            newest: The surprise of the probability of a change at these points.
+        """
+        score: Floats = np.maximum(departed, np.asarray(newest) + self.lead)
+        return score
+
     @property
     def version(self) -> str:
         """A hash of everything that decisions depend on."""
         tails = {str(window): rates.to_card() for window, rates in sorted(self.tails.items())}
         weights = {str(window): weight for window, weight in self.weights.items()}
-        content = json.dumps([tails, weights, self.threshold])
+        lead = [] if self.lead == MODEL_LEAD else [self.lead]
+        content = json.dumps([tails, weights, self.threshold, *lead])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
@@ -237,6 +250,11 @@ def _logit(probability: Floats) -> Floats:
     return result
 
 
+def lead_of(card: Mapping[str, Any]) -> float:
+    """Return what the card of a confirming model adds to the surprise of window 0 in a suspect."""
+    return float(card.get("suspect_lead", MODEL_LEAD))
+
+
 @dataclass(frozen=True)
 class JobBudget:
     """How rare an alarm or a suspect is, and which of those of one commit are rare enough.
@@ -271,7 +289,8 @@ class JobBudget:
             surprise: How far the newest result departs, in nats; see `newest.departure`.
             probability: The probability of a change at the newest result.
         """
-        return _rate_of(suspect_score(surprise, float(self.budget.tails[0].surprise(probability))))
+        newest = self.budget.tails[0].surprise(probability)
+        return _rate_of(float(self.budget.suspicion(surprise, newest)))
 
     def confirmed_rate(self, before: Floats, runs: Floats, probability: float) -> float:
         """Return the share of quiet commits whose runs make them a change as clear as this.

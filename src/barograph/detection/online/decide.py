@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from barograph.detection.online.budget import DEFAULT_RATE, WEIGHTS, Budget
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, changes_of
-from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, Settled, departures, settle
+from barograph.detection.online.newest import SUSPECT, Settled, departures, settle
 from barograph.detection.online.second_look import (
     BEFORE,
     FIRST_SCORED,
@@ -294,7 +294,8 @@ class _Batch:
         standing = self._marked(np.array(changes, dtype=np.int64))
         alarming = {window: self._rows_of(window) for window in WEIGHTS}
         self._score(alarming | self._other_windows(standing))
-        hot = np.maximum(self._departure, self._surprise[0] + MODEL_LEAD) >= SUSPECT
+        self._suspicion = self._judge.budget.suspicion(self._departure, self._surprise[0])
+        hot: Flags = self._suspicion >= SUSPECT
         # Reruns can make a point an alarm whatever the model says.
         splits = self._marked(newest[list(self._reruns)])
         for row, rerun in self._reruns.items():
@@ -372,9 +373,9 @@ class _Batch:
         self._note(rule.state, row, end)
         while (row := self._next_event(rule, row, end, hot)) < end:
             place, scores = int(self._places[row]), self._scores_at(rule.state, row)
-            departed, rerun = float(self._departure[row]), self._reruns.get(row)
+            suspicion, rerun = float(self._suspicion[row]), self._reruns.get(row)
             sides = partial(self._sides, row)
-            answer, step = rule.advance(place, scores, sides, departed, rerun)
+            answer, step = rule.advance(place, scores, sides, suspicion, rerun)
             self._answer[row] = ANSWERS.index(answer)
             if step is not None:
                 log.steps.append(step)

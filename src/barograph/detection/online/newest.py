@@ -49,7 +49,7 @@ FARTHEST = 1e6  # noise units; makes the score finite
 # was chosen on: 6 are allowed, and other histories have more.
 SUSPECT = 5.7
 # What people mark is often smaller than the range of the last results, and the model of the newest
-# point finds more of it. Its surprise counts as a score after this is added.
+# point finds more of it. Its surprise counts as a score after this is added, or what its card says.
 MODEL_LEAD = -0.6
 # A step that reruns confirm is a change, whatever the model says: 2 to 4 of 100 spikes in real
 # histories are confirmed by one to three reruns.
@@ -141,16 +141,6 @@ def departures(values: Floats, first: Ints, newest: Ints) -> tuple[Floats, Float
     beyond, surprise = np.empty((2, newest.size))
     _describe_all(values, first, newest, beyond, surprise)
     return beyond, surprise
-
-
-def suspect_score(surprise: float, model_surprise: float) -> float:
-    """Return the score that is compared with SUSPECT.
-
-    Args:
-        surprise: The surprise of the departure.
-        model_surprise: The surprise of the probability of a change at the newest point.
-    """
-    return max(surprise, model_surprise + MODEL_LEAD)
 
 
 def settle(before: Floats, runs: Floats) -> Settled:

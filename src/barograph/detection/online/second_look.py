@@ -16,7 +16,7 @@ from typing import NamedTuple
 from barograph.detection.levels import SHORTEST_LEVEL, is_own_level
 from barograph.detection.online.budget import WEIGHTS, log_weights
 from barograph.detection.online.decision import AlarmStep, Answer, StepKind
-from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, Settled, suspect_score
+from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, Settled
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
@@ -134,7 +134,7 @@ class SecondLook:
         point: int,
         scores: Sequence[WindowScore],
         sides: Sides,
-        surprise: float = 0.0,
+        suspicion: float = 0.0,
         rerun: Settled | None = None,
     ) -> tuple[Answer, AlarmStep | None]:
         """Decide on a point.
@@ -143,13 +143,13 @@ class SecondLook:
             point: The point that arrived.
             scores: The scores of `requests`, in its order.
             sides: Returns the last values before a split, and all values since.
-            surprise: How far the point departs from what is usual; see `newest.departure`.
+            suspicion: The score of the point as a suspect; see `Budget.suspicion`.
             rerun: What its runs amount to, if it has several.
 
         Returns:
             The answer on the point, and what happened to a change, if anything.
         """
-        is_unusual = bool(scores) and self._is_unusual(point, scores[0], surprise, rerun, sides)
+        is_unusual = bool(scores) and self._is_unusual(point, scores[0], suspicion, rerun, sides)
         if is_unusual and rerun is not None:
             sure = CONFIRMED_BY_RERUNS if rerun.is_step else 0.0
             probability = max(scores[0].probability, sure)
@@ -220,11 +220,11 @@ class SecondLook:
         return 0.0 < part_of_step(*sides(state.change)) < KNOWN_WAY
 
     def _is_unusual(
-        self, point: int, newest: WindowScore, surprise: float, rerun: Settled | None, sides: Sides
+        self, point: int, newest: WindowScore, suspicion: float, rerun: Settled | None, sides: Sides
     ) -> bool:
         """Whether the newest point is a suspect, or its runs make it a change."""
         is_step, is_clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
-        is_unusual = suspect_score(surprise, newest.surprise) >= SUSPECT
+        is_unusual = suspicion >= SUSPECT
         if point < FEW:
             change = point - 1 if self.state.change is None else self.state.change
             is_back = abs(part_of_step(*sides(change))) < RETURNED

@@ -18,6 +18,7 @@ from barograph.detection.online.budget import (
     RATES,
     WEIGHTS,
 )
+from barograph.detection.online.newest import MODEL_LEAD
 from barograph.features import FEATURE_SETS
 from barograph.learning.comparison import auc
 from barograph.learning.continued import Start, WeightedRows, continued
@@ -128,6 +129,7 @@ def learn(
     start: Mapping[str, Boosted] | None = None,
     make: Make = boosted,
     weights: Mapping[int, float] = WEIGHTS,
+    lead: float = MODEL_LEAD,
     seed: int = 0,
 ) -> Learned:
     """Learn from histories and what people saw there.
@@ -142,6 +144,7 @@ def learn(
         start: By use, a model that is continued, with what it says of the prior; None for none.
         make: Makes an unfitted classifier from a seed.
         weights: The weight of each window that raises alarms.
+        lead: What is added to the surprise of window 0 when it counts as the score of a suspect.
         seed: Seed of all that is drawn.
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
@@ -167,6 +170,7 @@ def learn(
         if use == "confirm":
             card["alarm_thresholds"] = {POLICY: thresholds}
             card["alarm_weights"] = {str(window): weight for window, weight in weights.items()}
+            card["suspect_lead"] = lead
             card |= _sureness(rest, alarms(thresholds[f"{DEFAULT_RATE:g}"]))
         calibration, conformal, area = calibrated[use]
         facts = alone if use == "online" else 0.5, trees, card, calibration, conformal, versions()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.detection.online.budget import weights_of
+from barograph.detection.online.budget import lead_of, weights_of
 from barograph.learning import tables
 from barograph.learning.candidates import Judged, Trained, TrainParams, card, held_out_seed
 from barograph.learning.comparison import Comparison
@@ -142,7 +142,9 @@ def continuing(pair: OnlineModels, simulated: Simulated = PRIOR) -> dict[str, An
     """
     start = {m.use: m.classifier for m in pair.members if isinstance(m.classifier, Boosted)}
     prior = Prior(simulated.histories().truth, 1.0)
-    return {"start": start, "prior": prior, "weights": weights_of(pair.members[-1].card)}
+    card = pair.members[-1].card
+    settings = {"weights": weights_of(card), "lead": lead_of(card)}
+    return {"start": start, "prior": prior, **settings}
 
 
 def beside_champion(

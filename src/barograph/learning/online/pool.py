@@ -33,6 +33,7 @@ PRIOR = Simulated(seed=4711, long_series=400, short_series=0)
 PRIOR_WEIGHT = 2.0
 NEWEST_PRIOR_WEIGHT = 10.0  # so that a step in a series of low noise stays one
 WEIGHTS = {0: 0.5, 2: 1.0, 5: 3.0}
+LEAD = -0.4
 TREES, DEPTH, LEAST = 400, 5, 10
 # Series in which each value follows the last and nothing changes; hindsight sees changes there.
 WANDERING, WANDERING_LENGTH, WANDERING_WEIGHT = 200, 300, 0.15
@@ -194,4 +195,4 @@ def teach(pools: Sequence[Unlabelled], seed: int = 0) -> Learned:
     truth = replace(label(values, np.cumsum([0, *sizes]), groups), weight=weight)
     make = partial(boosted, trees=TREES, depth=DEPTH, least=LEAST)
     prior = Prior(_with_wandering(PRIOR.marked(), seed), PRIOR_WEIGHT, NEWEST_PRIOR_WEIGHT)
-    return learn(truth, prior=prior, make=make, weights=WEIGHTS, seed=seed)
+    return learn(truth, prior=prior, make=make, weights=WEIGHTS, lead=LEAD, seed=seed)
