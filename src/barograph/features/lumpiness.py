@@ -102,12 +102,41 @@ def max_level_shift(x: Floats, width: int, means: Floats) -> float:
 @kernel
 def crossing_points(x: Floats) -> float:
     """Return how often a side crosses its own median."""
-    middle = x.size // 2
-    ordered = np.partition(x, middle)
-    median = ordered[middle]
+    middle = _middle(x)
     if x.size % 2 == 0:
-        median = (np.max(ordered[:middle]) + median) / 2.0
+        below, less = -np.inf, 0
+        for value in x:
+            below = max(below, value if value < middle else below)
+            less += value < middle
+        middle = (below + middle) / 2.0 if less == x.size // 2 else middle
     count = 0
     for i in range(x.size - 1):
-        count += (x[i] <= median) != (x[i + 1] <= median)
+        count += (x[i] <= middle) != (x[i + 1] <= middle)
     return float(count)
+
+
+@kernel
+def _middle(x: Floats) -> float:
+    """Return the value of rank n // 2, counted from 0.
+
+    Quickselect, several times as fast as a partition of NumPy's: its loops over the values have no
+    branches, of which a processor would mispredict every other one.
+    """
+    kept, rank = x.copy(), x.size // 2
+    while True:
+        quarter, last = kept.size // 4, kept.size - 1
+        a, b, c = kept[quarter], kept[kept.size // 2], kept[last - quarter]
+        pivot: float = max(min(a, b), min(max(a, b), c))
+        less = equal = 0
+        for value in kept:
+            less += value < pivot
+            equal += value == pivot
+        if less <= rank < less + equal:
+            return pivot
+        sign = 1.0 if rank > less else -1.0
+        rank -= less + equal if rank > less else 0
+        count = np.uint64(0)  # unsigned: no check for a negative index
+        for value in kept:
+            kept[count] = value
+            count += np.uint64(sign * value > sign * pivot)
+        kept = kept[: int(count)]
