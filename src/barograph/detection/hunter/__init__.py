@@ -84,8 +84,7 @@ class Hunter(Detector):
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
         scores = np.empty((2, values.size))
-        longest = min(self.window, int(np.diff(offsets).max(initial=0)))
-        total = hunt(values, offsets, limits, longest, counts, points, scores)
+        total = hunt(values, offsets, limits, counts, points, scores)
         rows = points[:total].tolist(), *scores[:, :total].tolist()
         unknown = repeat(None)
         points_of_all = map(RawChangePoint, *rows, unknown, unknown, rows[1])
@@ -104,7 +103,6 @@ def hunt(
     values: Floats,
     offsets: Ints,
     limits: HunterLimits,
-    longest: int,
     counts: Ints,
     points: Ints,
     scores: Floats,
@@ -114,8 +112,8 @@ def hunt(
     The rows of `scores` are filled with energies and p-values.
     """
     total = 0
-    space = workspace(longest)
     window, first, final, magnitude, parity = limits
+    space = workspace(min(window, values.size))
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:
