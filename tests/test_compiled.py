@@ -82,10 +82,13 @@ def test_process_changes_once_and_for_good(points: list[int]) -> None:
 
 
 @pytest.mark.usefixtures("undecided")
-def test_small_input_is_compiled_if_every_kernel_is_on_disk(tmp_path: Path) -> None:
+def test_process_changes_sooner_if_every_kernel_is_on_disk(tmp_path: Path) -> None:
     (tmp_path / compiled.COMPLETE).touch()
-    choose(1)
-    assert not is_interpreted()
+    states = []
+    for _ in range(2):
+        choose(0.6 * compiled.SMALL)
+        states.append(is_interpreted())
+    assert states == [True, False]
 
 
 def test_kernel_is_pickled_by_its_name() -> None:

@@ -216,7 +216,10 @@ def test_commands_compile_nothing_after_warmup(tmp_path: Path) -> None:
     code = "from barograph.cli import main\nmain(['warmup'])"
     done = run_python(code, tmp_path)
     assert (done.returncode, done.stdout.endswith(f" s: {tmp_path / 'cache'}\n")) == (0, True)
-    (tmp_path / "results.csv").write_text(CSV)
+    many = [
+        f"t,{order},{order % 7 + 5 * (order > 500)}" for order in range(int(compiled.SMALL) + 1)
+    ]
+    (tmp_path / "results.csv").write_text("\n".join(["test,order,value", *many, ""]))
     for command in ("detect", "gate", "classify"):
         after = interpreted([command, str(tmp_path / "results.csv")], tmp_path)
         assert after.stderr.splitlines()[-1] == "True True"  # loaded, and nothing was compiled

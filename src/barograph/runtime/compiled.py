@@ -1,8 +1,8 @@
 """Numeric kernels, which are compiled by Numba or interpreted: one choice for the whole process.
 
-Numba needs half a minute to compile what a command uses, and then keeps it on disk. Until it is
-there, a few hundred points are interpreted, which takes a second. A process that interprets changes
-over once, and for good, when it gets more to do.
+Numba needs half a minute to compile what a command uses, and then keeps it on disk; to load it from
+there takes almost a second. A few hundred points are interpreted in that time. A process that
+interprets changes over once, and for good, when it gets more to do.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, 
 def choose(points: float) -> None:
     """Choose whether kernels are interpreted, before they are called with a number of points.
 
-    The first call in a process that finds few points and no compiled kernels chooses the
-    interpreter. A later call with many points chooses the compiler, and so does the sum of many
-    calls; nothing undoes that. Without any call, kernels are compiled.
+    The first call in a process with few points chooses the interpreter. A later call with many
+    points chooses the compiler, and so does the sum of many calls, sooner if all kernels are on
+    disk; nothing undoes that. Without any call, kernels are compiled.
 
     Args:
         points: Number of points, or of as much work.
@@ -124,8 +124,8 @@ def choose(points: float) -> None:
     if FORCED or (_Process.is_chosen and not _Process.interprets):
         return
     _Process.points += points
-    is_little = points <= SMALL and _Process.points <= ALTOGETHER
-    _Process.interprets = is_little and (_Process.is_chosen or not is_complete())
+    most = SMALL if is_complete() else ALTOGETHER
+    _Process.interprets = points <= SMALL and _Process.points <= most
     if _Process.interprets and not _Process.is_chosen:
         # Compiled code gives NaN or infinity without a word.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"barograph\.")
