@@ -13,6 +13,7 @@ from barograph.server.store.candidate_records import get_candidate
 from barograph.server.triage import tickets, timeline
 from barograph.server.triage.chart import MarkState, series_chart
 from barograph.server.triage.explanations import explanation
+from barograph.server.triage.patterns import set_patterns
 from barograph.server.triage.refresh import CandidateRefresher
 from barograph.server.triage.search import search_series
 from barograph.server.triage.siblings import SiblingState, siblings
@@ -247,6 +248,35 @@ def test_siblings_that_moved_the_other_way_speak_against_a_change(
         explained = explanation(connection, 1, None, siblings(connection, 1))
     assert any("rose" in text for text in explained.against) == speaks_against
     assert any("rose" in text for text in explained.facts) != speaks_against
+
+
+@pytest.mark.parametrize(
+    ("pattern", "variant", "change", "verdict", "speaks_against"),
+    [
+        ("*/canary/*", "linux", 20, Verdict.NOT_TRIAGED, True),
+        ("*/canary/*", "linux", 20, Verdict.FALSE_POSITIVE, False),
+        ("*/canary/*", "arm", 20, Verdict.NOT_TRIAGED, False),
+        ("*/canary/*", "linux", 30, Verdict.NOT_TRIAGED, False),
+        ("*/other/*", "linux", 20, Verdict.NOT_TRIAGED, False),
+    ],
+)
+def test_canaries_that_moved_speak_against_a_change(
+    store: Store, pattern: str, variant: str, change: int, verdict: Verdict, speaks_against: bool
+) -> None:
+    canary = SeriesId("p", variant, "canary", "ping", "ops", ())
+    moved = [row._replace(series=canary) for row in results(2, range(40), change)]
+    store.ingest(results(1, range(40)), "ci")
+    CandidateRefresher(Scripted([20]), "scripted").refresh(store)
+    store.ingest(moved, "ci")
+    CandidateRefresher(Scripted([change]), "scripted").refresh(store)
+    store.write(lambda connection: set_patterns(connection, {"canary": [pattern]}, "ann"))
+    if verdict is Verdict.FALSE_POSITIVE:
+        judge(store, 2, verdict)
+    with store.read() as connection:
+        explained = explanation(connection, 1, None, siblings(connection, 1))
+    text = "1 canary of this variant moved at the same commit, so the machine may have changed."
+    assert (text in explained.against) == speaks_against
+    assert speaks_against or explained.against == ()
 
 
 def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> None:

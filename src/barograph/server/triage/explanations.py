@@ -18,9 +18,13 @@ from barograph.server.store.candidate_records import (
     CandidateRecord,
     candidates_of_series,
     get_candidate,
+    is_listed,
 )
+from barograph.server.store.reading import stored_series
+from barograph.server.store.schema import candidates, series
+from barograph.server.triage.patterns import CANARY, kind_of, pattern_pairs
 from barograph.server.triage.refresh import candidate_table
-from barograph.server.triage.siblings import Siblings
+from barograph.server.triage.siblings import Siblings, overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class CandidateExplanation:
         probability: The probability; None if no model scored the candidate.
         reasons: The reasons of the model, the most decisive first, each with its part.
         facts: What the model does not know: siblings, and earlier verdicts on the series.
-        against: Such facts that speak against a real change: siblings that moved the other way.
+        against: Such facts that speak against a real change: siblings that moved the other way, and
+            canaries that moved.
         model: Version of the model; None without one.
     """
 
@@ -65,6 +70,8 @@ def explanation(
     facts, against = _verdict_texts(others, change), list[str]()
     if text := _siblings_text(around):
         (against if _is_contradicted(change, around) else facts).insert(0, text)
+    if text := _canaries_text(connection, change, around):
+        against.append(text)
     version = None if model is None else model.version
     return CandidateExplanation(change.probability, reasons, tuple(facts), tuple(against), version)
 
@@ -120,6 +127,25 @@ def _siblings_text(around: Siblings) -> str:
     return (
         f"None of {plural(judged, 'sibling series')[:-1]} moved at this commit." if judged else ""
     )
+
+
+def _canaries_text(connection: sa.Connection, change: CandidateRecord, around: Siblings) -> str:
+    """Return a sentence about canaries that moved where a candidate is; empty if none did.
+
+    Results of one project and variant count as measured by one machine, as in a job.
+    """
+    own, s, c = reading.get_series(connection, change.series).name, series.c, candidates.c
+    moved = sa.select(c.series).where(
+        *(is_listed(), c.verdict != Verdict.FALSE_POSITIVE.value),
+        overlap(around.last_before, around.first_after),
+    )
+    here = s.project == own.project, s.variant == own.variant, s.id != change.series
+    beside = sa.select(series).where(*here, s.id.in_(moved))
+    patterns = pattern_pairs(connection)
+    names = [str(stored_series(row).name) for row in connection.execute(beside)]
+    count = sum(kind_of(patterns, name) == CANARY for name in names)
+    text = f"{count} {'canary' if count == 1 else 'canaries'} of this variant moved"
+    return f"{text} at the same commit, so the machine may have changed." if count else ""
 
 
 def _verdict_texts(others: list[CandidateRecord], change: CandidateRecord) -> list[str]:

@@ -19,6 +19,7 @@ from barograph.server.store.schema import patterns
 
 # A machine check that should never move, what is looked at last, and what fails no job.
 KINDS = ("canary", "low_priority", "informational")
+CANARY = KINDS[0]
 LONGEST = 2000  # characters of a pattern
 MOST = 1000  # patterns in all
 
@@ -44,6 +45,12 @@ def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     for kind, pattern in connection.execute(query.order_by(patterns.c.pattern)):
         stored[kind].append(pattern)
     return {kind: tuple(texts) for kind, texts in stored.items()}
+
+
+def pattern_pairs(connection: sa.Connection) -> tuple[tuple[str, str], ...]:
+    """Return each kind with each of its patterns, as `kind_of` takes them."""
+    by_kind = stored_patterns(connection).items()
+    return tuple((kind, text) for kind, texts in by_kind for text in texts)
 
 
 def set_patterns(

@@ -35,7 +35,7 @@ from barograph.server.store.schema import (
 from barograph.server.triage.effects import Effect, levels
 from barograph.server.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.server.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
-from barograph.server.triage.patterns import KINDS, kind_of, stored_patterns
+from barograph.server.triage.patterns import KINDS, kind_of, pattern_pairs
 from barograph.server.triage.suspects import KnownRange, known_ranges
 
 PAGE = 100  # groups, or processed candidates
@@ -195,8 +195,7 @@ def _candidates(connection: sa.Connection, queue_filter: QueueFilter) -> list[Qu
 
 def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
     """Yield the candidates of rows that begin with `COLUMNS`."""
-    by_kind = stored_patterns(connection).items()
-    patterns = tuple((kind, text) for kind, texts in by_kind for text in texts)
+    patterns = pattern_pairs(connection)
     unsized = levels(connection, [row[0] for row in rows if row[HAZARD] is None])
     for row in rows:
         number, version, owner, order, last_before, commit, is_trend, hazard, *rest = row

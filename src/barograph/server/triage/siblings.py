@@ -139,14 +139,18 @@ def sibling_results(
     return beside, [(other, results.get(other.id, ())) for other in others]
 
 
+def overlap(after: int, last: int) -> sa.ColumnElement[bool]:
+    """Return the condition that the suspect range of a candidate overlaps the given one."""
+    c = candidates.c
+    return sa.and_(c.order > after, sa.func.coalesce(c.last_before, c.order - 1) < last)
+
+
 def _candidates_between(
     connection: sa.Connection, numbers: Sequence[int], after: int, last: int
 ) -> dict[int, CandidateRecord]:
     """Return the candidate of each series whose suspect range overlaps the given one."""
-    c = candidates.c
-    previous = sa.func.coalesce(c.last_before, c.order - 1)
-    overlaps = c.order > after, previous < last
-    found = connection.scalars(sa.select(c.id).where(c.series.in_(numbers), is_listed(), *overlaps))
+    c, overlaps = candidates.c, overlap(after, last)
+    found = connection.scalars(sa.select(c.id).where(c.series.in_(numbers), is_listed(), overlaps))
     records = candidates_numbered(connection, found.all())
     return {record.series: record for record in sorted(records, key=lambda each: -each.order)}
 
