@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,3 +27,16 @@ def wait_for(condition: Callable[[], object], patience: float = PATIENCE) -> Non
         if time.monotonic() > deadline:
             pytest.fail("the condition did not become true")
         time.sleep(0.01)
+
+
+def local_cluster(workers: int) -> Any:
+    """Start a Dask scheduler with workers of one thread each."""
+    from distributed import LocalCluster
+
+    return LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",  # not a port that another cluster may have
+        silence_logs=50,
+    )

@@ -24,6 +24,7 @@ from barograph.runtime.parallel import (
     row_ranges,
     usable_cores,
 )
+from tests.shared import local_cluster, wait_for
 
 
 def test_usable_cores_respects_the_affinity_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,23 +116,19 @@ def slow_square(number: int) -> int:
     return number * number
 
 
-def local_cluster(workers: int) -> Any:
-    from distributed import LocalCluster
-
-    return LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=50,
-    )
-
-
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with local_cluster(2) as started:
         monkeypatch.setenv(SCHEDULER, started.scheduler_address)
         yield started
+
+
+@pytest.mark.usefixtures("cluster")
+def test_dask_workers_run_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(map_parallel(os.getcwd, [()] * 4)) == {str(tmp_path)}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -144,6 +141,33 @@ def test_a_killed_dask_worker_does_not_change_the_results(cluster: Any) -> None:
         if len(results) == 2:
             os.kill(victim, signal.SIGKILL)
     assert results == [number * number for number in range(12)]
+
+
+def squares_below(number: int) -> list[int]:
+    """Map inside a call that may run on a worker."""
+    return list(map_parallel(square, [(k,) for k in range(number)]))
+
+
+def test_calls_within_a_process_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    assert list(map_parallel(squares_below, [(1,), (3,)])) == [[0], [0, 1, 4]]
+
+
+def test_calls_within_a_dask_worker_do_not_wait_for_its_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with local_cluster(0) as cluster:
+        monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
+        cluster.scale(1)  # the worker inherits the variable
+        assert list(map_parallel(squares_below, [(1,), (3,)])) == [[0], [0, 1, 4]]
+
+
+def test_dask_workers_keep_no_result_that_was_read(cluster: Any) -> None:
+    results = map_parallel(square, [(number,) for number in range(12)])
+    for _ in range(8):
+        next(results)
+    wait_for(lambda: len(cluster.scheduler.tasks) == 4)
+    assert list(results) == [64, 81, 100, 121]
 
 
 @pytest.mark.parametrize("address", ["nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ ARRIVE = 300  # seconds until a scheduler must have its first worker
 PATIENCE = 2.0  # seconds of work without a report
 BLINK = 0.1  # seconds between two reports on a terminal
 LINES = 10  # of a report that is not on a terminal
+_THREAD = threading.local()
 
 
 def usable_cores() -> int:
@@ -55,7 +57,7 @@ def map_parallel(
 
     Calls run in `worker_count()` processes of this machine, or on the workers of the Dask scheduler
     whose address `BAROGRAPH_SCHEDULER` has; these must see the same files. Every call should use
-    one core and draw random numbers from its own seed.
+    one core and draw random numbers from its own seed; calls within it run one after the other.
 
     Args:
         function: A function at the top level of a module that the workers can import.
@@ -66,7 +68,7 @@ def map_parallel(
         ConfigError: A scheduler is named, but Dask is not installed.
         SourceError: The scheduler cannot be reached, or its workers fail.
     """
-    scheduler = os.environ.get(SCHEDULER)
+    scheduler = os.environ.get(SCHEDULER) if not hasattr(_THREAD, "is_worker") else None
     results = _on_dask(function, calls, scheduler) if scheduler else _on_processes(function, calls)
     progress = Progress(label, len(calls))
     for number, result in enumerate(results, start=1):
@@ -155,7 +157,7 @@ def row_ranges(
 
 
 def _on_processes(function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-    workers = worker_count()
+    workers = 1 if hasattr(_THREAD, "is_worker") else worker_count()
     if workers == 1:
         for call in calls:
             yield function(*call)
@@ -183,8 +185,9 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _in_folder(folder: Path, function: Callable[..., T], *call: Any) -> T:
-    """Call a function in a folder: joblib may reuse a worker that started in another one."""
+    """Call a function on a worker, in a folder: the worker may have started in another one."""
     os.chdir(folder)
+    _THREAD.is_worker = True  # it must not wait for another worker, as none may be free
     return function(*call)
 
 
@@ -203,11 +206,12 @@ def _on_dask(
         raise SourceError(f"{name}: cannot be reached: {error}") from error
     with client:
         # Not pure: equal calls of an earlier run must not share their results with these.
-        futures = [client.submit(function, *call, pure=False) for call in calls]
+        work = partial(client.submit, _in_folder, Path.cwd(), function, pure=False)
+        futures = [work(*call) for call in calls]
         try:
             client.wait_for_workers(1, timeout=ARRIVE)  # adaptive clusters start them on demand
-            for future in futures:
-                yield future.result()
+            while futures:  # a worker keeps a result for as long as there is a future of it
+                yield futures.pop(0).result()
         except BarographError:
             raise
         except (KilledWorker, OSError, ImportError, FutureCancelledError) as error:
