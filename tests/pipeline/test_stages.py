@@ -1,6 +1,7 @@
 """Each stage on a small project; a step of six standard deviations must be learnt from it."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from barograph.learning import candidates, tables
 from barograph.models import UNSURE
 from barograph.models.triage import TriageModel
 from barograph.pipeline import (
+    characterise,
     classify,
     evaluate,
     release,
@@ -25,6 +27,7 @@ from barograph.pipeline import (
 )
 from barograph.runtime import parallel
 from barograph.runtime.errors import BarographError, ConfigError, DataError, NotEnoughDataError
+from tests.shared import local_cluster
 
 REPORTS = Path("data/reports")
 
@@ -40,6 +43,18 @@ def test_characterise_writes_every_policy() -> None:
     assert len(adaptive) == len(newest) == 120
     assert adaptive["after_norm_sd"].gt(0).all()
     assert newest["after_norm_sd"].eq(0).all()
+
+
+def test_characterise_writes_the_keys_where_no_set_is_asked(described: Path) -> None:
+    path = described / "params.yaml"
+    path.write_text(
+        path.read_text().replace("label_free_windows: [bauer8]", "label_free_windows: []")
+    )
+    keys = tables.read("label_free:w0")[["candidate", "verdict"]]
+    characterise.main()
+    newest = tables.read("label_free:w0")
+    assert newest.columns[-1] == "decided"
+    pd.testing.assert_frame_equal(newest[keys.columns], keys)
 
 
 @pytest.mark.usefixtures("described")
@@ -169,18 +184,30 @@ def test_replay_finds_steps_at_their_first_point() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_stages_give_same_bytes_with_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for stage in (evaluate, replay):
+@pytest.mark.parametrize("scheduler", ["processes", "dask"])
+def test_stages_give_same_bytes_with_any_number_of_workers(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = (characterise, classify, replay, *([evaluate] if scheduler == "processes" else []))
+    for stage in stages:
         stage.main()
     once = contents()
-    monkeypatch.setenv("BAROGRAPH_WORKERS", "3")
-    for stage in (evaluate, replay):
-        stage.main()
+    for module, size in ((characterise, 50), (classify, 7), (replay, 50)):
+        monkeypatch.setattr(module, "CHUNK", size)
+    with ExitStack() as stack:
+        if scheduler == "dask":
+            cluster = stack.enter_context(local_cluster(2))
+            monkeypatch.setenv(parallel.SCHEDULER, cluster.scheduler_address)
+        else:
+            monkeypatch.setenv("BAROGRAPH_WORKERS", "3")
+        for stage in stages:
+            stage.main()
     assert contents() == once
 
 
 def contents() -> dict[str, bytes]:
-    return {str(p): p.read_bytes() for p in sorted(REPORTS.rglob("*")) if p.is_file()}
+    paths = [*REPORTS.rglob("*"), *Path("data/processed").glob("*")]
+    return {str(p): p.read_bytes() for p in sorted(paths) if p.is_file()}
 
 
 @pytest.mark.usefixtures("project")

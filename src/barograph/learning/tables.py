@@ -128,21 +128,34 @@ def build(
         keys: What `keys_of` returns.
     """
     rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
+    features = features_of(history.values, history.offsets, bounds, feature_sets)
+    return joined(rows, pd.DataFrame(features))
+
+
+def features_of(
+    values: Floats, offsets: Ints, bounds: pd.DataFrame, feature_sets: Sequence[str]
+) -> dict[str, Floats]:
+    """Return the features of candidates of some series by name, one for each row of the bounds."""
     pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
-    series = rows["series"].to_numpy()
-    firsts = history.offsets[series]
+    series = np.searchsorted(offsets, pair.splits, side="right") - 1
+    firsts = offsets[series]
     # In a window, nothing that comes later is known yet.
     windowed = [Policy.named(name).width is not None for name in bounds["policy"]]
-    lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
+    lasts = np.where(windowed, pair.ends, offsets[series + 1])
     features: dict[str, Floats] = {}
     for name in feature_sets:
         if features.keys() >= set(FEATURE_SETS[name]):  # part of a larger set
             continue
         edges = pair._replace(starts=firsts) if name in WHOLE_PAST else pair
-        context = series_context(name, history.values, edges, firsts, lasts)
-        matrix = feature_matrix(history.values, *edges, name, context=context)
+        context = series_context(name, values, edges, firsts, lasts)
+        matrix = feature_matrix(values, *edges, name, context=context)
         features |= dict(zip(FEATURE_SETS[name], matrix.T, strict=True))
-    frame = pd.concat([rows, pd.DataFrame(features)], axis=1)
+    return features
+
+
+def joined(rows: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of a policy from the keys of its candidates and their features."""
+    frame = pd.concat([rows, features], axis=1)
     names = set(frame.columns)
     held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
     # Parquet keeps what a table says of itself.

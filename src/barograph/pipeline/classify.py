@@ -16,11 +16,13 @@ from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, released_classifier, run
 from barograph.results.series import FINAL
+from barograph.runtime.parallel import map_parallel, row_ranges
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
 PAPER_SHARE = 0.40  # Bauer et al. 2022, 3.3: 40 % of the commits not triaged were called real
 ANSWERS = {0: "noise", 1: "real", UNSURE: "unsure, a person should decide"}
+CHUNK = 5000  # candidates in one call
 KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
 
 
@@ -39,32 +41,32 @@ class ClassifyParams:
     reasons: WholeNumber
 
 
-def classify(
-    model: TriageModel, version: str, frame: pd.DataFrame, params: ClassifyParams
-) -> pd.DataFrame:
-    """Return the untriaged candidates with probability, class and reasons, most likely first."""
-    untriaged = frame[~frame["verdict"].isin(FINAL)]
+def classify(path: Path, untriaged: pd.DataFrame, params: ClassifyParams) -> pd.DataFrame:
+    """Return candidates with the probability, class and reasons that a model gives them."""
+    model = TriageModel.load(path, params.use)
     rows = tables.columns(untriaged, model.feature_set)
     probability = model.predict_proba(rows)[:, 1]
     real = probability >= model.threshold
     sets = model.predict_set(rows, params.coverage)
     sets[sets != real] = UNSURE  # the sets do not use the threshold
-    table = untriaged[KEYS].assign(
+    return untriaged[KEYS].assign(
         probability=probability,
         real=real,
         answer=[ANSWERS[int(index)] for index in sets],
         reasons=[paragraph(reasons) for reasons in explain(model, rows, limit=params.reasons)],
-        model=version,
+        model=file_digest(path),
     )
-    return table.sort_values(["probability", "candidate"], ascending=[False, True])
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(ClassifyParams, "classify")
     path = path_of(MODELS, Path(file_of(params.use)).stem, released_classifier())
-    model = TriageModel.load(path, params.use)
-    table = classify(model, file_digest(path), tables.read_for(params.use), params)
+    untriaged = tables.read_for(params.use).loc[lambda frame: ~frame["verdict"].isin(FINAL)]
+    parts = row_ranges(len(untriaged), 1, smallest=1, largest=CHUNK, parts=1) or [slice(0)]
+    calls = [(path, untriaged[part], params) for part in parts]
+    table = pd.concat(map_parallel(classify, calls, label="classify"))
+    table = table.sort_values(["probability", "candidate"], ascending=[False, True])
     report.write_csv(FOLDER / "classified.csv", table)
     report.write_parquet(FOLDER / "classified.parquet", table)
     share = float(table["real"].mean()) if len(table) else 0.0

@@ -19,7 +19,7 @@ from barograph.results.history import History
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
-CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
+CHUNK = 250  # series per call: few enough for parallel work, enough for fast scoring by a forest
 ONLINE = MODELS / "online.baro"
 METRICS = report.FOLDER / "replay.json"
 
