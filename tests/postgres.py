@@ -27,7 +27,7 @@ def programs() -> Path:
 
 
 @contextmanager
-def running() -> Iterator[str]:
+def running(fsync: str = "off") -> Iterator[str]:
     """Start a server that listens in a private folder alone; yield its URL."""
     bin_, root = programs(), os.geteuid() == 0
     # The path of a socket may have 107 characters: pytest's own folders are too deep.
@@ -45,7 +45,7 @@ def running() -> Iterator[str]:
             stdout=DEVNULL,
             **quiet,
         )
-        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
+        options = ("listen_addresses=", f"unix_socket_directories={folder}", f"fsync={fsync}")
         command = [f"{bin_}/postgres", "-D", f"{folder}/data"]
         command += [part for option in options for part in ("-c", option)]
         with subprocess.Popen(command, **quiet) as process:  # noqa: S603 - the same
