@@ -27,7 +27,7 @@ EXTRA_ROOMS = (*("learning", "pipeline", "server.web", "simulator", "studies"),)
 WITHOUT_EXTRA = {"server.web", "server.web.settings"}  # the options of `serve`
 EXTRA_MODULES = {
     "cli.demo",  # of the service
-    *("detection.bulk", "results.parquet", "report.drawing"),
+    *("results.parts", "results.parquet", "report.drawing"),
     *("models.classifiers", "models.stacked"),
     "models.voting",
     *("sources.mongodb", "sources.mongodump"),

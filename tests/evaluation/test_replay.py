@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.detection.online import OnlineDetector
 from barograph.learning.replay import alarm_delays, replay_judge, replay_part
 from barograph.models import OnlineModels
 from barograph.results.history import History
 from barograph.results.parquet import SCHEMAS
+from barograph.results.parts import HistoryPart, history_parts
 from barograph.runtime.parallel import VARIABLE, map_parallel
 from tests.service.models import small_model, small_pair
 

@@ -163,7 +163,6 @@ def replay(
     """Judge every commit in FILE as if it were the newest."""
     import pyarrow as pa
 
-    from barograph.detection.bulk import history_parts
     from barograph.learning.replay import (
         alarm_rates,
         change_points_of,
@@ -172,6 +171,7 @@ def replay(
         replay_part,
     )
     from barograph.pipeline import report
+    from barograph.results.parts import history_parts
     from barograph.runtime.parallel import map_parallel
 
     judge = replay_judge(online_models(model), false_alarms_per_1000)

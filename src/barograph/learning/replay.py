@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from barograph.detection.bulk import HistoryPart
 from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, make_judge
 from barograph.detection.online.budget import DEFAULT_RATE
 from barograph.detection.online.decide import REGIME_SETS
 from barograph.models import OnlineModels, TriageModel
 from barograph.results.history import History
+from barograph.results.parts import HistoryPart
 from barograph.results.series import FINAL, Flags, Ints, Verdict
 from barograph.runtime.errors import NotEnoughDataError
 

@@ -5,7 +5,6 @@ from itertools import islice
 
 import pandas as pd
 
-from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.features.subseries import Policy
 from barograph.learning import tables
 from barograph.learning.limits import FeatureSet
@@ -15,6 +14,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.results.history import History
+from barograph.results.parts import HistoryPart, history_parts
 from barograph.runtime.parallel import map_parallel
 
 CHUNK = 2000  # series in one call

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.detection import Triaged
-from barograph.detection.bulk import HistoryPart, history_parts
 from barograph.detection.triaged import table_of
 from barograph.learning.limits import Fraction, Named
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, run
 from barograph.results.parquet import CANDIDATES_SCHEMA
+from barograph.results.parts import HistoryPart, history_parts
 from barograph.results.series import as_floats
 from barograph.runtime.errors import ConfigError
 from barograph.runtime.files import whole

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from barograph.detection.bulk import history_parts
 from barograph.learning import replay
 from barograph.learning.limits import Count, Seed, WholeNumber
 from barograph.models import OnlineModels
@@ -16,6 +15,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.results.history import History
+from barograph.results.parts import history_parts
 from barograph.runtime.errors import ConfigError, NotEnoughDataError
 from barograph.runtime.parallel import map_parallel
 
