@@ -110,6 +110,43 @@ def test_change_of_everything_is_one_line_within_two_commits() -> None:
     assert lines <= lines_before / 3
 
 
+@pytest.mark.parametrize(("size", "lag", "seed"), [(0.15, 4, 0), (0.2, 2, 0), (0.1, 3, 1)])
+def test_change_of_everything_soon_after_a_slow_run_is_found(
+    size: float, lag: int, seed: int
+) -> None:
+    values = slower(host(seed, runs=PLACE + 10), size, last=PLACE + 1)
+    values[PLACE + lag :] *= 1.08
+    jobs = [gated(values, PLACE + 1 + k) for k in range(lag + 4)]
+    assert [job.exit_code for job in jobs[:lag]] == [0] * lag
+    assert set().union(*map(red, jobs)) == {COMMON}
+    assert COMMON in set().union(*map(red, jobs[: lag + 3]))
+    [change] = [a for a in jobs[-1].answers if a.is_common]
+    assert (change.known, change.begins) == (True, PLACE + lag)
+
+
+@pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
+def test_commits_without_results_of_some_series_have_the_same_common_part(lottery: float) -> None:
+    values = slower(host(1, lottery), 0.08)
+    is_odd, is_late = np.arange(len(values)) % 2 == 1, np.arange(SERIES) >= SERIES / 2
+    values[is_odd[:, None] != is_late] = np.nan
+    jobs = [*after(values, 5)]
+    assert [red(job) for job in jobs] == [set(), set(), {COMMON}, set(), set(), set()]
+    assert [answer_of(job) for job in jobs[2:]] == ["change", "known", "known", "known"]
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_slow_run_that_few_steady_series_show_is_set_aside(seed: int) -> None:
+    quiet = host(seed)[:, :20]
+    noise = np.random.default_rng(seed).normal(0.0, 0.08, (len(quiet), 16))
+    quiet[:, 4:] *= np.exp(noise)
+    values = slower(quiet, 0.15, last=PLACE + 1)[PLACE - 19 :]
+    job = gated(values, 20)  # the common part has too few earlier runs to depart
+    assert not red(job)
+    assert job.machine is not None
+    assert job.machine["able"] < 5
+    assert explained(job)
+
+
 @pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
 @pytest.mark.parametrize("share", [0.25, 0.6])
 def test_change_of_many_series_is_not_the_machine(share: float, lottery: float) -> None:
@@ -191,9 +228,13 @@ def test_order_and_unit_of_series_change_nothing(lottery: float, end: int) -> No
     assert facts_of(gated(values * factors, end)) == expected
 
 
-@pytest.mark.parametrize("lottery", [STEADY, LOTTERY])
-def test_job_of_several_commits_reports_what_the_jobs_of_each_reported(lottery: float) -> None:
-    values = slower(host(13, lottery), 0.08)
+@pytest.mark.parametrize(
+    ("seed", "lottery"), [(13, STEADY), (13, LOTTERY), (0, LOTTERY), (5, STEADY)]
+)
+def test_job_of_several_commits_reports_what_the_jobs_of_each_reported(
+    seed: int, lottery: float
+) -> None:
+    values = slower(host(seed, lottery), 0.08)
     values[np.random.default_rng(1).random(values.shape) < 0.1] = np.nan
     values[: PLACE - 3, 5] = np.nan
 

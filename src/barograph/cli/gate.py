@@ -188,7 +188,8 @@ def judged_job(judging: Judging, rows: Sequence[JobRow], judge: OnlineJudge) -> 
     sizes = {str(entry.series.id): entry.decision.baseline_size for entry in judged}
     short = [name for name, size in sizes.items() if size < judging.min_history]
     long = [entry for entry in judged if str(entry.series.id) not in short]
-    machines = Machines.found(judge, long, judging)
+    others = [series for series, _, count, _ in rows if not count]
+    machines = Machines.found(judge, long, others, judging)
     every = [*judged, *machines.commons]
     slow = [answer for row in rows for answer in _slow(row) if answer.series not in short]
 

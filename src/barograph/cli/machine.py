@@ -2,9 +2,9 @@
 
 One machine measures the series of a project and variant, run after run. The common part of their
 runs is one more series of the job, `(common)`. If it departs at a run, or nearly all series moved
-along there, alarms and suspects of that run are judged again without it. Those of which nothing
-remains are set aside. An alarm that was set aside counts two results later, if its change still
-stands and does not belong to a change of the common part.
+along there, suspects of that run and alarms about changes that begin there are judged again without
+it. Those of which nothing remains are set aside. An alarm that was set aside counts two results
+later, if its change still stands and does not belong to a change of the common part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from barograph.detection.online.decide import SUSPECTED
 from barograph.detection.online.decision import changes_of
 from barograph.detection.online.latest import ANSWER, CommitValues, judge_latest
 from barograph.detection.online.machine import (
-    FEWEST,
     ROWS,
     CommonPart,
     common_part,
@@ -54,8 +53,9 @@ class Machine:
 
     Attributes:
         name: The name of the common part.
-        members: The series that take part, by their numbers in the job.
+        members: The judged series that take part, by their numbers in the job.
         orders: The orders of the runs.
+        commits: Their commits.
         part: The common part of each run.
         common: The decision on the common part at the newest run; None without one.
         departures: Positions in the common part at which it is a suspect, or a change begins.
@@ -64,6 +64,7 @@ class Machine:
     name: str
     members: Mapping[int, JudgedSeries]
     orders: Ints
+    commits: Sequence[str]
     part: CommonPart
     common: JudgedSeries | None = None
     departures: frozenset[int] = frozenset()
@@ -111,12 +112,7 @@ class Machine:
         later = {place: place + LATER for place in self.departures}
         for step in _raised(common.decision.steps):
             begin, end = step.index, step.index + LATER
-            is_shared = self._is_shared(int(runs[begin]), int(runs[step.newest]))
-            if step.newest == begin:  # half of the way is as far as a change may come back
-                first, *after = self.part.excess[runs[begin : end + 1]].tolist()
-                lasts = 2.0 * sum(after) * first > LATER * first**2
-                later[begin] = end if lasts else len(common.series)
-            elif step.newest < end and not is_shared:
+            if begin < step.newest < end and not self._is_shared(*runs[[begin, step.newest]]):
                 later[step.newest] = end
         return later
 
@@ -127,12 +123,11 @@ class Machine:
         decisions = judge_latest(judge, [case[3] for case in cases], [1] * len(cases))
         for (number, place, is_part, _), decision in zip(cases, decisions, strict=True):
             series = self.members[number].series
-            size = len(series)
-            is_suspect = place == size - 1 and decision.answer is not Answer.QUIET
-            if not is_suspect and all(step.newest != place for step in _raised(decision.steps)):
+            is_quiet = decision.at(place).answer is Answer.QUIET
+            if is_quiet and all(step.newest != place for step in _raised(decision.steps)):
                 changes = (change for change in changes_of(decision.steps) if change.stands)
                 stands = any(change.index >= place - LATER for change in changes)
-                end = place + LATER if stands and not is_part else size
+                end = place + LATER if stands and not is_part else len(series)
                 later.setdefault(str(series.id), {})[place] = end
         return later
 
@@ -140,24 +135,25 @@ class Machine:
         """Yield alarms of a series to judge again.
 
         These are the place, whether it belongs to a change of the common part, and the history
-        without the excess, up to the result at which the alarm may count.
+        without the excess of what the alarm is about, up to the result at which it may count.
         """
         member, votes = self.members[number], self.part.voters[:, [*self.members].index(number)]
-        series, events = member.series, member.events(None)
-        places = {place for place, _, change in events if change is None or change.stands}
-        runs = np.searchsorted(self.orders, series.orders)
+        series, runs = member.series, np.searchsorted(self.orders, member.series.orders)
         departed = np.flatnonzero(self.part.is_known)[[*self.departures]]
-        for place in sorted(places - member.runs.keys()):
-            run = int(runs[place])
-            begin = self._change_before(run)
-            if series.orders[place] < self.orders[0] or not votes[run]:
-                continue
-            if self.part.together[run] or run in departed or begin is not None:
-                first = int(np.searchsorted(runs, run if begin is None else begin))
-                values, excess = series.values[: place + LATER + 1].copy(), self.part.excess[runs]
-                before = member.decision.values[: place + 1]
+        is_slow = self.part.is_shared[runs] | np.isin(runs, departed)
+        is_slow[[*member.runs]] = False
+        events = ((k, c) for k, _, c in member.events(None) if c is not None and c.stands)
+        alarms = {k: k for k in _suspects(member)} | {k: min(k, c.index) for k, c in events}
+        for place, index in ((k, alarms[k]) for k in sorted(alarms.keys() - member.runs.keys())):
+            begin = self._change_before(int(runs[place]))
+            is_part = is_slow & (np.arange(runs.size) >= index)
+            is_part |= False if begin is None else runs >= begin
+            if votes[runs[place]] and is_part[: place + 1].any():
+                first = int(is_part.argmax())
+                excess = np.where(is_part, self.part.excess[runs], 0.0)[first : place + 1]
+                values, before = series.values[: place + LATER + 1].copy(), member.decision.values
                 start = member.level_start(first, place)
-                soft = softened(before, series.direction, excess[first : place + 1], start)
+                soft = softened(before[: place + 1], series.direction, excess, start)
                 values[first : place + 1] = soft
                 earlier = {k: results for k, results in member.runs.items() if k < first}
                 yield number, place, begin is not None, (values, earlier)
@@ -167,8 +163,7 @@ class Machine:
         changes = () if self.common is None else self.common.changes
         runs = np.flatnonzero(self.part.is_known)
         begins = (int(runs[change.index]) for change in changes if change.stands)
-        near = (k for k in begins if k <= run <= k + REACH and self._is_shared(k, run))
-        return next(near, None)
+        return next((k for k in begins if k <= run <= k + REACH and self._is_shared(k, run)), None)
 
     def _is_shared(self, begin: int, newest: int) -> bool:
         """Return whether nearly all series moved along with a change that begins at a run."""
@@ -193,14 +188,18 @@ class Machines:
 
     @classmethod
     def found(
-        cls, judge: OnlineJudge, series: Sequence[JudgedSeries], judging: Judging
+        cls,
+        judge: OnlineJudge,
+        series: Sequence[JudgedSeries],
+        others: Sequence[Series],
+        judging: Judging,
     ) -> Machines:
-        """Return the machines that measured the series of a job."""
+        """Return the machines of a job, whose earlier runs measured series without a new result."""
         if judging.machine_answer == "off":
             return cls()
         if len(series) > MOST_SERIES:
             return cls(note=f"the machine is not judged in jobs of over {MOST_SERIES:,} series")
-        machines = _machines(judge, series, judging.min_history)
+        machines = _machines(judge, series, others, judging.min_history)
         later: dict[str, Later] = {}
         for machine in machines:
             if machine.common is not None:
@@ -241,9 +240,9 @@ class Machines:
             common = machine.common
             changes = [] if common is None else answers.pop(str(common.series.id), [])
             facts = machine.as_dict(changes, self.explained)
-            would_fail = False
-            for name in facts["explained"]:
-                would_fail |= any(map(counted.fails, answers[name]))
+            aside = facts["explained"]
+            would_fail = any(counted.fails(answer) for name in aside for answer in answers[name])
+            for name in aside:
                 answers[name] = [_explained(answer, changes[-1:]) for answer in answers[name]]
             named = [replace(change, series=machine.name) for change in changes]
             if facts["answer"] == "quiet" and common is not None:
@@ -271,9 +270,8 @@ def _by_series(job: JobAnswer) -> dict[str, list[SeriesAnswer]]:
 def _explained(answer: SeriesAnswer, changes: Sequence[SeriesAnswer]) -> SeriesAnswer:
     """Return an answer that is set aside; it belongs to a change of the common part, if any."""
     answer = replace(answer, explained=answer.answer in (Answer.CHANGE, Answer.SUSPECT))
-    for change in changes:
-        begins, commit = change.begins, change.begins_commit
-        answer = replace(answer, known=True, begins=begins, begins_commit=commit)
+    for c in changes:
+        answer = replace(answer, known=True, begins=c.begins, begins_commit=c.begins_commit)
     return answer
 
 
@@ -282,7 +280,15 @@ def _raised(steps: Sequence[AlarmStep]) -> list[AlarmStep]:
     return [step for step in steps if step.kind is not StepKind.WITHDRAWN]
 
 
-def _machines(judge: OnlineJudge, series: Sequence[JudgedSeries], least: int) -> list[Machine]:
+def _suspects(member: JudgedSeries) -> set[int]:
+    """Return the recent positions at which a series is a suspect."""
+    answers = member.decision.columns[ANSWER]
+    return {*(np.flatnonzero(answers == SUSPECTED) + member.newest + 1 - answers.size).tolist()}
+
+
+def _machines(
+    judge: OnlineJudge, series: Sequence[JudgedSeries], others: Sequence[Series], least: int
+) -> list[Machine]:
     """Return the machines of a job with the common parts that have enough earlier results."""
     grouped: dict[tuple[str, str], dict[int, JudgedSeries]] = {}
     for number, member in enumerate(series):
@@ -292,41 +298,49 @@ def _machines(judge: OnlineJudge, series: Sequence[JudgedSeries], least: int) ->
     machines = []
     for labels, members in grouped.items():
         name = "/".join(filter(None, (*labels, COMMON))) if len(grouped) > 1 else COMMON
-        machine = _measured(name, members if len(members) >= FEWEST else {})
+        rest = (s for s in others if (s.id.project, s.id.variant) == labels and takes_part(s))
+        machine = _measured(name, members, [*rest] if members else [])
         if machine.part.is_known[-1]:
             _judge_common(judge, machine, SeriesId(*labels, "", COMMON, ""), least)
         machines.append(machine)
     return machines
 
 
-def _measured(name: str, members: Mapping[int, JudgedSeries]) -> Machine:
+def _measured(name: str, members: Mapping[int, JudgedSeries], others: Sequence[Series]) -> Machine:
     """Return a machine with the common part of its runs."""
-    every = [member.series.orders[-ROWS:] for member in members.values()]
-    orders = np.unique(np.concatenate([np.empty(0, np.int64), *every]))[-ROWS:]
-    logs = np.full((max(orders.size, 1), len(members)), np.nan)
-    for column, member in enumerate(members.values()):
-        is_kept = member.series.orders >= orders[0]
-        runs = np.searchsorted(orders, member.series.orders[is_kept])
-        logs[runs, column] = logarithms(member.decision.values[is_kept], member.series.direction)
-    return Machine(name, members, orders, common_part(logs))
+    columns = [(member.series, member.decision.values) for member in members.values()]
+    columns += [(series, series.values) for series in others]
+    commits: dict[int, str] = {}
+    for series, _ in columns:
+        commits |= zip(series.orders.tolist(), series.commits, strict=True)
+    orders = np.array(sorted(commits)[-ROWS:], dtype=np.int64)
+    logs = np.full((max(orders.size, 1), len(columns)), np.nan)
+    for column, (series, values) in enumerate(columns):
+        is_kept = series.orders >= orders[0]
+        runs = np.searchsorted(orders, series.orders[is_kept])
+        logs[runs, column] = logarithms(values[is_kept], series.direction)
+    return Machine(name, members, orders, [commits[k] for k in orders.tolist()], common_part(logs))
 
 
 def _judge_common(judge: OnlineJudge, machine: Machine, name: SeriesId, least: int) -> None:
-    """Judge the common part of a machine at the newest run."""
-    members, is_known = machine.members.values(), machine.part.is_known
-    orders, commits = machine.orders[is_known], dict[int, str]()
-    for member in members:
-        commits |= zip(member.series.orders.tolist(), member.series.commits, strict=True)
-    values = 100.0 * np.exp(machine.part.level[is_known])
-    names = [commits[order] for order in orders.tolist()]
-    series = Series(name, orders, values, names, direction=Direction.LOWER_IS_BETTER)
+    """Judge the common part of a machine at the newest run, without slow runs that are over."""
+    members, runs = machine.members.values(), np.flatnonzero(machine.part.is_known)
+    orders, commits = machine.orders[runs], [machine.commits[run] for run in runs.tolist()]
     selected = [member.series.orders[-member.selected] for member in members]
     branch = [member.series.orders[-member.branch] for member in members if member.branch]
     counts = [int((orders >= min(first)).sum()) if first else 0 for first in (selected, branch)]
-    [common] = judge_series(judge, [(series, {}, counts[0], counts[1])])
-    if common.decision.baseline_size >= least:
+    excess, level = machine.part.excess[runs], machine.part.level[runs]
+    usual, over = level - excess, [-1]
+    while over:
+        values = 100.0 * np.exp(level)
+        series = Series(name, orders, values, commits, direction=Direction.LOWER_IS_BETTER)
+        [common] = judge_series(judge, [(series, {}, counts[0], counts[1])])
+        if common.decision.baseline_size < least:
+            return
         steps = _raised(common.decision.steps)
         begun = {step.newest for step in steps if step.index == step.newest}
-        answers = common.decision.columns[ANSWER]
-        suspects = np.flatnonzero(answers == SUSPECTED) + values.size - answers.size
-        machine.common, machine.departures = common, frozenset(begun.union(suspects.tolist()))
+        machine.common, machine.departures = common, machine.departures | begun | _suspects(common)
+        known = [k for k in machine.departures if k < runs.size - LATER and level[k] != usual[k]]
+        # Half of the way is as far as a change may come back.
+        over = [k for k in known if sum(excess[k + 1 : k + LATER + 1]) / excess[k] <= LATER / 2.0]
+        level[over] = usual[over]

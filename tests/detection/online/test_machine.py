@@ -51,9 +51,9 @@ def test_common_part_is_what_all_series_share() -> None:
     part = common_part(hosts(1))
     assert part.excess[50] == pytest.approx(0.15, abs=0.01)
     assert part.level[-20:].mean() == pytest.approx(0.08, abs=0.01)  # it keeps a lasting change
-    assert part.together[[50, 70, 71]].all()
+    assert part.is_shared[[50, 70, 71]].all()
     # Ten series of forty that change are not the machine: the others say what it did.
-    assert not part.together[90]
+    assert not part.is_shared[90]
     assert abs(part.excess[90] - part.excess[89]) < 0.02
     assert not part.is_known[:12].any()
 
@@ -73,7 +73,7 @@ def test_without_enough_voters_there_is_no_common_part(logs: Floats) -> None:
     part = common_part(logs)
     assert not part.excess.any()
     assert not part.level.any()
-    assert not np.any([part.is_known, part.together, part.is_shared])
+    assert not np.any([part.is_known, part.is_shared])
 
 
 def test_softened_value_of_a_rate_is_that_of_a_time() -> None:

@@ -60,15 +60,10 @@ class CommonPart:
         return known
 
     @cached_property
-    def together(self) -> Flags:
-        """Whether nearly all series that can show the excess of a run moved along."""
-        enough: Flags = (self.able >= LEAST_ABLE) & (self.moved >= SUPPORT * self.able)
-        return enough
-
-    @cached_property
     def is_shared(self) -> Flags:
         """Whether nearly all series, or nearly all able ones, moved along with each run."""
-        is_shared: Flags = self.together | (self.along >= SUPPORT * self.voters.sum(axis=1))
+        able: Flags = (self.able >= LEAST_ABLE) & (self.moved >= SUPPORT * self.able)
+        is_shared: Flags = able | (self.along >= SUPPORT * self.voters.sum(axis=1))
         return is_shared & self.is_known
 
 
@@ -107,7 +102,7 @@ def common_part(logs: Floats) -> CommonPart:
         >>> logs = rng.normal(0.0, 0.01, (60, 20))
         >>> logs[-1] += 0.08
         >>> part = common_part(logs)
-        >>> round(float(part.excess[-1]), 2), int(part.moved[-1]), bool(part.together[-1])
+        >>> round(float(part.excess[-1]), 2), int(part.moved[-1]), bool(part.is_shared[-1])
         (0.08, 20, True)
     """
     runs, size = logs.shape
