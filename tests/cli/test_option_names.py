@@ -27,7 +27,8 @@ OTHERS = """
     --paginate --quiet --reverse --short --stdin --topo-order --verify
     --benchmark-json --csv --export-json --exporters --headless --json --message-format
     --reporter --summary-export
-    --backend-store-uri --columns --force --full --rates --relative-scale --shipped --train --write
+    --backend-store-uri --columns --draws --force --full --nthreads --rates --relative-scale
+    --shipped --train --write
 """
 
 

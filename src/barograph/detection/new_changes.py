@@ -34,9 +34,7 @@ from barograph.results.series import Floats
 
 # Results after the first one of a new level; the confirming model knows no longer windows.
 MOST_AFTER = SECOND_LOOK_WINDOWS[-1]
-# With the smallest budget, and half of its rate because candidates may lie in twice as many windows
-# as raise alarms, quiet series get hardly more change points than from the label-free model alone.
-RATE, STRICTER = min(RATES), math.log(2.0)
+RATE = min(RATES)  # with the smallest budget, quiet series get no more change points
 
 
 class Recent(NamedTuple):
@@ -141,7 +139,7 @@ def _raised(values: Floats, near: Sequence[Recent]) -> list[tuple[Recent, float]
     return [
         (each, real)
         for each, real in scored
-        if _score(budget, each.after, real) >= budget.threshold + STRICTER
+        if _score(budget, each.after, real) >= budget.threshold
     ]
 
 
@@ -153,10 +151,13 @@ def _begins_there(values: Floats, recent: Recent) -> bool:
 
 
 def _score(budget: Budget, window: int, probability: float) -> float:
-    """Return the score of a window; one without a weight has that of the next shorter window."""
+    """Return the score of a window; one without a weight has that of the next shorter window.
+
+    A history that grows is searched with every result, so windows up to this one share the rate.
+    """
     known = sorted(budget.log_weights)
     weight = budget.log_weights[known[bisect(known, window) - 1]]
-    return float(budget.tails[window].surprise(probability)) + weight
+    return float(budget.tails[window].surprise(probability)) + weight - math.log(1 + window)
 
 
 @lru_cache(maxsize=1)
