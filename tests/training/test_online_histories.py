@@ -185,8 +185,9 @@ def test_pair_continues_the_built_in_one(taught: Path, history: History) -> None
         assert isinstance(model, Boosted)
         assert model.roots.tolist()[: start.roots.size] == start.roots.tolist()
         assert model.roots.size == start.roots.size + TREES
-    weights = TriageModel.default("confirm").card["alarm_weights"]
-    assert trained["confirm"].model.card["alarm_weights"] == weights
+    card, shipped = trained["confirm"].model.card, TriageModel.default("confirm").card
+    for entry in ("alarm_weights", "suspect_lead"):
+        assert card[entry] == shipped[entry]
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
         dict(pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny"))
